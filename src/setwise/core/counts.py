@@ -1,0 +1,74 @@
+"""Losses that depend on four counts alone."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from setwise.core.loss import Loss, Values
+from setwise.core.sets import Bools, Orders, Sets
+from setwise.kernels.counts import quotient_gains, running_counts
+from setwise.kernels.segments import count_true, steps
+
+
+class CountBased(Loss):
+    """``l_y(A) = f(fn, fp, P, N)``: false negatives, false positives, positives and negatives of the set.
+
+    A subclass gives :meth:`of_counts`, vectorised over float64 arrays; values, gains and marginals follow in O(p).
+    """
+
+    @abstractmethod
+    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        """The formula; the four arguments broadcast, with 0 <= fn <= P and 0 <= fp <= N."""
+
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
+        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator where the loss is a quotient of linear functions.
+
+        The denominator is positive, except at fn = fp = 0 where it may vanish. None for all other losses.
+        """
+        return None
+
+    def monge(self, P: int, N: int) -> bool | None:
+        """Whether the gain of a false negative never grows with fp, for 0 <= fn <= P, 0 <= fp <= N; None if unknown."""
+        return None
+
+    def predicted(self, P: Values, N: Values) -> Values | None:
+        """How many decisions must be predicted positive for the loss to be defined, (n,); None where any number may."""
+        return None
+
+    def values(self, sets: Sets, mistakes: Bools) -> Values:
+        """``f(fn, fp, P, N)`` of every set, (n,)."""
+        return self.of_counts(*_counts(sets, mistakes), *_sizes(sets))
+
+    def at_none(self, sets: Sets) -> Values:
+        """``f(0, 0, P, N)`` of every set, (n,)."""
+        return self.of_counts(np.zeros(len(sets)), np.zeros(len(sets)), *_sizes(sets))
+
+    def gains(self, sets: Sets, orders: Orders) -> Values:
+        """Differences of the loss along the running counts, (m,)."""
+        coefficients = self.quotient(sets.positives, sets.negatives)
+        if coefficients is not None:
+            return quotient_gains(orders.labels, orders.offsets, *coefficients)
+        P, N = _sizes(sets)
+        fn, fp = running_counts(orders.labels, orders.offsets)
+        if len(sets) > 1:
+            P, N = np.repeat(P, orders.sizes), np.repeat(N, orders.sizes)
+        return steps(self.of_counts(fn, fp, P, N), orders.offsets, self.at_none(sets))
+
+    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
+        """The gain of one more false negative or false positive, (total,)."""
+        fn, fp = _counts(sets, mistakes)
+        P, N = _sizes(sets)
+        now = self.of_counts(fn, fp, P, N)
+        miss = np.where(fn < P, self.of_counts(np.minimum(fn + 1, P), fp, P, N) - now, 0.0)
+        alarm = np.where(fp < N, self.of_counts(fn, np.minimum(fp + 1, N), P, N) - now, 0.0)
+        owners = sets.owners
+        return np.where(mistakes, 0.0, np.where(sets.labels, miss[owners], alarm[owners]))
+
+
+def _counts(sets: Sets, mistakes: Bools) -> tuple[Values, Values]:
+    fn = count_true(mistakes & sets.labels, sets.offsets).astype(np.float64)
+    return fn, count_true(mistakes, sets.offsets) - fn
+
+
+def _sizes(sets: Sets) -> tuple[Values, Values]:
+    return sets.positives.astype(np.float64), sets.negatives.astype(np.float64)

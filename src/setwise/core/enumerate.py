@@ -1,0 +1,95 @@
+"""The truth by brute force, for small sets: what every clever algorithm is tested against."""
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.loss import Loss, Values
+from setwise.core.sets import Bools, Sets
+from setwise.core.traits import Trait
+
+LIMIT = 16
+
+
+def subsets(p: int) -> Bools:
+    """All ``2^p`` sets of mistakes as rows, (2^p, p) bool; bit i of the row number is decision i."""
+    if p > 20:
+        raise ValueError(f"enumeration is for p <= 20; got p = {p}.")
+    return (np.arange(1 << p)[:, None] >> np.arange(p) & 1).astype(bool)
+
+
+def table(loss: Loss, y: ArrayLike) -> Values:
+    """``l_y(A)`` of every A, (2^p,), rows as in :func:`subsets`."""
+    truth = Sets.single(y)
+    masks = subsets(truth.total)
+    sets = Sets.rows(np.broadcast_to(truth.labels, masks.shape))
+    loss.check(sets)
+    return loss.values(sets, masks.ravel())
+
+
+def margins(y: ArrayLike, scores: ArrayLike) -> Values:
+    """``s_i (2 y_i - 1)``, (p,)."""
+    return np.where(np.asarray(y, dtype=bool), 1.0, -1.0) * np.asarray(scores, dtype=np.float64)
+
+
+def margin_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
+    """``max_A l(A) - m(A)`` (LH Eq. 21)."""
+    m = margins(y, scores)
+    return float(np.max(table(loss, y) - subsets(len(m)) @ m))
+
+
+def slack_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
+    """``max_A l(A) (1 - m(A))`` (LH Eq. 22)."""
+    m = margins(y, scores)
+    return float(np.max(table(loss, y) * (1.0 - subsets(len(m)) @ m)))
+
+
+def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) -> float:
+    """The maximum over all p! permutations in LH Eq. 33 (``increasing``) or Eq. 35."""
+    u = 1.0 - margins(y, scores)
+    values = table(loss, y)
+    best = -np.inf
+    for order in permutations(range(len(u))):
+        chain = np.concatenate(([0], np.cumsum(1 << np.array(order))))
+        gains = np.diff(values[chain])
+        best = max(best, float((np.maximum(u, 0.0) if increasing else u)[list(order)] @ gains))
+    return values[0] + best if increasing else max(values[0] + best, 0.0)
+
+
+def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
+    """``max over yhat with yhat_i = b of l(y, yhat) + <s, yhat>`` in row i, column b, (p, 2) (HOL Eq. 4)."""
+    truth, s = np.asarray(y, dtype=bool), np.asarray(scores, dtype=np.float64)
+    masks = subsets(len(truth))
+    guesses = masks ^ truth
+    values = table(loss, y) + guesses @ s
+    return np.array([[values[guesses[:, i] == b].max() for b in (False, True)] for i in range(len(truth))])
+
+
+def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:
+    """Which of increasing, sub-, supermodular, modular hold for this ground truth; O(2^p p^2)."""
+    values = table(loss, y)
+    found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
+    for gain, bend in _differences(values, len(np.asarray(y))):
+        if (gain < -tolerance).any():
+            found.discard(Trait.INCREASING)
+        if (bend > tolerance).any():
+            found -= {Trait.SUBMODULAR, Trait.MODULAR}
+        if (bend < -tolerance).any():
+            found -= {Trait.SUPERMODULAR, Trait.MODULAR}
+    return frozenset(found)
+
+
+def _differences(values: Values, p: int) -> Iterator[tuple[Values, Values]]:
+    """For each i: first differences in i, and all mixed differences in i and a later j."""
+    index = np.arange(len(values))
+    for i in range(p):
+        without = index[(index >> i & 1) == 0]
+        gain = values[without | 1 << i] - values[without]
+        bends: list[NDArray[np.float64]] = [np.zeros(1)]
+        for j in range(i + 1, p):
+            low = without[(without >> j & 1) == 0]
+            both = values[low | 1 << i | 1 << j] - values[low | 1 << j]
+            bends.append(both - (values[low | 1 << i] - values[low]))
+        yield gain, np.concatenate(bends)

@@ -1,0 +1,37 @@
+"""A progress bar for long fits."""
+
+import math
+import sys
+from typing import TextIO, final
+
+from numpy.typing import NDArray
+
+from setwise.core.learner import Record
+
+
+@final
+class ProgressBar:
+    """A learner's callback that draws one line: how far the certified gap has come on its way to ``tol``, on a log scale."""
+
+    WIDTH = 24
+
+    def __init__(self, tol: float, label: str = "fit", stream: TextIO | None = None) -> None:
+        self.tol, self.label, self.stream = max(tol, 1e-12), label, stream or sys.stderr
+        self._drawn = -1.0
+
+    def __call__(self, record: Record, w: NDArray) -> None:
+        """Draw, at most every tenth of a second."""
+        if record.seconds - self._drawn < 0.1 and record.gap > self.tol:
+            return
+        self._drawn = record.seconds
+        done = math.log(min(max(record.gap, self.tol), 1.0)) / math.log(self.tol) if self.tol < 1 else 1.0
+        full = round(self.WIDTH * done)
+        bar = "#" * full + "-" * (self.WIDTH - full)
+        text = f"\r{self.label} [{bar}] gap {record.gap:.1e}  iteration {record.iteration}  {record.seconds:.1f} s "
+        self.stream.write(text)
+        self.stream.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        self.stream.write("\n")
+        self.stream.flush()

@@ -1,0 +1,5 @@
+"""The one exception for combinations that make no mathematical sense."""
+
+
+class Refusal(ValueError):
+    """Two objects do not fit each other; the message names both and the way out."""

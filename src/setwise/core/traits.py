@@ -1,0 +1,15 @@
+"""Promises that a loss makes about its set function of mistakes."""
+
+from enum import Enum
+
+
+class Trait(Enum):
+    """One promise about ``l_y(A)``, for every ground truth ``y``; tests check each by enumeration."""
+
+    INCREASING = "increasing: l(A) <= l(A + i)"
+    SUBMODULAR = "submodular: the gain of a mistake shrinks as mistakes gather (LH Eq. 7)"
+    SUPERMODULAR = "supermodular: the gain of a mistake grows as mistakes gather"
+    MODULAR = "modular: a sum of one cost per mistake"
+    COUNTS = "depends on the counts (fn, fp, P, N) alone"
+    CARDINALITY = "depends on the number of mistakes alone"
+    LABEL_FREE = "depends on which decisions are wrong, not on their labels"

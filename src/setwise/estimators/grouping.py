@@ -1,0 +1,113 @@
+"""From (X, y, groups) as scikit-learn has them to sets of decisions."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from setwise.core.model import Model
+from setwise.core.sets import Sets
+from setwise.models import Independent, MultiLabel
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Sets of decisions made from the rows of ``y``, and the order in which the rows of ``X`` must stand for them.
+
+    ``order`` is None where the rows already stand right.
+    """
+
+    sets: Sets
+    model: Model
+    classes: NDArray[Any]
+    order: NDArray[np.int64] | None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the target is a label matrix."""
+        return isinstance(self.model, MultiLabel)
+
+    def rows(self, X: Any) -> Any:
+        """``X`` with the rows of each set together."""
+        return X if self.order is None else X[self.order]
+
+    def weights(self, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+        """One weight for each set from one weight for each row, equal inside a set; None weighs all sets alike."""
+        if sample_weight is None:
+            return None
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != (n_rows,):
+            raise ValueError(f"sample_weight must have shape ({n_rows},), one for each row; got shape {weight.shape}.")
+        if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+            raise ValueError("sample_weight must be finite, not negative and not all zero.")
+        if self.is_matrix:
+            return weight
+        weight = weight if self.order is None else weight[self.order]
+        first = weight[self.sets.offsets[:-1]]
+        if (weight != first[self.sets.owners]).any():
+            raise ValueError(
+                "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has no weights "
+                "for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
+            )
+        return first
+
+
+def group(y: Any, groups: Any, intercept: bool, classes: NDArray[Any] | None = None) -> Grouping:
+    """Sets of decisions: all of y (n,), its groups, or the rows of a 0/1 label matrix Y (n, p).
+
+    ``classes`` are the two labels of an earlier fit, to which y is then held.
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] > 1:
+        return _label_rows(y, groups, intercept)
+    y = column_or_1d(y, warn=True)
+    classes = _two_classes(y) if classes is None else classes
+    labels = y == classes[1]
+    if not (labels | (y == classes[0])).all():
+        odd = y[~(labels | (y == classes[0]))][0]
+        raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
+    model = Independent(intercept)
+    if groups is None:
+        return Grouping(Sets.single(labels), model, classes, None)
+    order, offsets = _runs(groups, len(y))
+    return Grouping(Sets(labels[order], offsets), model, classes, order)
+
+
+def _label_rows(Y: NDArray[Any], groups: Any, intercept: bool) -> Grouping:
+    if groups is not None:
+        raise ValueError("groups are for y of shape (n,); each row of a label matrix Y is a set already.")
+    check_classification_targets(Y)
+    if type_of_target(Y) != "multilabel-indicator":
+        raise ValueError(f"Y must be a matrix of labels 0 and 1; got a target of type {type_of_target(Y)!r}.")
+    p = Y.shape[1]
+    return Grouping(Sets.rows(Y), MultiLabel(p, intercept), np.arange(p), None)
+
+
+def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has {len(classes)} "
+            "classes, and SetClassifier takes two. For several labels at once pass a matrix Y of 0 and 1."
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y must have two classes to learn from; got only one class, {classes.tolist()[0]!r}.")
+    return classes
+
+
+def _runs(groups: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A stable order of rows by group, and the offsets of the groups."""
+    ids = np.asarray(groups)
+    if ids.shape != (n,):
+        raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        raise ValueError("groups must not hold NaN or inf.")
+    if ids.dtype.kind == "O" and any(g is None or g != g for g in ids):
+        raise ValueError("groups must not hold missing values.")
+    _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    return np.argsort(inverse, kind="stable"), np.concatenate(([0], np.cumsum(counts)))

@@ -1,0 +1,219 @@
+"""SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self, final
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from setwise.core.learner import Fit, Learner
+from setwise.core.loss import Loss
+from setwise.core.progress import ProgressBar
+from setwise.core.refusal import Refusal
+from setwise.core.risk import SurrogateRisk
+from setwise.core.surrogate import Surrogate
+from setwise.estimators.grouping import Grouping, group
+from setwise.learners import LEARNERS
+from setwise.losses.class_weighted import with_class_weights
+from setwise.losses.names import LOSSES
+from setwise.surrogates.names import SURROGATES
+
+
+@final
+class SetClassifier(ClassifierMixin, BaseEstimator):
+    """Linear scores, trained to minimise ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
+
+    The loss judges a set of decisions together. What is a set follows from the shape of the target:
+
+    - ``fit(X, y)``, y (n,): the whole sample is one set.
+    - ``fit(X, y, groups=g)``: the rows of one group are a set, in their order.
+    - ``fit(X, Y)``, Y (n, p) of 0 and 1: each row is a set of p labels, with one weight vector for each label.
+
+    ``X`` (n, d) is dense or CSR and is used as float64. A decision is positive where its score is above 0.
+
+    Parameters
+    ----------
+    loss : a name of :data:`setwise.losses.names.LOSSES` or a :class:`setwise.losses.Loss`
+    surrogate : ``"lovasz"`` (submodular losses), ``"margin"``, ``"slack"``, or a surrogate, which brings its own loss to
+        train for; ``loss`` is then what :meth:`score` measures
+    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings its own
+        C, tol and max_iter
+    C : weight of the mean surrogate against the regulariser, above 0
+    tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
+    max_iter : iterations at most; a warning says when they did not suffice
+    fit_intercept : adds a constant feature of value 1, regularised like the others (as in SVM^perf)
+    class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each row
+        were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
+    n_jobs : threads that share the sets of a ragged batch; results do not depend on it
+    random_state : for learners that draw sets
+    verbose : 1 draws a progress bar on standard error
+    warm_start : start from the last weights
+
+    Attributes
+    ----------
+    coef_ : (1, d), or (p, d) for a label matrix
+    intercept_ : (1,) or (p,)
+    classes_ : the two labels, the second is the positive one; ``arange(p)`` for a label matrix
+    objective_, lower_bound_, duality_gap_ : objective at the weights, certified lower bound of its minimum, relative gap
+    history_ : dict of arrays by iteration: objective, lower_bound, upper_bound, seconds
+    n_iter_, stop_reason_ : how many iterations, and why no more
+    loss_ : the loss that :meth:`score` measures
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "loss": [StrOptions(set(LOSSES)), HasMethods(["of_mistakes", "values"])],
+        "surrogate": [StrOptions(set(SURROGATES)), HasMethods(["batch"])],
+        "learner": [StrOptions(set(LEARNERS)), HasMethods(["minimize"])],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        loss: str | Loss = "jaccard",
+        surrogate: str | Surrogate = "lovasz",
+        learner: str | Learner = "one_slack",
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.surrogate = surrogate
+        self.learner = learner
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on the sets of (X, y).
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR
+        y : (n,) with two labels, or (n, p) of 0 and 1
+        groups : (n,) ids of the sets, for y (n,) only
+        sample_weight : (n,) weights of the sets, equal for all rows of one set
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, order="C")
+        grouping = group(y, groups, self.fit_intercept)
+        surrogate = self._surrogate(grouping, y)
+        risk = SurrogateRisk(
+            grouping.model,
+            grouping.rows(X),
+            grouping.sets,
+            surrogate,
+            grouping.weights(sample_weight, X.shape[0]),
+            effective_n_jobs(self.n_jobs),
+        )
+        start = self._start(risk.size)
+        bar = ProgressBar(self.tol, f"{type(self).__name__}") if self.verbose else None
+        fit = self._learner().minimize(risk, w0=start, callback=bar)
+        if bar is not None:
+            bar.close()
+        self._keep(fit, grouping)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores, (n,), or (n, p) for a label matrix."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores = X @ self.coef_.T + self.intercept_
+        return scores if self._many else scores[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, (n,), or (n, p) of 0 and 1: positive where the score is above 0."""
+        positive = self.decision_function(X) > 0
+        return positive.astype(np.int64) if self._many else self.classes_[positive.astype(np.int64)]
+
+    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`. Not the accuracy, unless that is the loss."""
+        positive = self.decision_function(X) > 0
+        y = np.asarray(y)
+        if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(positive):
+            raise ValueError(f"y must have the shape of predict(X), {positive.shape}; got shape {y.shape}.")
+        grouping = group(y, groups, self.fit_intercept, None if self._many else self.classes_)
+        guesses = grouping.rows(positive).ravel()
+        self.loss_.check(grouping.sets)
+        losses = self.loss_.values(grouping.sets, guesses != grouping.sets.labels)
+        return 1.0 - float(np.average(losses, weights=grouping.weights(sample_weight, len(y))))
+
+    def _surrogate(self, grouping: Grouping, y: NDArray[Any]) -> Surrogate:
+        self.loss_ = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        weights = self._class_weights(grouping, y)
+        if isinstance(self.surrogate, str):
+            train = self.loss_ if weights is None else with_class_weights(self.loss_, *weights)
+            return SURROGATES[self.surrogate](train)
+        if weights is not None:
+            raise Refusal("class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.")
+        return self.surrogate
+
+    def _class_weights(self, grouping: Grouping, y: NDArray[Any]) -> tuple[float, float] | None:
+        if self.class_weight is None:
+            return None
+        classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
+        labels = np.ravel(y)
+        negative, positive = compute_class_weight(self.class_weight, classes=classes, y=labels)
+        return float(negative), float(positive)
+
+    def _learner(self) -> Learner:
+        if not isinstance(self.learner, str):
+            return self.learner
+        kind = LEARNERS[self.learner]
+        drawn = {"random_state": self.random_state} if "random_state" in kind.__dataclass_fields__ else {}
+        return kind(float(self.C), float(self.tol), int(self.max_iter), **drawn)
+
+    def _start(self, size: int) -> NDArray[np.float64] | None:
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        last = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        return last.ravel() if last.size == size else None
+
+    def _keep(self, fit: Fit, grouping: Grouping) -> None:
+        many = len(grouping.classes) if grouping.is_matrix else 1
+        weights = fit.w.reshape(many, -1)
+        self.classes_, self._many = grouping.classes, grouping.is_matrix
+        self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
+        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(many)
+        self.objective_, self.lower_bound_, self.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
+        fields = ("objective", "lower_bound", "upper_bound", "seconds")
+        self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
+        self.n_iter_, self.stop_reason_ = len(fit.history), fit.message
+        if fit.status == "max_iter":
+            warnings.warn(f"SetClassifier {fit.message}; raise max_iter or tol.", ConvergenceWarning, stacklevel=3)
+        elif fit.status == "interrupted":
+            warnings.warn(f"SetClassifier was {fit.message}.", RuntimeWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags

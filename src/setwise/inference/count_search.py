@@ -1,0 +1,144 @@
+"""Exact maximisation of losses that depend on counts, over independent decisions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.inference import Inference, Problem, Solutions
+from setwise.core.loss import Values
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Ints, Sets
+from setwise.core.traits import Trait
+from setwise.inference.objective import Objective, OneClass
+from setwise.inference.ranking import Ranking
+from setwise.inference.structure import doubt, is_monge, predicted_of, quotient_of
+from setwise.inference.tables import Rows, falling_rows, prune_table, scan_rows
+from setwise.kernels.quotients import quotient_argmax
+from setwise.kernels.tables import run_argmax
+
+SMALL_TABLE = 4096
+
+
+@final
+@dataclass(frozen=True)
+class CountSearch(Inference):
+    """``max_A Delta(fn, fp) - m(A)`` or ``max_A Delta(fn, fp) (1 - m(A))`` for any loss with ``Trait.COUNTS`` (Joachims 2005, DD Alg. 1).
+
+    For given counts the best mistakes are those of least margin, so the maximum is one over the table (P+1) x (N+1) of
+    ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave. Each set goes the fastest exact way that its loss promises:
+
+    - a quotient of linear functions (Jaccard, F_beta, Tversky, error rate), margin rescaling: a walk, O(p) after the sort;
+    - a function of the number of mistakes, or one with a given number of predicted positives: one line, O(p) after the sort;
+    - Monge losses (G-mean, H-mean), margin rescaling: divide and conquer, O(p log p);
+    - other increasing losses, and slack rescaling: bound and prune over blocks of the table;
+    - any other loss: the whole table, O(P N).
+
+    Parameters
+    ----------
+    budget : cells that one set may cost. Where pruning needs more, the best labeling seen is returned with ``exact`` False and its
+        bound; a table that can not be pruned and has more cells is refused.
+    """
+
+    budget: int = 1 << 27
+
+    def refuses(self, problem: Problem) -> str | None:
+        """A sentence for losses that are not functions of counts, and for unstructured losses on tables beyond the budget."""
+        loss, sets = problem.loss, problem.sets
+        if Trait.COUNTS not in loss.traits:
+            return (
+                f"CountSearch refuses {loss}: the loss is not a function of (fn, fp, P, N). "
+                "Use enumeration for small sets, or a surrogate that needs no maximisation."
+            )
+        if Trait.INCREASING in loss.traits or Trait.CARDINALITY in loss.traits or predicted_of(loss, sets) is not None:
+            return None
+        cells = (sets.positives + 1) * (sets.negatives + 1)
+        worst = int(np.argmax(cells))
+        if cells[worst] <= self.budget:
+            return None
+        P, N = int(sets.positives[worst]), int(sets.negatives[worst])
+        if not problem.slack and is_monge(loss, P, N):
+            return None
+        return (
+            f"CountSearch refuses {loss} on {P} positives and {N} negatives: {cells[worst]} cells are more than "
+            f"budget={self.budget}. Promise Trait.INCREASING if it holds, or raise the budget."
+        )
+
+    def maximize(self, problem: Problem) -> Solutions:
+        """The best labeling of every set; O(p log p) for structured losses."""
+        reason = self.refuses(problem)
+        if reason is not None:
+            raise Refusal(reason)
+        loss, sets, scores, slack = problem.loss, problem.sets, problem.scores, problem.slack
+        if Trait.CARDINALITY in loss.traits:
+            return _one_class(OneClass.of(loss, sets, scores, doubt(loss, sets, None, True)[0], slack))
+        predicted = predicted_of(loss, sets)
+        if predicted is not None:
+            return _tied(Objective(loss, Ranking.of(sets, scores), slack), predicted.astype(np.int64))
+        quotient = None if slack else quotient_of(loss, sets)
+        objective = Objective(loss, Ranking.of(sets, scores, *doubt(loss, sets, quotient, slack)), slack)
+        if quotient is None:
+            return self._search(objective)
+        ranking = objective.ranking
+        x, y = quotient_argmax(ranking.margins, ranking.sums, ranking.starts, ranking.low, *quotient)
+        return _solutions(objective, x, y)
+
+    def _search(self, objective: Objective) -> Solutions:
+        """Every set by the scan, divide and conquer, or bound and prune that suits it."""
+        ranking, loss = objective.ranking, objective.loss
+        heights, widths = ranking.ranked[::2] + 1, ranking.ranked[1::2] + 1
+        x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
+        rows = Rows(objective, heights, widths)
+        large = heights * widths > SMALL_TABLE
+        monge = np.zeros_like(large)
+        if not objective.slack:
+            sets = ranking.sets
+            for i in np.flatnonzero(large):
+                monge[i] = is_monge(loss, int(sets.positives[i]), int(sets.negatives[i]))
+        prune = large & ~monge & (Trait.INCREASING in loss.traits)
+        for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
+            tables = np.flatnonzero(chosen)
+            if len(tables):
+                x[tables], y[tables] = _best_rows(rows.take(tables), search)
+        for i in np.flatnonzero(prune):
+            found = prune_table(objective, objective.above, int(i), int(heights[i]), int(widths[i]), self.budget)
+            x[i], y[i], above[i] = found.row, found.column, found.bound
+        return _solutions(objective, x, y, above)
+
+
+def _one_class(objective: OneClass) -> Solutions:
+    """A loss of the number of mistakes: one line of p + 1 cells."""
+    heights = objective.ranking.ranked[::2] + 1
+    x, y = _best_rows(Rows(objective, heights, np.ones_like(heights)), scan_rows)
+    return _solutions(objective, x, y)
+
+
+def _tied(objective: Objective, predicted: Ints) -> Solutions:
+    """A loss with ``predicted`` positives: the diagonal of the table on which ``P - fn + fp`` is that."""
+    first, heights = diagonal(objective.ranking.sets, predicted)
+    ahead = predicted - objective.ranking.sets.positives
+    rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + ahead[i]), heights, np.ones_like(heights))
+    x = first + _best_rows(rows, scan_rows)[0]
+    return _solutions(objective, x, x + ahead)
+
+
+def diagonal(sets: Sets, predicted: Ints) -> tuple[Ints, Ints]:
+    """The least number of false negatives with ``predicted`` positives, and how many numbers of them there are, (n,) each."""
+    first = np.maximum(0, sets.positives - predicted)
+    last = np.minimum(sets.positives, sets.positives + sets.negatives - predicted)
+    return first, last - first + 1
+
+
+def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
+    """Row and column of the best cell of each table."""
+    best, where = search(rows)
+    at = run_argmax(best, rows.edges)
+    return at - rows.edges[:-1], where[at]
+
+
+def _solutions(objective: Objective | OneClass, x: Ints, y: Ints, above: Values | None = None) -> Solutions:
+    """The labelings with x and y ranked decisions wrong; exact where no larger bound ``above`` is known."""
+    values = objective(np.arange(len(x)), x, y)
+    bounds = values if above is None else np.maximum(values, above)
+    return Solutions(objective.ranking.mistakes(x, y), values, bounds, bounds <= values)

@@ -1,0 +1,15 @@
+"""The choice of inference where the user makes none."""
+
+from setwise.core.inference import Inference, Problem
+from setwise.inference.by_cardinality import ByCardinality
+from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.enumeration import Enumeration
+from setwise.inference.greedy import Greedy
+from setwise.inference.modular import Modular
+
+METHODS: tuple[Inference, ...] = (Modular(), ByCardinality(), Enumeration(12), BySubmodularMinimum(), Enumeration(20), Greedy())
+
+
+def default_inference(problem: Problem) -> Inference:
+    """The first method that takes the problem, exact ones before approximate ones, fast ones before slow ones."""
+    return next(method for method in METHODS if method.refuses(problem) is None)

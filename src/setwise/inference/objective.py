@@ -1,0 +1,68 @@
+"""Loss and score together as a function of how many ranked decisions of each class are wrong."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.loss import Loss, Values
+from setwise.core.sets import Ints, Sets
+from setwise.inference.ranking import Ranking
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """``f + won`` of set ``i`` with x ranked positives and y ranked negatives wrong, or ``f (1 + won)`` with ``slack``."""
+
+    loss: Loss
+    ranking: Ranking
+    slack: bool = False
+
+    def loss_at(self, i: Ints, x: Ints, y: Ints) -> Values:
+        """``f(fn, fp, P, N)`` with x and y counted above the decisions that are always wrong."""
+        sets, low = self.ranking.sets, self.ranking.low
+        fn, fp = (low[2 * i] + x).astype(np.float64), (low[2 * i + 1] + y).astype(np.float64)
+        return self.loss.of_counts(fn, fp, sets.positives[i].astype(np.float64), sets.negatives[i].astype(np.float64))
+
+    def __call__(self, i: Ints, x: Ints, y: Ints) -> Values:
+        """The objective at cells; vectorised."""
+        won = self.ranking.won(i, x, y)
+        return self.loss_at(i, x, y) * (1.0 + won) if self.slack else self.loss_at(i, x, y) + won
+
+    def above(self, i: Ints, rows: Ints, columns: Ints) -> Values:
+        """An upper bound on boxes of cells, first and last row and column in (m, 2) arrays, for an increasing loss.
+
+        The loss is greatest with most mistakes, the score won with fewest, as ranked margins are positive there.
+        """
+        won = self.ranking.won(i, rows[:, 0], columns[:, 0])
+        most = self.loss_at(i, rows[:, 1], columns[:, 1])
+        return most * np.maximum(1.0 + won, 0.0) if self.slack else most + won
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OneClass:
+    """The same for a loss of the number of mistakes alone: all decisions are ranked together, as positives of ``ranking``."""
+
+    loss: Loss
+    sets: Sets
+    ranking: Ranking
+    slack: bool = False
+
+    @classmethod
+    def of(cls, loss: Loss, sets: Sets, scores: Values, floor: float, slack: bool = False) -> "OneClass":
+        """Rank the margins of each whole set."""
+        merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
+        return cls(loss, sets, Ranking.of(merged, np.where(sets.labels, scores, -scores), floor), slack)
+
+    def loss_at(self, i: Ints, x: Ints) -> Values:
+        """``f`` with x mistakes above those that are always made."""
+        k, P = self.ranking.low[2 * i] + x, self.sets.positives[i]
+        fn = np.minimum(k, P)
+        return self.loss.of_counts(*(v.astype(np.float64) for v in (fn, k - fn, P, self.sets.negatives[i])))
+
+    def __call__(self, i: Ints, x: Ints, _: Ints) -> Values:
+        """The objective with x ranked decisions wrong; vectorised."""
+        won = self.ranking.won(i, x, np.zeros_like(x))
+        return self.loss_at(i, x) * (1.0 + won) if self.slack else self.loss_at(i, x) + won

@@ -1,0 +1,67 @@
+"""The decisions of a batch in the order in which they become mistakes, and what counts of them cost in score."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.sets import Bools, Ints, Sets
+from setwise.kernels.ranks import mark_mistakes, prefix_sums, rank_margins
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Margins of each class of each set sorted upwards; with c of a class wrong the best choice is the c smallest.
+
+    Segment ``2 i`` holds the positives of set i and ``2 i + 1`` its negatives. Decisions with a margin at or under ``floor`` are always
+    wrong, ``low`` (2n,) of them with the score ``base`` (n,) won; those at or over their cap are never wrong. The rest are ranked.
+    """
+
+    sets: Sets
+    scores: NDArray[Any]
+    floor: float
+    caps: Floats
+    keys: NDArray[np.uint64]
+    margins: NDArray[Any]
+    starts: Ints
+    low: Ints
+    base: Floats
+
+    @classmethod
+    def of(cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Floats | None = None) -> "Ranking":
+        """Sort all margins in (floor, cap), O(p log p)."""
+        caps = np.full(2 * len(sets), np.inf) if caps is None else caps
+        return cls(sets, scores, floor, caps, *rank_margins(scores, sets.labels, sets.offsets, floor, caps))
+
+    @cached_property
+    def sums(self) -> Floats:
+        """Prefix sums of the ranked margins; those of segment k begin at ``starts[k] + k``."""
+        return np.asarray(prefix_sums(self.margins, self.starts))
+
+    @cached_property
+    def ranked(self) -> Ints:
+        """Number of ranked decisions of each segment, (2n,)."""
+        return np.diff(self.starts)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays as kernels take them."""
+        return self.keys, self.margins, self.sums, self.starts, self.low, self.floor, self.caps
+
+    def won(self, owner: Ints, x: Ints, y: Ints) -> Floats:
+        """Best score won, ``-m(A)``, with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorised."""
+        a, b = self.starts[2 * owner] + 2 * owner, self.starts[2 * owner + 1] + 2 * owner + 1
+        return self.base[owner] - (self.sums[a + x] + self.sums[b + y])
+
+    def mistakes(self, x: Ints, y: Ints) -> Bools:
+        """The mistakes of the best choice with x (n,) ranked positives and y (n,) ranked negatives wrong, (total,)."""
+        counts = np.stack([x, y], axis=1).ravel()
+        sets = self.sets
+        return np.asarray(
+            mark_mistakes(self.scores, sets.labels, sets.offsets, self.floor, self.keys, self.starts, counts)
+        )

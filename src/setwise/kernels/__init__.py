@@ -1,0 +1,1 @@
+"""Numbers: arrays in, arrays out. Compiled by Numba on first use, cached on disk afterwards."""

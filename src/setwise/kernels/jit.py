@@ -1,0 +1,6 @@
+"""The one way in which setwise compiles."""
+
+from numba import njit
+
+# Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
+kernel = njit(cache=True, nogil=True, error_model="numpy")

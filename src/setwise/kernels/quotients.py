@@ -1,0 +1,206 @@
+"""Row maxima of ``f(x, y) - sums[y]`` for a quotient ``f`` of two linear functions of the counts: Jaccard, F_beta, Tversky.
+
+Coefficients come as ``c = (t0, tx, ty, b0, bx, by, origin)``, meaning ``(t0 + tx x + ty y) / (b0 + bx x + by y)``, with
+``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima.
+
+What makes it fast. In a row (x fixed) the gain of a step in y is ``E / (D (D + by))`` with D the denominator and
+``E = ty (b0 + bx x) - by (t0 + tx x)`` the same for all y. So a row is concave where ``E by >= 0``, and as ``sums`` is convex a local
+maximum is the maximum: a pointer that walks from row to row finds all of them. Where a row is not concave the sign of
+the mixed differences helps: it is that of ``2 bx by T - (tx by + bx ty) D``, T the numerator, which is linear in (x, y). On a
+rectangle where it does not change the best y moves one way with x (Monge), and divide and conquer finds it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel
+
+Array = NDArray[Any]
+
+PATCH = 8
+
+
+@kernel
+def coefficients(top: Array, bottom: Array, origin: float, swap: bool) -> Any:
+    """The tuple ``c`` with x = fn, y = fp, or the other way round with ``swap``."""
+    if swap:
+        return top[0], top[2], top[1], bottom[0], bottom[2], bottom[1], origin
+    return top[0], top[1], top[2], bottom[0], bottom[1], bottom[2], origin
+
+
+@kernel
+def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array, best: Array, where: Array) -> None:
+    """``best[r] = max_y f(x0 + r, y0 + y) - sums[y]`` over y = 0..len(margins), reached at ``where[r]``, for r < rows.
+
+    ``margins`` ascend, ``sums`` are their prefix sums (one longer). O(rows + len(margins)) where rows are concave, times a
+    logarithm or its square elsewhere.
+    """
+    by = c[5]
+    if by * _steepness(c, x0) >= 0.0 and by * _steepness(c, x0 + rows - 1) >= 0.0:
+        _walk(c, x0, rows, y0, margins, sums, best, where)
+    else:
+        _divide(c, x0, rows, y0, sums, best, where)
+
+
+@kernel
+def _value(c: Any, x: float, y: float) -> float:
+    t0, tx, ty, b0, bx, by, origin = c
+    return (t0 + tx * x + ty * y) / (b0 + bx * x + by * y) if x + y > 0.0 else origin
+
+
+@kernel
+def _steepness(c: Any, x: float) -> float:
+    t0, tx, ty, b0, bx, by, _ = c
+    return ty * (b0 + bx * x) - by * (t0 + tx * x)
+
+
+@kernel
+def _walk(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array, best: Array, where: Array) -> None:
+    t0, tx, ty, b0, bx, by, origin = c
+    n = len(margins)
+    y = 0
+    for r in range(rows):
+        x = float(x0 + r)
+        t, b, e = t0 + tx * x, b0 + bx * x, _steepness(c, x)
+        # A denominator of 0 at the origin leaves a row that is concave from y = 1 on.
+        hole = 1 if x == 0.0 and y0 == 0 and b == 0.0 and n > 0 else 0
+        y = max(y, hole)
+        d = b + by * (y0 + y)
+        while y < n and e > margins[y] * d * (d + by):
+            y += 1
+            d = b + by * (y0 + y)
+        while y > hole and e <= margins[y - 1] * d * (d - by):
+            y -= 1
+            d = b + by * (y0 + y)
+        if x == 0.0 and y0 + y == 0:
+            best[r] = origin - sums[y]
+        else:
+            best[r] = (t + ty * (y0 + y)) / d - sums[y]
+        where[r] = y
+        if hole == 1 and origin - sums[0] >= best[r]:
+            best[r], where[r] = origin - sums[0], 0
+
+
+@kernel
+def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where: Array) -> None:
+    """Cut the table into rectangles on which the sign of the mixed differences is one; their borders follow one line."""
+    best[:rows] = -np.inf
+    parts = [(0, rows - 1, 0, len(sums) - 1)]
+    while len(parts) > 0:
+        xa, xb, ya, yb = parts.pop()
+        low, high = _bend_range(c, x0 + xa, x0 + xb, y0 + ya, y0 + yb)
+        if high <= 0.0 or low >= 0.0:
+            _conquer(c, x0, xa, xb, y0, ya, yb, high <= 0.0, sums, best, where)
+        elif xb - xa < PATCH or yb - ya < PATCH:
+            for x in range(xa, xb + 1):
+                _improve(c, x0, x, y0, ya, yb, sums, best, where)
+        else:
+            xm, ym = (xa + xb) // 2, (ya + yb) // 2
+            parts.append((xa, xm, ya, ym))
+            parts.append((xm + 1, xb, ya, ym))
+            parts.append((xa, xm, ym + 1, yb))
+            parts.append((xm + 1, xb, ym + 1, yb))
+
+
+@kernel
+def _bend_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[float, float]:
+    """Least and greatest value on a rectangle of the linear function that has the sign of the mixed differences."""
+    t0, tx, ty, b0, bx, by, _ = c
+    f, g = 2.0 * bx * by, tx * by + bx * ty
+    k0, kx, ky = f * t0 - g * b0, f * tx - g * bx, f * ty - g * by
+    low = k0 + min(kx * xa, kx * xb) + min(ky * ya, ky * yb)
+    high = k0 + max(kx * xa, kx * xb) + max(ky * ya, ky * yb)
+    return low, high
+
+
+@kernel
+def _conquer(
+    c: Any, x0: int, xa: int, xb: int, y0: int, ya: int, yb: int, falls: bool, sums: Array, best: Array, where: Array
+) -> None:
+    """Rows in the order of a binary tree: the best y of a row lies between those of its two neighbors already done."""
+    n = xb - xa + 1
+    found = np.empty(n, np.int64)
+    stride = 1
+    while 2 * stride <= n:
+        stride *= 2
+    while stride > 0:
+        for k in range(stride - 1, n, 2 * stride):
+            left = found[k - stride] if k >= stride else (yb if falls else ya)
+            right = found[k + stride] if k + stride < n else (ya if falls else yb)
+            found[k] = _improve(c, x0, xa + k, y0, min(left, right), max(left, right), sums, best, where)
+        stride //= 2
+
+
+@kernel
+def _improve(
+    c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, best: Array, where: Array
+) -> int:
+    top, at = -np.inf, ya
+    for y in range(ya, yb + 1):
+        v = _value(c, float(x0 + x), float(y0 + y)) - sums[y]
+        if v > top:
+            top, at = v, y
+    if top > best[x]:
+        best[x], where[x] = top, at
+    return at
+
+
+@kernel
+def quotient_argmax(
+    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
+) -> tuple[Array, Array]:
+    """The counts of ``max f(fn, fp) - S(fn) - S(fp)`` for every set, above the ``low`` ones: two (n,) int64 arrays; O(p)."""
+    n = len(origin)
+    fn, fp = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    longest = 0
+    for i in range(n):
+        longest = max(longest, starts[2 * i + 1] - starts[2 * i])
+    best, where = np.empty(longest + 1, np.float64), np.empty(longest + 1, np.int32)
+    for i in range(n):
+        a, b, e = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
+        c = coefficients(top[i], bottom[i], origin[i], False)
+        across = sums[b + 2 * i + 1 : e + 2 * i + 2]
+        row_maxima(c, low[2 * i], b - a + 1, low[2 * i + 1], margins[b:e], across, best, where)
+        winner, at = -np.inf, 0
+        for r in range(b - a + 1):
+            v = best[r] - sums[a + 2 * i + r]
+            if v > winner:
+                winner, at = v, r
+        fn[i], fp[i] = at, where[at]
+    return fn, fp
+
+
+def step_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
+    """Upper bounds (2n,) on the gain of one more false negative (even places) and one more false positive (odd places).
+
+    A decision whose margin is not below its cap is no mistake in any best labeling. Infinite where nothing is known.
+    """
+    caps = np.empty((len(P), 2))
+    for side, (x, length) in enumerate(((1, N), (2, P))):
+        y = 3 - x
+        rise = top[:, x] * bottom[:, y] - bottom[:, x] * top[:, y]
+        caps[:, side] = _largest_quotient(
+            top[:, x] * bottom[:, 0] - bottom[:, x] * top[:, 0], rise, length,
+            bottom[:, 0] + np.minimum(0.0, bottom[:, x] * (N if x == 2 else P)), bottom[:, y], np.abs(bottom[:, x]),
+        )  # fmt: skip
+    return caps.ravel()
+
+
+def _largest_quotient(a: Array, b: Array, length: Array, u0: Array, slope: Array, step: Array) -> Array:
+    """An upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].
+
+    With u as the variable the numerator is ``A + B u``. For A >= 0 both ``A / (u (u + step))`` and ``B / (u + step)`` peak at the
+    least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
+    """
+    least = np.minimum(u0, u0 + slope * length)
+    most = np.maximum(u0, u0 + slope * length)
+    fine, moves = least > 0.0, slope != 0.0
+    u = np.where(fine, least, 1.0)
+    B = np.where(moves, b / np.where(moves, slope, 1.0), 0.0)
+    A = np.where(moves, a - B * u0, np.maximum(a, a + b * length))
+    split = np.maximum(A, 0.0) / (u * (u + step)) + np.maximum(B, 0.0) / (u + step)
+    peak = np.clip(-2.0 * A / np.where(B > 0.0, B, 1.0), u, np.maximum(u, most))
+    single = np.maximum(A + B * peak, 0.0) / peak**2
+    return np.where(fine, np.where(A >= 0.0, split, np.where(B > 0.0, single, 0.0)), np.inf)

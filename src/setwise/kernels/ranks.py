@@ -1,0 +1,156 @@
+"""Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
+
+A batch of ``n`` sets has ``2 n`` segments: segment ``2 i`` holds the positives of set ``i``, segment ``2 i + 1`` its negatives. Only
+decisions in doubt are sorted, those with ``floor < margin < cap``; the others are mistakes always or never.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel
+from setwise.kernels.sorting import sort_packed
+
+Array = NDArray[Any]
+
+SHORT = 32
+
+
+def rank_margins(
+    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment; O(p log p).
+
+    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set, ``margins`` (m,) in that order and
+    in the precision of ``scores``, ``starts`` (2n+1,), ``low`` (2n,) the number of margins at or under the floor, and
+    ``base`` (n,), minus their sum.
+    """
+    starts, low, base = _count(scores, labels, offsets, floor, caps)
+    keys = np.empty(starts[-1], np.uint64)
+    margins = np.empty(starts[-1], scores.dtype)
+    _pack(scores, labels, offsets, floor, caps, starts, keys)
+    sort_packed(keys, starts)
+    if scores.dtype == np.float32:
+        _decode(keys, margins.view(np.uint32))
+    else:
+        _gather(scores, offsets, starts, keys, margins)
+    return keys, margins, starts, low, base
+
+
+@kernel
+def _count(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, Array, Array]:
+    n = len(offsets) - 1
+    starts, low, base = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64), np.zeros(n, np.float64)
+    for i in range(n):
+        first = 2 * i
+        lows, ups, low_positives, up_positives, positives = 0, 0, 0, 0, 0
+        total = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            y = labels[j]
+            m = scores[j] if y else -scores[j]
+            under = m <= floor
+            over = m >= (caps[first] if y else caps[first + 1])
+            over = over and not under
+            lows += under
+            ups += over
+            low_positives += under and y
+            up_positives += over and y
+            positives += y
+            total += m if under else 0.0
+        low[first], low[first + 1] = low_positives, lows - low_positives
+        negatives = offsets[i + 1] - offsets[i] - positives
+        starts[first + 1] = starts[first] + positives - low_positives - up_positives
+        starts[first + 2] = starts[first + 1] + negatives - low[first + 1] - (ups - up_positives)
+        base[i] = -total
+    return starts, low, base
+
+
+@kernel
+def _pack(
+    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array, starts: Array, keys: Array
+) -> None:
+    for i in range(len(offsets) - 1):
+        first = offsets[i]
+        a, b = starts[2 * i], starts[2 * i + 1]
+        for j in range(first, offsets[i + 1]):
+            y = labels[j]
+            m = scores[j] if y else -scores[j]
+            if floor < m < (caps[2 * i] if y else caps[2 * i + 1]):
+                keys[a if y else b] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
+                a += y
+                b += not y
+
+
+@kernel
+def rising_bits(value: Any) -> Any:
+    """The float32 of ``value`` as a 32-bit number (in a uint64) that rises with it; without branches."""
+    bits = np.uint64(np.float32(value).view(np.uint32))
+    return bits ^ (np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31))))
+
+
+@kernel
+def _decode(keys: Array, bits: Array) -> None:
+    for j in range(len(keys)):
+        up = np.uint32(keys[j] >> np.uint64(32))
+        bits[j] = up & np.uint32(0x7FFFFFFF) if up >> np.uint32(31) else np.uint32(~up)
+
+
+@kernel
+def _gather(scores: Array, offsets: Array, starts: Array, keys: Array, margins: Array) -> None:
+    """The float64 margins of sorted keys; runs that tie in float32 are put in their exact order."""
+    for k in range(len(starts) - 1):
+        first = offsets[k // 2]
+        a = starts[k]
+        for j in range(a, starts[k + 1]):
+            s = scores[first + np.int64(keys[j] & np.uint64(0xFFFFFFFF))]
+            margins[j] = -s if k % 2 else s
+        while a < starts[k + 1]:
+            b = a + 1
+            while b < starts[k + 1] and keys[b] >> np.uint64(32) == keys[a] >> np.uint64(32):
+                b += 1
+            if b - a > SHORT:
+                order = np.argsort(margins[a:b], kind="mergesort")
+                margins[a:b] = margins[a:b][order]
+                keys[a:b] = keys[a:b][order]
+            else:
+                _insert(margins, keys, a, b)
+            a = b
+
+
+@kernel
+def _insert(margins: Array, keys: Array, a: int, b: int) -> None:
+    for j in range(a + 1, b):
+        m, key = margins[j], keys[j]
+        k = j - 1
+        while k >= a and margins[k] > m:
+            margins[k + 1], keys[k + 1] = margins[k], keys[k]
+            k -= 1
+        margins[k + 1], keys[k + 1] = m, key
+
+
+@kernel
+def prefix_sums(margins: Array, starts: Array) -> Array:
+    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,) float64; segment ``k`` begins at ``starts[k] + k``."""
+    out = np.empty(len(margins) + len(starts) - 1, np.float64)
+    for k in range(len(starts) - 1):
+        total = 0.0
+        out[starts[k] + k] = 0.0
+        for j in range(starts[k], starts[k + 1]):
+            total += margins[j]
+            out[j + k + 1] = total
+    return out
+
+
+@kernel
+def mark_mistakes(
+    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
+) -> Array:
+    """True for every margin at or under the floor and for the ``counts[k]`` smallest above it of each segment, (total,)."""
+    out = np.empty(len(labels), np.bool_)
+    for j in range(len(labels)):
+        out[j] = (scores[j] if labels[j] else -scores[j]) <= floor
+    for k in range(len(starts) - 1):
+        for j in range(starts[k], starts[k] + counts[k]):
+            out[offsets[k // 2] + np.int64(keys[j] & np.uint64(0xFFFFFFFF))] = True
+    return out

@@ -1,0 +1,74 @@
+"""Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, empty ones allowed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel
+
+Array = NDArray[Any]
+
+
+@kernel
+def count_true(mask: Array, offsets: Array) -> Array:
+    """Number of true entries of each segment, (n,) int64; O(total)."""
+    n = len(offsets) - 1
+    out = np.zeros(n, np.int64)
+    for i in range(n):
+        c = 0
+        for j in range(offsets[i], offsets[i + 1]):
+            c += mask[j]
+        out[i] = c
+    return out
+
+
+@kernel
+def segment_sums(x: Array, offsets: Array) -> Array:
+    """Sum of each segment, (n,) float64; O(total)."""
+    n = len(offsets) - 1
+    out = np.zeros(n, np.float64)
+    for i in range(n):
+        t = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            t += x[j]
+        out[i] = t
+    return out
+
+
+@kernel
+def running_sums(x: Array, offsets: Array) -> Array:
+    """Inclusive running sum inside each segment, (total,) float64; O(total)."""
+    out = np.empty(len(x), np.float64)
+    for i in range(len(offsets) - 1):
+        t = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            t += x[j]
+            out[j] = t
+    return out
+
+
+@kernel
+def steps(values: Array, offsets: Array, start: Array) -> Array:
+    """Differences of consecutive entries inside each segment, the first against ``start[i]``; (total,), O(total)."""
+    out = np.empty(len(values), np.float64)
+    for i in range(len(offsets) - 1):
+        before = start[i]
+        for j in range(offsets[i], offsets[i + 1]):
+            out[j] = values[j] - before
+            before = values[j]
+    return out
+
+
+@kernel
+def segment_argmax(x: Array, offsets: Array) -> Array:
+    """Flat position of the first largest entry of each segment, none of them empty; (n,) int64, O(total)."""
+    n = len(offsets) - 1
+    out = np.empty(n, np.int64)
+    for i in range(n):
+        best = offsets[i]
+        for j in range(offsets[i] + 1, offsets[i + 1]):
+            if x[j] > x[best]:
+                best = j
+        out[i] = best
+    return out

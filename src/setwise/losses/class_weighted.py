@@ -1,0 +1,62 @@
+"""A quotient of counts in which a positive and a negative weigh differently."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.checks import as_number
+from setwise.core.counts import CountBased
+from setwise.core.loss import Loss, Values
+from setwise.core.refusal import Refusal
+from setwise.core.traits import Trait
+from setwise.losses.class_weighted_hamming import ClassWeightedHamming
+from setwise.losses.hamming import Hamming
+
+
+@final
+@dataclass(frozen=True)
+class ClassWeighted(CountBased):
+    """``f(b fn, a fp, b P, a N)``: the loss as if every negative were there a times and every positive b times.
+
+    For losses that are a quotient of linear functions of the counts, as Jaccard; others are refused.
+
+    Parameters
+    ----------
+    loss : f
+    negative, positive : a and b, above 0
+    """
+
+    loss: Loss
+    negative: float
+    positive: float
+
+    def __post_init__(self) -> None:
+        as_number(self.negative, "negative", low=0.0, open_low=True)
+        as_number(self.positive, "positive", low=0.0, open_low=True)
+        if not isinstance(self.loss, CountBased) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
+            raise Refusal(
+                f"class_weight refuses {self.loss!r}: it is not a quotient of counts, so a weighted count has no meaning. "
+                "Use loss='jaccard' or loss='hamming'."
+            )
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset({Trait.COUNTS}) | (self.loss.traits & {Trait.INCREASING, Trait.SUBMODULAR})
+
+    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        a, b = self.negative, self.positive
+        return self.loss.of_counts(b * fn, a * fp, b * P, a * N)
+
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
+        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator."""
+        top, bottom = self.loss.quotient(self.positive * P, self.negative * N)
+        scale = np.array([1.0, self.positive, self.negative])
+        return top * scale, bottom * scale
+
+
+def with_class_weights(loss: Loss, negative: float, positive: float) -> Loss:
+    """``loss`` with weighted classes: Hamming sums weighted mistakes, a quotient of counts weighs its counts."""
+    if isinstance(loss, Hamming) and loss.weights is None:
+        return ClassWeightedHamming(negative, positive)
+    return ClassWeighted(loss, negative, positive)

@@ -1,0 +1,53 @@
+"""The Jaccard loss, 1 - intersection over union."""
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from setwise.core.checks import as_choice
+from setwise.core.counts import CountBased
+from setwise.core.loss import Values
+from setwise.core.traits import Trait
+
+
+@final
+@dataclass(frozen=True)
+class Jaccard(CountBased):
+    """``(fn + fp) / (P + fp) = 1 - |positives and predicted| / |positives or predicted|`` (LH Eq. 43-44).
+
+    Submodular and increasing in the mistakes (LH Prop. 10), in [0, 1].
+
+    Parameters
+    ----------
+    empty : what a set without positives (P = 0) costs, where the union can be empty and the formula is 0/0
+
+        - ``"perfect"``: no prediction is perfect, any false positive costs the whole 1: the limit of the formula, and
+          1 - ``sklearn.metrics.jaccard_score(zero_division=1)``. The surrogate then pulls at the worst pixel only.
+        - ``"fraction"``: ``fp / N``. Every false positive counts alike, so the surrogate pulls at all of them.
+        - ``"ignore"``: 0 whatever is predicted; such sets take no part in training.
+    """
+
+    empty: Literal["perfect", "fraction", "ignore"] = "perfect"
+
+    def __post_init__(self) -> None:
+        as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS})
+
+    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        union = P + fp
+        if self.empty == "perfect":
+            return (fn + fp) / np.where(union > 0, union, 1.0)
+        alone = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
+        return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), alone)
+
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
+        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator of the loss."""
+        zero, one = np.zeros(len(P)), np.ones(len(P))
+        none = (np.asarray(P) == 0) & (self.empty != "perfect")
+        top = np.stack([zero, np.where(none & (self.empty == "ignore"), 0.0, 1.0)] , axis=1)[:, [0, 1, 1]]
+        bottom = np.stack([np.where(none, np.maximum(N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
+        return top, bottom

@@ -1,0 +1,7 @@
+"""Models: what turns features and weights into scores."""
+
+from setwise.core.model import Model
+from setwise.models.independent import Independent
+from setwise.models.multi_label import MultiLabel
+
+__all__ = ["Independent", "Model", "MultiLabel"]

@@ -1,0 +1,44 @@
+"""One weight vector for each label scores the rows of a label matrix."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from setwise.core.model import Floats, Model
+from setwise.core.sets import Ints, Sets
+
+
+@final
+@dataclass(frozen=True)
+class MultiLabel(Model):
+    """``S = X W^T + b``, flat by rows: set i is row i of the label matrix (n, p), and label j has the weights ``W_j, b_j``.
+
+    ``w`` holds the rows of ``[W | b]`` one after another, (p * (features + 1),), or of ``W`` without ``intercept``.
+    """
+
+    p: int
+    intercept: bool = True
+
+    def size(self, X: Any) -> int:
+        return self.p * (int(X.shape[1]) + self.intercept)
+
+    def scores(self, X: Any, w: Floats) -> Floats:
+        W = w.reshape(self.p, -1)
+        S = X @ W[:, :-1].T + W[:, -1] if self.intercept else X @ W.T
+        return np.ascontiguousarray(S).ravel()
+
+    def pullback(self, X: Any, gradient: Floats) -> Floats:
+        G = gradient.reshape(-1, self.p)
+        slope = (X.T @ G).T
+        return (np.column_stack([slope, G.sum(axis=0)]) if self.intercept else np.ascontiguousarray(slope)).ravel()
+
+    def pullbacks(self, X: Any, gradient: Floats, sets: Sets) -> Floats:
+        rows = X.toarray() if issparse(X) else X
+        if self.intercept:
+            rows = np.column_stack([rows, np.ones(len(rows))])
+        return (gradient.reshape(-1, self.p)[:, :, None] * rows[:, None, :]).reshape(len(sets), -1)
+
+    def take(self, X: Any, sets: Sets, parts: Ints) -> Any:  # noqa: ARG002  (rows are sets)
+        return X[parts]

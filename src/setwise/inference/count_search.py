@@ -9,9 +9,9 @@ import numpy as np
 from setwise.core.inference import Inference, Problem, Solutions
 from setwise.core.loss import Values
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Ints, Sets
+from setwise.core.sets import Ints
 from setwise.core.traits import Trait
-from setwise.inference.objective import Objective, OneClass
+from setwise.inference.objective import Objective
 from setwise.inference.ranking import Ranking
 from setwise.inference.structure import doubt, is_monge, predicted_of, quotient_of
 from setwise.inference.tables import Rows, falling_rows, prune_table, scan_rows
@@ -30,7 +30,7 @@ class CountSearch(Inference):
     ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave. Each set goes the fastest exact way that its loss promises:
 
     - a quotient of linear functions (Jaccard, F_beta, Tversky, error rate), margin rescaling: a walk, O(p) after the sort;
-    - a function of the number of mistakes, or one with a given number of predicted positives: one line, O(p) after the sort;
+    - a loss on labelings with a given number of predicted positives: one diagonal, O(p) after the sort;
     - Monge losses (G-mean, H-mean), margin rescaling: divide and conquer, O(p log p);
     - other increasing losses, and slack rescaling: bound and prune over blocks of the table;
     - any other loss: the whole table, O(P N).
@@ -45,24 +45,20 @@ class CountSearch(Inference):
 
     def refuses(self, problem: Problem) -> str | None:
         """A sentence for losses that are not functions of counts, and for unstructured losses on tables beyond the budget."""
-        loss, sets = problem.loss, problem.sets
+        bare = problem.bare()
+        loss, sets = bare.loss, bare.sets
         if Trait.COUNTS not in loss.traits:
-            return (
-                f"CountSearch refuses {loss}: the loss is not a function of (fn, fp, P, N). "
-                "Use enumeration for small sets, or a surrogate that needs no maximisation."
-            )
-        if Trait.INCREASING in loss.traits or Trait.CARDINALITY in loss.traits or predicted_of(loss, sets) is not None:
+            return f"CountSearch refuses {loss!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
+        if Trait.INCREASING in loss.traits or predicted_of(loss, sets) is not None:
             return None
         cells = (sets.positives + 1) * (sets.negatives + 1)
-        worst = int(np.argmax(cells))
-        if cells[worst] <= self.budget:
-            return None
-        P, N = int(sets.positives[worst]), int(sets.negatives[worst])
-        if not problem.slack and is_monge(loss, P, N):
+        i = int(np.argmax(cells))
+        P, N = int(sets.positives[i]), int(sets.negatives[i])
+        if cells[i] <= self.budget or (not problem.slack and is_monge(loss, P, N)):
             return None
         return (
-            f"CountSearch refuses {loss} on {P} positives and {N} negatives: {cells[worst]} cells are more than "
-            f"budget={self.budget}. Promise Trait.INCREASING if it holds, or raise the budget."
+            f"CountSearch refuses {loss!r} on {P} positives and {N} negatives: it promises nothing, and {cells[i]} cells are "
+            f"more than budget={self.budget}. Promise Trait.INCREASING if it holds, raise the budget, or use Greedy."
         )
 
     def maximize(self, problem: Problem) -> Solutions:
@@ -70,9 +66,8 @@ class CountSearch(Inference):
         reason = self.refuses(problem)
         if reason is not None:
             raise Refusal(reason)
-        loss, sets, scores, slack = problem.loss, problem.sets, problem.scores, problem.slack
-        if Trait.CARDINALITY in loss.traits:
-            return _one_class(OneClass.of(loss, sets, scores, doubt(loss, sets, None, True)[0], slack))
+        bare = problem.bare()
+        loss, sets, scores, slack = bare.loss, bare.sets, bare.scores, bare.slack
         predicted = predicted_of(loss, sets)
         if predicted is not None:
             return _tied(Objective(loss, Ranking.of(sets, scores), slack), predicted.astype(np.int64))
@@ -107,27 +102,15 @@ class CountSearch(Inference):
         return _solutions(objective, x, y, above)
 
 
-def _one_class(objective: OneClass) -> Solutions:
-    """A loss of the number of mistakes: one line of p + 1 cells."""
-    heights = objective.ranking.ranked[::2] + 1
-    x, y = _best_rows(Rows(objective, heights, np.ones_like(heights)), scan_rows)
-    return _solutions(objective, x, y)
-
-
 def _tied(objective: Objective, predicted: Ints) -> Solutions:
     """A loss with ``predicted`` positives: the diagonal of the table on which ``P - fn + fp`` is that."""
-    first, heights = diagonal(objective.ranking.sets, predicted)
-    ahead = predicted - objective.ranking.sets.positives
+    positives, negatives = objective.ranking.sets.positives, objective.ranking.sets.negatives
+    ahead = predicted - positives
+    first = np.maximum(0, -ahead)
+    heights = np.minimum(positives, negatives - ahead) - first + 1
     rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + ahead[i]), heights, np.ones_like(heights))
     x = first + _best_rows(rows, scan_rows)[0]
     return _solutions(objective, x, x + ahead)
-
-
-def diagonal(sets: Sets, predicted: Ints) -> tuple[Ints, Ints]:
-    """The least number of false negatives with ``predicted`` positives, and how many numbers of them there are, (n,) each."""
-    first = np.maximum(0, sets.positives - predicted)
-    last = np.minimum(sets.positives, sets.positives + sets.negatives - predicted)
-    return first, last - first + 1
 
 
 def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
@@ -137,7 +120,7 @@ def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tup
     return at - rows.edges[:-1], where[at]
 
 
-def _solutions(objective: Objective | OneClass, x: Ints, y: Ints, above: Values | None = None) -> Solutions:
+def _solutions(objective: Objective, x: Ints, y: Ints, above: Values | None = None) -> Solutions:
     """The labelings with x and y ranked decisions wrong; exact where no larger bound ``above`` is known."""
     values = objective(np.arange(len(x)), x, y)
     bounds = values if above is None else np.maximum(values, above)

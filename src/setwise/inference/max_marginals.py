@@ -1,5 +1,8 @@
 """Max-marginals of a count loss over independent decisions, all at once: the messages of a loss factor (HOL Eq. 4)."""
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -8,8 +11,8 @@ from setwise.core.loss import Loss, Values
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Ints, Sets
 from setwise.core.traits import Trait
-from setwise.inference.count_search import SMALL_TABLE, diagonal
-from setwise.inference.objective import Objective, OneClass
+from setwise.inference.count_search import SMALL_TABLE
+from setwise.inference.objective import Objective
 from setwise.inference.ranking import Ranking
 from setwise.inference.structure import doubt, is_monge, predicted_of, quotient_of
 from setwise.inference.tables import Rows, falling_rows, scan_rows
@@ -17,6 +20,15 @@ from setwise.kernels.marginals import quotient_marginals, table_marginals
 from setwise.kernels.segments import segment_sums
 
 BUDGET = 1 << 27
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Heights:
+    """For each set the best loss less margins of the other class, for ``counts`` numbers of mistakes of one class, flat."""
+
+    values: Values
+    counts: Ints
 
 
 def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
@@ -41,26 +53,105 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
 def batch_max_marginals(loss: Loss, sets: Sets, scores: Values) -> Values:
     """The same for a ragged batch, (total, 2)."""
     if Trait.COUNTS not in loss.traits:
-        raise Refusal(f"max_marginals refuses {loss}: the loss is not a function of (fn, fp, P, N). Enumerate small sets.")
-    truth = segment_sums(np.where(sets.labels, scores, scores.dtype.type(0)), sets.offsets)
+        raise Refusal(
+            f"max_marginals refuses {loss}: the loss is not a function of (fn, fp, P, N). Enumerate small sets."
+        )
     if Trait.CARDINALITY in loss.traits:
-        return _one_class(OneClass.of(loss, sets, scores, doubt(loss, sets, None, True)[0]), truth)
+        return _one_class(loss, sets, scores)
     quotient, predicted = quotient_of(loss, sets), predicted_of(loss, sets)
-    ranking = Ranking.of(sets, scores, *((-np.inf, None) if predicted is not None else doubt(loss, sets, quotient)))
-    place = (scores, sets.labels, sets.offsets, ranking.base + truth)
-    if quotient is not None:
-        return quotient_marginals(ranking.parts, *place, quotient)
-    objective = Objective(loss, ranking)
     if predicted is not None:
-        heights = [_tied(objective, predicted.astype(np.int64), side) for side in (0, 1)]
+        objective = Objective(loss, Ranking.of(sets, scores))
+        ahead = predicted.astype(np.int64) - sets.positives
+        heights = [_tied_heights(objective, ahead, side) for side in (0, 1)]
     else:
-        heights = [_free(objective, side) for side in (0, 1)]
-    return table_marginals(ranking.parts, *place, *_interleave(*heights))
+        objective = Objective(loss, Ranking.of(sets, scores, *doubt(loss, sets, quotient)))
+        if quotient is not None:
+            parts = objective.ranking.parts
+            return quotient_marginals(
+                parts, scores, sets.labels, sets.offsets, objective.ranking.base + objective.ranking.truth, quotient
+            )
+        heights = [_free_heights(objective, side) for side in (0, 1)]
+    return _marginals(objective.ranking, objective.ranking.truth, *heights)
 
 
-def _one_class(objective: OneClass, truth: Values) -> Values:
-    ranking, sets = objective.ranking, objective.sets
-    rows = _reach(ranking, 0)
-    losses, _ = scan_rows(Rows(lambda i, r, _: objective.loss_at(i, rows.first[i] + r), rows.count, np.ones_like(rows.count)))
-    margins = np.where(sets.labels, ranking.scores, ranking.scores)
-    return losses
+def _marginals(ranking: Ranking, truth: Values, first: Heights, second: Heights) -> Values:
+    """Max-marginals from the best loss and score of the other class, given how many of the one are wrong, for both classes."""
+    counts = np.stack([first.counts, second.counts], axis=1)
+    heights = np.empty(counts.sum())
+    owner = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
+    heights[owner], heights[~owner] = first.values, second.values
+    edges = np.concatenate(([0], np.cumsum(counts)))
+    sets = ranking.sets
+    return table_marginals(
+        ranking.parts, ranking.scores, sets.labels, sets.offsets, ranking.base + truth, heights, edges
+    )
+
+
+def _one_class(loss: Loss, sets: Sets, scores: Values) -> Values:
+    """A loss of the number of mistakes: all decisions form one class, as if positive, with the loss itself as heights."""
+    merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
+    ranking = Ranking.of(merged, np.where(sets.labels, scores, -scores), *doubt(loss, sets, None))
+    truth = segment_sums(np.where(sets.labels, scores, 0.0), sets.offsets)
+    first, counts = _reach(ranking, 0)
+    i, r = _flat(counts)
+    k, P = ranking.low[2 * i] + first[i] + r, sets.positives[i]
+    fn = np.minimum(k, P)
+    heights = loss.of_counts(*(v.astype(np.float64) for v in (fn, k - fn, P, sets.negatives[i])))
+    out = _marginals(ranking, truth, Heights(heights, counts), Heights(np.empty(0), np.zeros_like(counts)))
+    return np.where(sets.labels[:, None], out, out[:, ::-1])
+
+
+def _tied_heights(objective: Objective, ahead: Ints, side: int) -> Heights:
+    """Heights of a loss on labelings with ``fp - fn = ahead``; -inf where there are none."""
+    ranking = objective.ranking
+    i, x = _flat(ranking.ranked[side::2] + 1)
+    other = x - ahead[i] if side else x + ahead[i]
+    inside = (other >= 0) & (other <= ranking.ranked[1 - side :: 2][i])
+    i, x, other = i[inside], x[inside], other[inside]
+    values = np.full(len(inside), -np.inf)
+    fn, fp = (other, x) if side else (x, other)
+    values[inside] = objective.loss_at(i, fn, fp) - ranking.paid(2 * i + 1 - side, other)
+    return Heights(values, ranking.ranked[side::2] + 1)
+
+
+def _free_heights(objective: Objective, side: int) -> Heights:
+    """Heights by divide and conquer for Monge losses, else by a look at every cell."""
+    ranking, sets = objective.ranking, objective.ranking.sets
+    first, counts = _reach(ranking, side)
+    widths = ranking.ranked[1 - side :: 2] + 1
+
+    def value(i: Ints, r: Ints, c: Ints) -> Values:
+        x = first[i] + r
+        loss = objective.loss_at(i, c, x) if side else objective.loss_at(i, x, c)
+        return loss - ranking.paid(2 * i + 1 - side, c)
+
+    rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
+    out = np.empty(edges[-1])
+    large = counts * widths > SMALL_TABLE
+    for i in np.flatnonzero(large):
+        P, N = int(sets.positives[i]), int(sets.negatives[i])
+        large[i] = is_monge(objective.loss, P, N)
+        if not large[i] and counts[i] * widths[i] > BUDGET:
+            raise Refusal(
+                f"max_marginals refuses {objective.loss} on {P} positives and {N} negatives: the loss is not Monge there, "
+                f"and {counts[i] * widths[i]} cells are more than {BUDGET}. Use smaller sets, or Jaccard or F_beta."
+            )
+    for chosen, search in ((large, falling_rows), (~large, scan_rows)):
+        tables = np.flatnonzero(chosen)
+        if len(tables):
+            out[np.repeat(chosen, counts)] = search(rows.take(tables))[0]
+    return Heights(out, counts)
+
+
+def _reach(ranking: Ranking, side: int) -> tuple[Ints, Ints]:
+    """First number of ranked mistakes of a class that forcing one decision may ask for, 0 or -1, and how many numbers, (n,) each."""
+    low, ranked = ranking.low[side::2], ranking.ranked[side::2]
+    size = ranking.sets.negatives if side else ranking.sets.positives
+    shift = np.minimum(low, 1)
+    return -shift, shift + np.minimum(ranked + 1, size - low) + 1
+
+
+def _flat(counts: Ints) -> tuple[Ints, Ints]:
+    """Set and place inside it of every entry, flat."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.loss import Loss, Values
-from setwise.core.sets import Ints, Sets
+from setwise.core.sets import Ints
 from setwise.inference.ranking import Ranking
 
 
@@ -38,31 +38,3 @@ class Objective:
         won = self.ranking.won(i, rows[:, 0], columns[:, 0])
         most = self.loss_at(i, rows[:, 1], columns[:, 1])
         return most * np.maximum(1.0 + won, 0.0) if self.slack else most + won
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class OneClass:
-    """The same for a loss of the number of mistakes alone: all decisions are ranked together, as positives of ``ranking``."""
-
-    loss: Loss
-    sets: Sets
-    ranking: Ranking
-    slack: bool = False
-
-    @classmethod
-    def of(cls, loss: Loss, sets: Sets, scores: Values, floor: float, slack: bool = False) -> "OneClass":
-        """Rank the margins of each whole set."""
-        merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
-        return cls(loss, sets, Ranking.of(merged, np.where(sets.labels, scores, -scores), floor), slack)
-
-    def loss_at(self, i: Ints, x: Ints) -> Values:
-        """``f`` with x mistakes above those that are always made."""
-        k, P = self.ranking.low[2 * i] + x, self.sets.positives[i]
-        fn = np.minimum(k, P)
-        return self.loss.of_counts(*(v.astype(np.float64) for v in (fn, k - fn, P, self.sets.negatives[i])))
-
-    def __call__(self, i: Ints, x: Ints, _: Ints) -> Values:
-        """The objective with x ranked decisions wrong; vectorised."""
-        won = self.ranking.won(i, x, np.zeros_like(x))
-        return self.loss_at(i, x) * (1.0 + won) if self.slack else self.loss_at(i, x) + won

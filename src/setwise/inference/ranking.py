@@ -31,6 +31,7 @@ class Ranking:
     starts: Ints
     low: Ints
     base: Floats
+    truth: Floats
 
     @classmethod
     def of(cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Floats | None = None) -> "Ranking":
@@ -53,10 +54,13 @@ class Ranking:
         """The arrays as kernels take them."""
         return self.keys, self.margins, self.sums, self.starts, self.low, self.floor, self.caps
 
+    def paid(self, segment: Ints, count: Ints) -> Floats:
+        """Sum of the ``count`` smallest ranked margins of segments; vectorised."""
+        return self.sums[self.starts[segment] + segment + count]
+
     def won(self, owner: Ints, x: Ints, y: Ints) -> Floats:
         """Best score won, ``-m(A)``, with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorised."""
-        a, b = self.starts[2 * owner] + 2 * owner, self.starts[2 * owner + 1] + 2 * owner + 1
-        return self.base[owner] - (self.sums[a + x] + self.sums[b + y])
+        return self.base[owner] - (self.paid(2 * owner, x) + self.paid(2 * owner + 1, y))
 
     def mistakes(self, x: Ints, y: Ints) -> Bools:
         """The mistakes of the best choice with x (n,) ranked positives and y (n,) ranked negatives wrong, (total,)."""

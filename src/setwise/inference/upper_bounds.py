@@ -26,9 +26,10 @@ def upper_bounds(problem: Problem, mistakes: Bools) -> Values:
     caps = _modular_caps(problem, mistakes)
     if not problem.slack:
         return np.min([_split(base, gain, problem, 1.0) for base, gain in caps], axis=0)
-    scale = np.max([base + segment_sums(np.maximum(gain, 0.0), problem.sets.offsets) for base, gain in caps[:1]], axis=0)
+    base, gain = caps[0]
+    scale = base + segment_sums(np.maximum(gain, 0.0), problem.sets.offsets)
     room = 1.0 + segment_sums(np.maximum(-problem.margins, 0.0), problem.sets.offsets)
-    middle = room / np.maximum(scale, np.finfo(float).tiny)
+    middle = room / np.where(scale > 0, scale, 1.0)
     best = scale * room
     for ratio in np.geomspace(1 / 64, 64, 25):
         weight = middle * ratio

@@ -20,7 +20,15 @@ Array = NDArray[Any]
 
 @kernel
 def climb(
-    slopes: Array, offsets: Array, grams: Array, alpha: Array, counts: Array, w: Array, C: float, parts: Array, gaps: Array
+    slopes: Array,
+    offsets: Array,
+    grams: Array,
+    alpha: Array,
+    counts: Array,
+    w: Array,
+    C: float,
+    parts: Array,
+    gaps: Array,
 ) -> None:
     """Maximizes the dual over each of ``parts`` in turn, the others being fixed; O(k d) for k planes of a part.
 
@@ -30,7 +38,7 @@ def climb(
     for i in parts:
         k = counts[i]
         for t in range(k):
-            values[t] = offsets[i, t] + _dot(slopes[i, t], w)
+            values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
         gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
         _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C)
 
@@ -49,11 +57,12 @@ def climb_with(
     new_offsets: Array,
     new_slopes: Array,
 ) -> int:
-    """The same with one new plane for each of ``parts``, (b,) and (b, d), kept where it is violated; returns how many were, -1 after overflow.
+    """The same with one new plane, (b,) and (b, d), for each of ``parts``; one that is not violated is left out.
 
-    A part that is full gives up a plane without weight, or else replaces its two lightest planes by their weighted mean:
-    that changes neither w nor the dual value. With K = 2 the step is that of Lacoste-Julien et al. (2013) with exact
-    line search, between the mean of all planes so far and the new one.
+    A part that is full gives up a plane without weight, or else replaces its two lightest planes by their weighted
+    mean, which changes neither w nor the dual value. With K = 2 the step is that of Lacoste-Julien et al. (2013) with
+    exact line search, between the mean of all planes so far and the new one. Returns the number of planes taken in, or
+    -1 where a plane is too large.
     """
     room = alpha.shape[1]
     values, before = np.empty(room), np.empty(room)
@@ -63,9 +72,9 @@ def climb_with(
         k = counts[i]
         top = -np.inf
         for t in range(k):
-            values[t] = offsets[i, t] + _dot(slopes[i, t], w)
+            values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
             top = max(top, values[t])
-        inner = _dot(new_slopes[b], w)
+        inner = np.dot(new_slopes[b], w)
         value = new_offsets[b] + inner
         if value > top + 1e-13 * (abs(new_offsets[b]) + abs(inner)):
             t = k
@@ -100,27 +109,8 @@ def tops(slopes: Array, offsets: Array, counts: Array, w: Array, parts: Array) -
     for b in range(len(parts)):
         i = parts[b]
         for t in range(counts[i]):
-            out[b] = max(out[b], offsets[i, t] + _dot(slopes[i, t], w))
+            out[b] = max(out[b], offsets[i, t] + np.dot(slopes[i, t], w))
     return out
-
-
-@kernel
-def _dot(x: Array, y: Array) -> float:
-    """``<x, y>`` in eight running sums, which a compiler may keep in one vector."""
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-    whole = len(x) - len(x) % 8
-    for c in range(0, whole, 8):
-        a0 += x[c] * y[c]
-        a1 += x[c + 1] * y[c + 1]
-        a2 += x[c + 2] * y[c + 2]
-        a3 += x[c + 3] * y[c + 3]
-        a4 += x[c + 4] * y[c + 4]
-        a5 += x[c + 5] * y[c + 5]
-        a6 += x[c + 6] * y[c + 6]
-        a7 += x[c + 7] * y[c + 7]
-    for c in range(whole, len(x)):
-        a0 += x[c] * y[c]
-    return ((a0 + a1) + (a2 + a3)) + ((a4 + a5) + (a6 + a7))
 
 
 @kernel
@@ -151,23 +141,23 @@ def _shift(w: Array, factor: float, slope: Array) -> None:
 @kernel
 def _fill_gram(slopes: Array, gram: Array, t: int, k: int) -> None:
     for c in range(k):
-        gram[t, c] = gram[c, t] = _dot(slopes[t], slopes[c])
+        gram[t, c] = gram[c, t] = np.dot(slopes[t], slopes[c])
 
 
 @kernel
 def _free_slot(slopes: Array, offsets: Array, gram: Array, alpha: Array, values: Array) -> int:
     """A slot without weight, the one of lowest value; where there is none the two lightest planes become one."""
-    room, best = len(alpha), -1
+    room, free = len(alpha), -1
+    a, b = -1, -1
     for t in range(room):
-        if alpha[t] == 0.0 and (best < 0 or values[t] < values[best]):
-            best = t
-    if best >= 0:
-        return best
-    a = np.argmin(alpha)
-    b = -1
-    for t in range(room):
-        if t != a and (b < 0 or alpha[t] < alpha[b]):
+        if alpha[t] == 0.0 and (free < 0 or values[t] < values[free]):
+            free = t
+        if a < 0 or alpha[t] < alpha[a]:
+            a, b = t, a
+        elif b < 0 or alpha[t] < alpha[b]:
             b = t
+    if free >= 0:
+        return free
     total = alpha[a] + alpha[b]
     share = alpha[a] / total
     for c in range(slopes.shape[1]):

@@ -113,26 +113,26 @@ def spread(
     keep, drop = work[0], work[1]
     best, fewer = -np.inf, -np.inf
     for x in range(n, -1, -1):
-        best = max(best, heights[x + shift] - sums[x])
+        best = _larger(best, heights[x + shift] - sums[x])
         keep[x] = best
         if x < n:
-            fewer = max(fewer, heights[x + shift] - sums[x + 1])
+            fewer = _larger(fewer, heights[x + shift] - sums[x + 1])
             drop[x] = fewer
     right, more = -np.inf, -np.inf
     wrong_at, right_at = side, 1 - side
     for r in range(n):
-        right = max(right, heights[r + shift] - sums[r])
+        right = _larger(right, heights[r + shift] - sums[r])
         if r > 0:
-            more = max(more, heights[r + shift] - sums[r - 1])
+            more = _larger(more, heights[r + shift] - sums[r - 1])
         j = np.int64(keys[r] & np.uint64(0xFFFFFFFF))
-        out[j, wrong_at] = base + max(keep[r + 1], more - margins[r])
-        out[j, right_at] = base + max(right, drop[r] + margins[r])
+        out[j, wrong_at] = base + _larger(keep[r + 1], more - margins[r])
+        out[j, right_at] = base + _larger(right, drop[r] + margins[r])
     if shift == 0 and rows == n + 1:
         return
     if shift == 1:
-        fewer = max(fewer, heights[0] - sums[0])
+        fewer = _larger(fewer, heights[0] - sums[0])
     for x in range(max(n, 1), rows - shift):
-        more = max(more, heights[x + shift] - sums[x - 1])
+        more = _larger(more, heights[x + shift] - sums[x - 1])
     for j in range(len(labels)):
         m = -scores[j] if side else scores[j]
         if labels[j] == side or floor < m < cap:
@@ -140,3 +140,9 @@ def spread(
         always = m <= floor
         out[j, wrong_at] = base + (best if always else more - m)
         out[j, right_at] = base + (m + fewer if always else best)
+
+
+@kernel
+def _larger(a: float, b: float) -> float:
+    """``max`` for numbers that are never NaN: one instruction."""
+    return a if a > b else b

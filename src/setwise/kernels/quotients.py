@@ -37,11 +37,23 @@ def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array,
     ``margins`` ascend, ``sums`` are their prefix sums (one longer). O(rows + len(margins)) where rows are concave, times a
     logarithm or its square elsewhere.
     """
-    by = c[5]
-    if by * _steepness(c, x0) >= 0.0 and by * _steepness(c, x0 + rows - 1) >= 0.0:
-        _walk(c, x0, rows, y0, margins, sums, best, where)
+    if _concave(c, x0) and _concave(c, x0 + rows - 1):
+        _walk(c, x0, rows, y0, margins, where)
+        for r in range(rows):
+            best[r] = _value(c, float(x0 + r), float(y0 + where[r])) - sums[where[r]]
+        # Where the denominator vanishes at the origin, the first row is concave from y = 1 on.
+        if x0 == 0 and y0 == 0 and c[3] == 0.0 and c[6] - sums[0] >= best[0]:
+            best[0], where[0] = c[6] - sums[0], 0
     else:
         _divide(c, x0, rows, y0, sums, best, where)
+
+
+@kernel
+def _concave(c: Any, x: float) -> bool:
+    """Whether row x is concave, forgiving the rounding of a gain that is 0."""
+    t0, tx, ty, b0, bx, by, _ = c
+    t, b = ty * (b0 + bx * x), by * (t0 + tx * x)
+    return bool(by * (t - b) >= -1e-12 * abs(by) * (abs(t) + abs(b)))
 
 
 @kernel
@@ -51,36 +63,24 @@ def _value(c: Any, x: float, y: float) -> float:
 
 
 @kernel
-def _steepness(c: Any, x: float) -> float:
+def _walk(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
+    """The best y of every row: the next step no longer gains more than its margin, the last one did."""
     t0, tx, ty, b0, bx, by, _ = c
-    return ty * (b0 + bx * x) - by * (t0 + tx * x)
-
-
-@kernel
-def _walk(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array, best: Array, where: Array) -> None:
-    t0, tx, ty, b0, bx, by, origin = c
-    n = len(margins)
-    y = 0
+    n, y = len(margins), 0
+    least = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and n > 0 else 0
     for r in range(rows):
         x = float(x0 + r)
-        t, b, e = t0 + tx * x, b0 + bx * x, _steepness(c, x)
-        # A denominator of 0 at the origin leaves a row that is concave from y = 1 on.
-        hole = 1 if x == 0.0 and y0 == 0 and b == 0.0 and n > 0 else 0
-        y = max(y, hole)
+        b = b0 + bx * x
+        gain = ty * b - by * (t0 + tx * x)
+        y = max(y, least)
         d = b + by * (y0 + y)
-        while y < n and e > margins[y] * d * (d + by):
+        while y < n and gain > margins[y] * d * (d + by):
             y += 1
             d = b + by * (y0 + y)
-        while y > hole and e <= margins[y - 1] * d * (d - by):
+        while y > least and gain <= margins[y - 1] * d * (d - by):
             y -= 1
             d = b + by * (y0 + y)
-        if x == 0.0 and y0 + y == 0:
-            best[r] = origin - sums[y]
-        else:
-            best[r] = (t + ty * (y0 + y)) / d - sums[y]
-        where[r] = y
-        if hole == 1 and origin - sums[0] >= best[r]:
-            best[r], where[r] = origin - sums[0], 0
+        where[r], least = y, 0
 
 
 @kernel
@@ -134,9 +134,7 @@ def _conquer(
 
 
 @kernel
-def _improve(
-    c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, best: Array, where: Array
-) -> int:
+def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, best: Array, where: Array) -> int:
     top, at = -np.inf, ya
     for y in range(ya, yb + 1):
         v = _value(c, float(x0 + x), float(y0 + y)) - sums[y]

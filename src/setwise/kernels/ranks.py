@@ -17,69 +17,72 @@ Array = NDArray[Any]
 SHORT = 32
 
 
-def rank_margins(
-    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array
-) -> tuple[Array, Array, Array, Array, Array]:
+def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
     """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment; O(p log p).
 
-    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set, ``margins`` (m,) in that order and
-    in the precision of ``scores``, ``starts`` (2n+1,), ``low`` (2n,) the number of margins at or under the floor, and
-    ``base`` (n,), minus their sum.
+    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set; ``margins`` (m,) in that order and
+    in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or under the floor; ``base``
+    (n,), minus their sum; and ``truth`` (n,), the score of the true labels.
     """
-    starts, low, base = _count(scores, labels, offsets, floor, caps)
-    keys = np.empty(starts[-1], np.uint64)
-    margins = np.empty(starts[-1], scores.dtype)
+    n = len(offsets) - 1
+    starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
+    base, truth = np.zeros(n), np.zeros(n)
+    _count(scores, labels, offsets, floor, caps, starts, low, base, truth)
+    keys = np.empty(starts[-1] + 1, np.uint64)
     _pack(scores, labels, offsets, floor, caps, starts, keys)
+    keys, margins = keys[:-1], np.empty(starts[-1], scores.dtype)
     sort_packed(keys, starts)
     if scores.dtype == np.float32:
         _decode(keys, margins.view(np.uint32))
     else:
         _gather(scores, offsets, starts, keys, margins)
-    return keys, margins, starts, low, base
+    return keys, margins, starts, low, base, truth
 
 
 @kernel
-def _count(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, Array, Array]:
-    n = len(offsets) - 1
-    starts, low, base = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64), np.zeros(n, np.float64)
-    for i in range(n):
-        first = 2 * i
-        lows, ups, low_positives, up_positives, positives = 0, 0, 0, 0, 0
-        total = 0.0
+def _count(
+    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
+    starts: Array, low: Array, base: Array, truth: Array,
+) -> None:  # fmt: skip
+    for i in range(len(offsets) - 1):
+        a, b = 2 * i, 2 * i + 1
+        positives, lows, low_positives, doubts, doubt_positives = 0, 0, 0, 0, 0
+        won, total = 0.0, 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            y = labels[j]
+            y = np.int64(labels[j])
             m = scores[j] if y else -scores[j]
-            under = m <= floor
-            over = m >= (caps[first] if y else caps[first + 1])
-            over = over and not under
-            lows += under
-            ups += over
-            low_positives += under and y
-            up_positives += over and y
+            under = np.int64(m <= floor)
+            doubt = np.int64(m > floor) & np.int64(m < (caps[a] if y else caps[b]))
             positives += y
-            total += m if under else 0.0
-        low[first], low[first + 1] = low_positives, lows - low_positives
-        negatives = offsets[i + 1] - offsets[i] - positives
-        starts[first + 1] = starts[first] + positives - low_positives - up_positives
-        starts[first + 2] = starts[first + 1] + negatives - low[first + 1] - (ups - up_positives)
-        base[i] = -total
-    return starts, low, base
+            lows += under
+            low_positives += under & y
+            doubts += doubt
+            doubt_positives += doubt & y
+            won -= m * under
+            total += m * y
+        low[a], low[b] = low_positives, lows - low_positives
+        starts[b] = starts[a] + doubt_positives
+        starts[b + 1] = starts[a] + doubts
+        base[i], truth[i] = won, total
 
 
 @kernel
 def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array, starts: Array, keys: Array
 ) -> None:
+    """Keys of the decisions in doubt, into their segments; those of the others into the last place. Without branches."""
+    spare = len(keys) - 1
     for i in range(len(offsets) - 1):
         first = offsets[i]
         a, b = starts[2 * i], starts[2 * i + 1]
         for j in range(first, offsets[i + 1]):
-            y = labels[j]
+            y = np.int64(labels[j])
             m = scores[j] if y else -scores[j]
-            if floor < m < (caps[2 * i] if y else caps[2 * i + 1]):
-                keys[a if y else b] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
-                a += y
-                b += not y
+            doubt = np.int64(m > floor) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
+            place = b + y * (a - b)
+            keys[spare + doubt * (place - spare)] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
+            a += doubt & y
+            b += doubt & (1 - y)
 
 
 @kernel
@@ -129,17 +132,21 @@ def _insert(margins: Array, keys: Array, a: int, b: int) -> None:
         margins[k + 1], keys[k + 1] = m, key
 
 
-@kernel
 def prefix_sums(margins: Array, starts: Array) -> Array:
-    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,) float64; segment ``k`` begins at ``starts[k] + k``."""
-    out = np.empty(len(margins) + len(starts) - 1, np.float64)
+    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,); segment ``k`` begins at ``starts[k] + k``."""
+    out = np.empty(len(margins) + len(starts) - 1)
+    _prefix_sums(margins, starts, out)
+    return out
+
+
+@kernel
+def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
     for k in range(len(starts) - 1):
         total = 0.0
         out[starts[k] + k] = 0.0
         for j in range(starts[k], starts[k + 1]):
             total += margins[j]
             out[j + k + 1] = total
-    return out
 
 
 @kernel

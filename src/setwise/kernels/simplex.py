@@ -25,7 +25,7 @@ def solve_simplex(gram: Array, offsets: Array, scale: float, alpha: Array, tol: 
 
     Parameters
     ----------
-    gram : (>= t, >= t) float64, C-contiguous; the leading (t, t) block is G, symmetric positive semidefinite, of any rank
+    gram : (>= t, >= t) float64, C-contiguous; its leading (t, t) block is G, symmetric positive semidefinite
     offsets : (t,) float64
     alpha : (t,) float64 in the simplex, the warm start; the solution is written over it
     tol : stop at this gap, absolute, or where the entries of scale G let rounding go no further
@@ -49,7 +49,7 @@ def solve_simplex(gram: Array, offsets: Array, scale: float, alpha: Array, tol: 
 
 @kernel
 def simplex_gradient(gram: Array, offsets: Array, scale: float, alpha: Array, out: Array) -> None:
-    """``out = b - scale G alpha``, (t,), where alpha, scaled to sum to 1 first, has k entries that are not 0; O(t k)."""
+    """``out = b - scale G alpha``, (t,), after alpha is scaled to sum to 1; O(t k) for k planes in use."""
     t, total = len(alpha), 0.0
     for i in range(t):
         out[i] = offsets[i]
@@ -158,9 +158,9 @@ def _newton_steps(gram: Array, scale: float, alpha: Array, gradient: Array) -> N
 
 @kernel
 def _factor_rows(gram: Array, scale: float, used: Array, factor: Array, start: int) -> None:
-    """Rows ``start`` and later of the Cholesky factor R, ``R'R = scale (G + ridge)`` on differences from the first plane.
+    """Rows ``start`` and later of the Cholesky factor R: ``R'R = scale (G + ridge)`` on differences from ``used[0]``.
 
-    ``factor`` (k - 1, k - 1) or larger; row a belongs to ``used[a + 1]``. Row by row, so that inner loops are contiguous.
+    ``factor`` (k - 1, k - 1) or larger; row a belongs to ``used[a + 1]``. By rows, so that inner loops are contiguous.
     """
     first, m = used[0], len(used) - 1
     top = gram[first, first]

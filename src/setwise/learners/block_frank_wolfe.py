@@ -24,11 +24,11 @@ FULL = 3
 class BlockFrankWolfe(Learner):
     """``min_w 0.5 |w|^2 + C sum_i R_i(w)`` by ascent on the dual, part by part (Lacoste-Julien et al. 2013).
 
-    The step of a part is exact: between its new plane and all the planes that it keeps (with ``planes=2``, between the new one
-    and the mean of those before, as published). Parts are drawn by their share of the duality gap, and each pass is
-    followed by one on the planes at hand, without inference (Osokin et al. 2016). A pass makes ``n_parts`` planes, in
-    32 batches. The objective is evaluated after the passes that visit every part, and once the shares add up to the gap
-    that is asked for; between, a step repeats the last point with a better lower bound.
+    The step of a part is exact, over its new plane and all that it keeps (with ``planes=2``, between the new one and
+    the mean of those before, as published). Two passes of three draw the parts by their shares of the duality gap, and
+    each pass is followed by one on the planes at hand, without inference (Osokin et al. 2016). A pass makes ``n_parts``
+    planes in 32 batches. The objective is evaluated after each pass that visits every part, and when the shares add up
+    to less than the gap that is asked for; in between, a step repeats the last point with a better lower bound.
 
     Parameters
     ----------

@@ -15,6 +15,9 @@ from setwise.kernels import blocks as kernels
 BATCH_BYTES = 1 << 25
 """Slopes of several parts are asked for in batches of at most about this size."""
 
+SWEEPS = 20
+"""The master is climbed at most so often, and in between the busiest parts at most so often."""
+
 
 @final
 class Blocks:
@@ -35,8 +38,8 @@ class Blocks:
         room = int(0.5 * (np.sqrt((d + 2.0) ** 2 + memory / (2.0 * n)) - (d + 2.0)))
         if room < 2:
             raise Refusal(
-                f"{name} refuses {n} parts of {d} weights: two planes for each part take {16.0 * n * (d + 4):.3g} bytes, "
-                f"more than memory={memory:.3g}. Use OneSlack, which keeps planes of the whole risk only."
+                f"{name} refuses {n} parts of {d} weights: two planes for each take {16.0 * n * (d + 4):.3g} bytes, "
+                f"and memory is {memory:.3g}. Use OneSlack, which keeps planes of the whole risk only."
             )
         K = min(planes, room)
         self.C, self.w, self.gaps = C, np.zeros(d), np.full(n, np.inf)
@@ -62,10 +65,23 @@ class Blocks:
         return int(taken)
 
     def climb(self, order: Ints) -> Floats:
-        """One step for each part in ``order`` on the planes at hand; returns their shares of the master's gap before it, (n,)."""
+        """One step for each part in ``order`` on the planes at hand; (n,) shares of the master's gap before it."""
         gaps = np.zeros(len(self.gaps))
         kernels.climb(*self._state, order, gaps)
         return gaps
+
+    def solve(self, gap: float) -> None:
+        """Climbs until the master's gap is at most ``gap``, mostly on the parts that keep it open."""
+        everyone = np.arange(len(self.gaps))
+        for _ in range(SWEEPS):
+            left = self.climb(everyone)
+            if left.sum() <= gap:
+                break
+            busy = np.flatnonzero(left > 0.5 * gap / len(left))
+            for _ in range(SWEEPS):
+                if self.climb(busy).sum() <= 0.5 * gap:
+                    break
+        self.settle()
 
     def settle(self) -> None:
         """Computes w afresh from the planes, free of the rounding of many small steps."""

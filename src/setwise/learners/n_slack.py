@@ -14,9 +14,6 @@ from setwise.learners.blocks import Blocks, batch_size, batches
 PLANES = 50
 """A part keeps at most so many planes."""
 
-SWEEPS = 200
-"""The master is climbed at most so often between two rounds of new planes."""
-
 
 @final
 @dataclass(frozen=True)
@@ -50,6 +47,7 @@ class NSlack(Learner):
         blocks = Blocks("NSlack", risk, self.C, PLANES, self.memory)
         everyone, size = np.arange(risk.n_parts), batch_size(risk, 1)
         w = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        lowest = np.inf
         while True:
             value = upper = 0.0
             for parts in batches(everyone, size):
@@ -60,8 +58,8 @@ class NSlack(Learner):
             half = 0.5 * float(w @ w)
             objective = half + self.C * value
 
-            grain = 0.1 * max(self.tol, 1e-12) * objective
-            self._solve(blocks, grain, objective - blocks.lower)
-            blocks.settle()
+            lowest = min(lowest, objective)
+            grain = 0.1 * max(self.tol, 1e-12) * lowest
+            blocks.solve(max(grain, 0.1 * (lowest - blocks.lower)))
             yield Step(w, objective, half + self.C * upper, blocks.lower, stalled=objective - blocks.lower <= grain)
             w = blocks.w.copy()

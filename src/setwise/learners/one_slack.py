@@ -22,10 +22,10 @@ GRAIN = 0.01
 class OneSlack(Learner):
     """``min_w 0.5 |w|^2 + C risk(w)`` by planes below the whole risk (Joachims, Finley and Yu 2009; LH Algorithm 2).
 
-    Each iteration makes one plane and solves the master over all planes so far; its solution ``v`` gives the lower bound.
-    The next plane is made on the way to ``v``, at ``x = best + reach (v - best)``. If the objective still falls at ``x``
-    in the direction of ``v``, ``reach`` doubles (to at most 1, the plain method), else it halves. Franc and Sonnenburg
-    (2009) search that line exactly, which only some risks allow; the slope at ``x`` is known for all.
+    Each iteration makes one plane and solves the master over all planes so far; its solution ``v`` gives the lower
+    bound. The next plane is made on the way to ``v``, at ``x = best + reach (v - best)``. If the objective still falls
+    at ``x`` in the direction of ``v``, ``reach`` doubles (to at most 1, the plain method), else it halves. Franc and
+    Sonnenburg (2009) search that line exactly, which only some risks allow; the slope at ``x`` is known for all.
 
     One ``risk.cut`` an iteration, and O(t d) for the t planes kept. The method to begin with.
 

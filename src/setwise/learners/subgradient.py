@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import final
 
 import numpy as np
@@ -18,12 +19,13 @@ SHARE = 32
 @final
 @dataclass(frozen=True)
 class Subgradient(Learner):
-    """``w <- w - 2/(t+1) (w + C g)``, g an unbiased subgradient of the risk from a batch of parts, averaged with weights t.
+    """``w <- w - 2/(t+1) (w + C g)``, g a subgradient seen through a batch of parts; averaged with weights t.
 
-    Pegasos (Shalev-Shwartz et al. 2011) with the steps and the average of Lacoste-Julien, Schmidt and Bach (2012). After each
-    epoch the average is evaluated by one full plane, and the master over these planes gives the lower bound.
-    The objective is 1-strongly convex, so its minimum is within ``sqrt(2 gap)`` of the best average: steps that leave
-    that ball are pulled back. Slow to a tight gap; little memory, whatever the number of parts.
+    Pegasos (Shalev-Shwartz et al. 2011) with the steps and the average of Lacoste-Julien, Schmidt and Bach (2012).
+    After each epoch one full plane is made, and the master over these planes gives the lower bound: in turn at the
+    average and halfway from the best point to the master's solution, for averages lie too close together to bound the
+    minimum well. The objective is 1-strongly convex, so its minimum is within ``sqrt(2 gap)`` of the best point: steps
+    that leave that ball are pulled back. Little memory, whatever the number of parts.
 
     Parameters
     ----------
@@ -44,16 +46,17 @@ class Subgradient(Learner):
         planes, size = Planes(risk.size, self.C), batch_size(risk, SHARE)
         w = mean = best = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
         lowest, t = np.inf, 0
-        while True:
-            cut, known = risk.cut(mean), planes.at(mean)
-            half = 0.5 * float(mean @ mean)
+        for epoch in count():
+            x = mean if epoch % 2 == 0 else 0.5 * (best + planes.w)
+            cut, known = risk.cut(x), planes.at(x)
+            half = 0.5 * float(x @ x)
             objective, upper = half + self.C * max(cut.value, known), half + self.C * max(cut.upper, known)
             if objective < lowest:
-                best, lowest = mean, objective
+                best, lowest = x, objective
             grain = 0.01 * max(self.tol, 1e-12) * lowest
             planes.add(cut.offset, cut.slope)
             planes.solve(grain)
-            yield Step(mean, objective, upper, planes.lower, stalled=lowest - planes.lower <= grain)
+            yield Step(x, objective, upper, planes.lower, stalled=lowest - planes.lower <= grain)
 
             radius = np.sqrt(2 * max(lowest - planes.lower, 0.0))
             for parts in batches(rng.permutation(risk.n_parts), size):

@@ -4,6 +4,7 @@ from setwise.core.loss import Loss
 from setwise.core.traits import Trait
 from setwise.losses.capped import Capped
 from setwise.losses.cardinality import Cardinality
+from setwise.losses.describe import describe
 from setwise.losses.early_detection import EarlyDetection
 from setwise.losses.hamming import Hamming
 from setwise.losses.jaccard import Jaccard
@@ -22,4 +23,5 @@ __all__ = [
     "SetFunctionLoss",
     "Trait",
     "ZeroOne",
+    "describe",
 ]

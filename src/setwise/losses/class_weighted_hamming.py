@@ -42,3 +42,8 @@ class ClassWeightedHamming(CountBased):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return self.positive * fn + self.negative * fp
+
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
+        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator."""
+        top = np.tile([0.0, float(self.positive), float(self.negative)], (len(P), 1))
+        return top, np.tile([1.0, 0.0, 0.0], (len(P), 1))

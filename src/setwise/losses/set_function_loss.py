@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -12,7 +13,7 @@ from setwise.core.traits import Trait
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SetFunctionLoss(Loss):
     """``f(y_true, mistakes)`` for any Python function ``f``; gains cost one call of ``f`` for each mistake.
 
@@ -20,8 +21,9 @@ class SetFunctionLoss(Loss):
     ----------
     f : takes ``y_true`` and ``mistakes``, both bool of shape (p,), and returns a finite number >= 0
     promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. They are taken at
-        their word: :func:`setwise.losses.describe` checks them for one ground truth. ``Trait.MODULAR`` promises sub- and
-        supermodularity too; ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted, use ``CountLoss`` or ``Cardinality``.
+        their word: :func:`setwise.losses.describe` checks them for one ground truth. ``Trait.MODULAR`` promises
+        sub- and supermodularity too. ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use ``CountLoss``
+        or ``Cardinality``.
     """
 
     f: Callable[[Bools, Bools], float]
@@ -43,8 +45,7 @@ class SetFunctionLoss(Loss):
         return frozenset(self.promises)
 
     def values(self, sets: Sets, mistakes: Bools) -> Values:
-        o = sets.offsets
-        return np.array([self._call(sets.labels[a:b], mistakes[a:b]) for a, b in zip(o[:-1], o[1:], strict=True)])
+        return np.array([self._call(sets.labels[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
 
     def gains(self, sets: Sets, orders: Orders) -> Values:
         out = np.empty(len(orders.items))
@@ -72,5 +73,9 @@ class SetFunctionLoss(Loss):
     def _call(self, y: Bools, mistakes: Bools) -> float:
         value = float(self.f(y, mistakes.copy()))
         if not 0.0 <= value < np.inf:
-            raise ValueError(f"f must return a finite number >= 0; got {value!r} for mistakes {np.flatnonzero(mistakes)}.")
+            wrong = np.flatnonzero(mistakes).tolist()
+            raise ValueError(f"f must return a finite number >= 0; got {value!r} for the mistakes {wrong}.")
         return value
+
+    def __repr__(self) -> str:
+        return f"SetFunctionLoss({getattr(self.f, '__name__', type(self.f).__name__)})"

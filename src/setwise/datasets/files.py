@@ -1,0 +1,166 @@
+"""Local files as (X, y, groups): CSV, Parquet, svmlight and NPZ."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.datasets.npz import read_npz
+from setwise.datasets.svmlight import read_svmlight
+from setwise.datasets.tables import Columns, read_csv, read_parquet
+
+TARGET_NAMES = ("target", "y", "label", "class")
+"""The target column where none is named."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a file holds, ready for ``SetClassifier.fit(X, y, groups)``.
+
+    ``X`` (n, d) float64, dense or CSR, finite; ``y`` (n,) or (n, p) int64 of 0 and 1; ``groups`` (n,) or None;
+    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the columns of X.
+    """
+
+    X: Any
+    y: NDArray[np.int64]
+    groups: NDArray[Any] | None
+    classes: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+def load(
+    path: str | Path, target: str | Sequence[str] | None = None, group: str | None = None, positive: str | None = None
+) -> Data:
+    """Read a file by its ending: ``.csv``, ``.tsv``, ``.parquet``, ``.npz``, or ``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``.
+
+    Parameters
+    ----------
+    path : of a file on this machine
+    target : name of the target column; several, as a list or joined by commas, make a label matrix of 0 and 1. None takes
+        the column called target, y, label or class. In an NPZ with ``label_names`` it picks labels; in svmlight it means nothing
+    group : name of the column of set ids; in an NPZ None takes the array ``groups``, in svmlight ``qid``
+    positive : which of the two labels is the positive one; None takes the later one in sorted order
+
+    Raises
+    ------
+    ValueError, OSError : one sentence that says what is wrong and where
+    """
+    path = Path(path)
+    names = _names(target)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}.")
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ValueError(f"{path.name} must end in one of {', '.join(sorted(_READERS))}; got {path.suffix or 'no ending'!r}.")
+    return reader(path, names, group, positive)
+
+
+def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    if target is None:
+        return None
+    names = tuple(n.strip() for n in target.split(",")) if isinstance(target, str) else tuple(target)
+    if not names or "" in names or len(set(names)) != len(names):
+        raise ValueError(f"target must name distinct columns, joined by commas; got {target!r}.")
+    return names
+
+
+def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
+    def reader(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+        columns = read(path)
+        target = target or _default_target(columns)
+        for name in (*target, *([] if group is None else [group])):
+            if name not in columns.names:
+                raise ValueError(f"{path.name} has no column {name!r}; it has {_some(columns.names)}.")
+        if group in target:
+            raise ValueError(f"column {group!r} cannot be the target and the group at once.")
+        features = tuple(n for n in columns.names if n not in target and n != group)
+        if not features:
+            raise ValueError(f"{path.name} has no column left for features.")
+        X = columns.numbers(features)
+        groups = None if group is None else columns.texts(group)
+        if len(target) > 1:
+            if groups is not None:
+                raise ValueError("several target columns make each row a set, so --group has no meaning; leave one of them out.")
+            return Data(X, _matrix(columns.numbers(target), target, path), None, target, features)
+        y, classes = _two(columns.texts(target[0]), target[0], positive)
+        return Data(X, y, groups, classes, features)
+
+    return reader
+
+
+def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+    X, y, groups, labels = read_npz(path, target, group)
+    features = tuple(f"feature {j}" for j in range(X.shape[1]))
+    if y.ndim == 2:
+        if groups is not None:
+            raise ValueError(f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out.")
+        return Data(X, _matrix(y, labels, path), None, labels, features)
+    numbers, classes = _two(y, labels[0], positive)
+    return Data(X, numbers, groups, classes, features)
+
+
+def _svmlight(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+    if target is not None or group not in (None, "qid"):
+        raise ValueError(f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither.")
+    X, y, groups = read_svmlight(path)
+    numbers, classes = _two(y, "the first word of a line", positive)
+    return Data(X, numbers, groups, classes, tuple(f"feature {j}" for j in range(X.shape[1])))
+
+
+_READERS: dict[str, Callable[..., Data]] = {
+    ".csv": _from_columns(read_csv),
+    ".tsv": _from_columns(read_csv),
+    ".parquet": _from_columns(read_parquet),
+    ".npz": _npz,
+    ".svm": _svmlight,
+    ".svmlight": _svmlight,
+    ".libsvm": _svmlight,
+    ".dat": _svmlight,
+}
+
+
+def _default_target(columns: Columns) -> tuple[str, ...]:
+    found = [n for n in columns.names if n.lower() in TARGET_NAMES]
+    if len(found) != 1:
+        raise ValueError(f"name the target column with --target; the columns are {_some(columns.names)}.")
+    return (found[0],)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+
+
+def _two(values: NDArray[Any], name: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
+    """0 and 1 for the two values of a target, and their names."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"target {name!r} has a missing value, NaN or inf; leave such rows out.")
+    if values.dtype.kind == "U" and (values == "").any():
+        raise ValueError(f"target {name!r} is empty in row {int(np.argmax(values == '')) + 1}; leave such rows out.")
+    kinds = np.unique(values)
+    words = tuple(_word(k) for k in kinds)
+    if len(kinds) != 2:
+        raise ValueError(f"target {name!r} must have two values; it has {len(kinds)}: {_some(words)}.")
+    if positive is None or positive == words[1]:
+        return (values == kinds[1]).astype(np.int64), (words[0], words[1])
+    if positive != words[0]:
+        raise ValueError(f"target {name!r} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one.")
+    return (values == kinds[0]).astype(np.int64), (words[1], words[0])
+
+
+def _matrix(values: NDArray[Any], names: Sequence[str], path: Path) -> NDArray[np.int64]:
+    odd = ~np.isin(values, (0, 1))
+    if odd.any():
+        row, column = np.argwhere(odd)[0]
+        raise ValueError(
+            f"label {names[column]!r} of {path.name} must hold 0 and 1; row {row + 1} holds {_word(values[row, column])}."
+        )
+    return values.astype(np.int64)
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,0 +1,5 @@
+from hypothesis import settings
+
+# A first call compiles, so a single example may take seconds.
+settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=80)
+settings.load_profile("setwise")

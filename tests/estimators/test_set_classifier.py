@@ -1,0 +1,296 @@
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_matrix, csr_matrix
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_classification, make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from setwise import SetClassifier
+from setwise.core.refusal import Refusal
+from setwise.inference import Greedy
+from setwise.learners import OneSlack
+from setwise.losses import Capped, Hamming, Jaccard, Saturating
+from setwise.surrogates import MarginRescaling
+
+PER_ROW = "sample_weight weighs whole sets; with y (n,) the sample is one set, and a set loss has no weights for rows"
+EXPECTED_FAILURES = {
+    "check_sample_weights_not_overwritten": PER_ROW,
+    "check_sample_weight_equivalence_on_dense_data": PER_ROW,
+    "check_sample_weight_equivalence_on_sparse_data": PER_ROW,
+    "check_classifiers_one_label_sample_weights": PER_ROW,
+}
+
+
+@parametrize_with_checks(
+    [SetClassifier(), SetClassifier("hamming", "lovasz", "block_frank_wolfe", random_state=0)],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_compatibility(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def bags():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.5 * rng.standard_normal(120) > 0.5
+    return X, np.where(y, "sick", "healthy"), np.repeat(np.arange(12), 10)
+
+
+def test_groups_in_any_order_of_rows_give_the_same_fit(bags):
+    X, y, groups = bags
+    shuffle = np.random.default_rng(1).permutation(len(y))
+    a = SetClassifier(C=10).fit(X, y, groups=groups)
+    b = SetClassifier(C=10).fit(X[shuffle], y[shuffle], groups=groups[shuffle])
+    np.testing.assert_allclose(a.objective_, b.objective_, rtol=3e-3)
+    assert a.score(X, y, groups=groups) == pytest.approx(a.score(X[shuffle], y[shuffle], groups=groups[shuffle]))
+    assert list(a.classes_) == ["healthy", "sick"]
+    assert set(a.predict(X)) <= {"healthy", "sick"}
+
+
+def test_rows_keep_their_order_inside_a_group(bags):
+    X, y, groups = bags
+    interleaved = np.argsort(np.arange(len(y)) % 10, kind="stable")
+    a = SetClassifier("early_detection", C=10).fit(X, y, groups=groups)
+    b = SetClassifier("early_detection", C=10).fit(X[interleaved], y[interleaved], groups=groups[interleaved])
+    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-9)
+
+
+def test_one_set_groups_and_matrix_agree_where_they_are_the_same_problem():
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((40, 2)), rng.random(40) < 0.4
+    y[:2] = [True, False]
+    one = SetClassifier(C=5).fit(X, y)
+    grouped = SetClassifier(C=5).fit(X, y, groups=np.zeros(40))
+    np.testing.assert_allclose(one.coef_, grouped.coef_)
+    hamming = SetClassifier("hamming", C=5, tol=1e-8).fit(X, y, groups=np.arange(40))
+    twice = SetClassifier("hamming", C=5, tol=1e-8).fit(X, np.column_stack([y, ~y]))
+    np.testing.assert_allclose(twice.coef_, [hamming.coef_[0], -hamming.coef_[0]], atol=1e-3)
+
+
+def test_multi_label_matrix():
+    X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
+    model = SetClassifier(Saturating(1.0, [1, 0.8, 0.6, 0.4]), C=50).fit(X, Y)
+    assert model.coef_.shape == (4, 6)
+    assert model.intercept_.shape == (4,)
+    assert model.predict(X).shape == Y.shape
+    assert model.decision_function(X).shape == Y.shape
+    losses = [model.loss_(row, guess) for row, guess in zip(Y, model.predict(X), strict=True)]
+    assert model.score(X, Y) == pytest.approx(1 - np.mean(losses))
+
+
+@pytest.mark.parametrize("convert", [csr_matrix, csc_matrix])
+@pytest.mark.parametrize("surrogate", ["lovasz", "margin"])
+def test_sparse_equals_dense(bags, convert, surrogate):
+    X, y, groups = bags
+    dense = SetClassifier(surrogate=surrogate, C=10, tol=1e-7).fit(X, y, groups=groups)
+    sparse = SetClassifier(surrogate=surrogate, C=10, tol=1e-7).fit(convert(X), y, groups=groups)
+    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-3)
+    np.testing.assert_allclose(dense.decision_function(X), dense.decision_function(convert(X)), atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["one_slack", "n_slack", "block_frank_wolfe"])
+@pytest.mark.parametrize("surrogate", ["lovasz", "margin", "slack"])
+def test_learners_agree_within_their_certified_gaps(bags, learner, surrogate):
+    X, y, groups = bags
+    model = SetClassifier("saturating", surrogate, learner, C=20, tol=1e-4, random_state=0).fit(X, y, groups=groups)
+    reference = SetClassifier("saturating", surrogate, C=20, tol=1e-6, max_iter=5000).fit(X, y, groups=groups)
+    assert model.duality_gap_ <= 1e-4
+    assert model.objective_ == pytest.approx(reference.objective_, rel=1.1e-4)
+    assert model.lower_bound_ <= reference.objective_ * (1 + 1e-9)
+    assert "certified" in model.stop_reason_
+    assert all(len(column) == model.n_iter_ for column in model.history_.values())
+    assert (np.diff(model.history_["lower_bound"]) >= 0).all()
+
+
+def test_sample_weight_weighs_sets(bags):
+    X, y, groups = bags
+    weight = np.where(groups < 6, 2.0, 0.0)
+    weighted = SetClassifier(C=10).fit(X, y, groups=groups, sample_weight=weight)
+    kept = groups < 6
+    subset = SetClassifier(C=10).fit(X[kept], y[kept], groups=groups[kept])
+    np.testing.assert_allclose(weighted.objective_, subset.objective_, rtol=2e-3)
+    assert weighted.score(X, y, groups, weight) == pytest.approx(weighted.score(X[kept], y[kept], groups[kept]))
+
+
+def test_class_weight_moves_the_balance():
+    X, y = make_classification(300, 4, weights=[0.8], flip_y=0.2, random_state=0)
+    positives = [
+        SetClassifier("hamming", C=0.1, class_weight={0: 1.0, 1: b}).fit(X, y).predict(X).sum() for b in (0.2, 1.0, 5.0)
+    ]
+    assert positives[0] < positives[1] < positives[2]
+    balanced = SetClassifier("jaccard", C=300, class_weight="balanced").fit(X, y)
+    assert balanced.predict(X).sum() > SetClassifier("jaccard", C=300).fit(X, y).predict(X).sum() * 0.9
+
+
+def test_class_weight_is_refused_where_it_has_no_meaning(bags):
+    X, y, groups = bags
+    with pytest.raises(Refusal, match=r"class_weight refuses EarlyDetection\(\)"):
+        SetClassifier("early_detection", class_weight="balanced").fit(X, y, groups=groups)
+    with pytest.raises(Refusal, match="class_weight refuses a surrogate object"):
+        SetClassifier(surrogate=MarginRescaling(Jaccard()), class_weight="balanced").fit(X, y)
+
+
+def test_objects_instead_of_names(bags):
+    X, y, groups = bags
+    loss = Capped(np.linspace(1, 0.1, 10), 1.5)
+    model = SetClassifier(loss, MarginRescaling(loss, Greedy()), OneSlack(C=10, max_iter=40)).fit(X, y, groups=groups)
+    assert model.loss_ is loss
+    assert model.duality_gap_ >= 0
+    clone(model).fit(X, y, groups=groups)
+
+
+def test_inexact_inference_is_never_called_converged_on_trust():
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((300, 3)), np.repeat(np.arange(10), 30)
+    y = X[:, 0] + rng.standard_normal(300) > 0
+    model = SetClassifier("early_detection", "margin", C=10, max_iter=200).fit(X, y, groups=groups)
+    assert model.history_["upper_bound"][-1] >= model.objective_
+    assert model.duality_gap_ > 1e-3 or "within tol" in model.stop_reason_
+    if model.duality_gap_ > 1e-3:
+        assert "inexact inference" in model.stop_reason_
+
+
+def test_pipeline_grid_search_and_cross_validation_route_groups(bags):
+    X, y, groups = bags
+    set_config(enable_metadata_routing=True)
+    try:
+        model = SetClassifier().set_fit_request(groups=True).set_score_request(groups=True)
+        pipeline = make_pipeline(StandardScaler(), model)
+        search = GridSearchCV(pipeline, {"setclassifier__C": [1.0, 30.0]}, cv=GroupKFold(3), error_score="raise")
+        search.fit(X, y, groups=groups)
+        assert search.best_score_ > 0.3
+        scores = cross_val_score(pipeline, X, y, cv=GroupKFold(3), params={"groups": groups}, error_score="raise")
+        assert scores.shape == (3,)
+    finally:
+        set_config(enable_metadata_routing=False)
+
+
+def test_pickle_and_warm_start(bags):
+    X, y, groups = bags
+    model = SetClassifier(C=30, tol=1e-4, warm_start=True).fit(X, y, groups=groups)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    cold = model.n_iter_
+    objective = model.objective_
+    model.fit(X, y, groups=groups)
+    assert model.history_["objective"][0] == pytest.approx(objective, rel=1e-9)
+    assert model.n_iter_ <= cold
+
+
+def test_safe_saving_holds_only_data(bags, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    X, y, groups = bags
+    model = SetClassifier(C=30).fit(X, y, groups=groups)
+    skops.dump(model, tmp_path / "model.skops")
+    unknown = skops.get_untrusted_types(file=tmp_path / "model.skops")
+    assert all(name.startswith("setwise.") for name in unknown)
+    loaded = skops.load(tmp_path / "model.skops", trusted=unknown)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_digits_jaccard_beats_predicting_all_positive():
+    X, y = load_digits(return_X_y=True)
+    y = y == 0
+    model = SetClassifier(C=3000).fit(X[::2] / 16, y[::2])
+    assert model.score(X[1::2] / 16, y[1::2]) > 0.9
+
+
+def test_verbose_draws_a_bar(bags, capsys):
+    X, y, _ = bags
+    SetClassifier(verbose=1, C=100).fit(X, y)
+    assert "SetClassifier [" in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
+    X, y, groups = bags
+    from setwise.core.risk import SurrogateRisk
+
+    cut, calls = SurrogateRisk.cut, []
+
+    def interrupted(self, w):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return cut(self, w)
+
+    monkeypatch.setattr(SurrogateRisk, "cut", interrupted)
+    with pytest.warns(RuntimeWarning, match="interrupted; these are the best weights so far"):
+        model = SetClassifier(C=1000, tol=1e-6).fit(X, y, groups=groups)
+    assert model.n_iter_ == 3
+    assert np.isfinite(model.coef_).all()
+    assert "interrupted" in model.stop_reason_
+
+
+def test_too_few_iterations_warn(bags):
+    X, y, _ = bags
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations"):
+        SetClassifier(C=1e4, max_iter=1).fit(X, y)
+
+
+def test_zeros_and_huge_features():
+    y = np.array([0, 1, 0, 1])
+    nothing = SetClassifier(C=10).fit(np.zeros((4, 2)), y)
+    assert (nothing.coef_ == 0).all()
+    with pytest.raises(OverflowError, match="scale X or C down"):
+        SetClassifier(C=10).fit(np.array([[1e300], [-1e300], [1e300], [2e300]]), y)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(X=np.full((4, 2), np.nan)), "NaN"),
+        (dict(X=np.full((4, 2), np.inf)), "infinity"),
+        (dict(y=[0, 1, 0]), "inconsistent numbers of samples"),
+        (dict(y=[1, 1, 1, 1]), "only one class"),
+        (dict(y=[0, 1, 2, 1]), "Only binary classification"),
+        (dict(y=[0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
+        (dict(y=[[0, 2], [1, 0], [1, 1], [0, 1]]), "must be a matrix of labels 0 and 1|multiclass-multioutput"),
+        (dict(groups=[0, 1]), r"groups must have shape \(4,\)"),
+        (dict(groups=[0.0, 1.0, np.nan, 1.0]), "groups must not hold NaN"),
+        (dict(groups=np.array([0, None, 1, 1], dtype=object)), "groups must not hold missing"),
+        (dict(sample_weight=[1, -1, 1, 1]), "sample_weight must be finite, not negative"),
+        (dict(sample_weight=[1, 2, 1, 1]), "the same for all rows of a set"),
+        (dict(sample_weight=[1, 1]), r"sample_weight must have shape \(4,\)"),
+        (dict(y=[[0, 1], [1, 0], [1, 1], [0, 1]], groups=[0, 0, 1, 1]), "each row of a label matrix Y is a set already"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change, words):
+    arguments = dict(X=np.eye(4)[:, :2], y=[0, 1, 0, 1]) | change
+    with pytest.raises((ValueError, TypeError), match=words):
+        SetClassifier().fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [dict(loss="nope"), dict(surrogate="nope"), dict(learner=3), dict(C=0.0), dict(tol=-1.0), dict(max_iter=0)],
+)
+def test_bad_parameters_are_refused(parameters):
+    with pytest.raises(ValueError, match="parameter of SetClassifier"):
+        SetClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_loss_that_does_not_fit_the_sets(bags):
+    X, y, groups = bags
+    with pytest.raises(ValueError, match="has 3 weights, one for each place; got a set of 10"):
+        SetClassifier(Hamming([1, 2, 3])).fit(X, y, groups=groups)
+
+
+def test_unfitted_and_unknown_labels(bags):
+    X, y, groups = bags
+    with pytest.raises(NotFittedError):
+        SetClassifier().predict(X)
+    model = SetClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="y must hold the labels"):
+        model.score(X, np.full(len(y), "cured"))
+    with pytest.raises(ValueError, match="y must have the shape of predict"):
+        model.score(X, np.zeros((len(y), 2)))

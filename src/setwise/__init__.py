@@ -1,6 +1,6 @@
 """setwise: predictors trained for the measure they are judged by, when that measure judges a set of decisions together.
 
-``from setwise import SetClassifier`` is the way in for users of scikit-learn; ``setwise.losses``, ``setwise.surrogates``,
+``from setwise import SetClassifier`` is the way in for users of scikit-learn. ``setwise.losses``, ``setwise.surrogates``,
 ``setwise.inference``, ``setwise.models`` and ``setwise.learners`` hold the parts it is made of.
 """
 

@@ -16,7 +16,6 @@ from setwise.core.loss import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.traits import Trait
-from setwise.losses.class_weighted import with_class_weights
 
 SHAPES = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
 
@@ -48,6 +47,10 @@ ROWS: dict[str, Callable[[int], list[Loss]]] = {
         losses.Cardinality(3.0 * np.arange(p + 1.0)),
         losses.Cardinality(np.minimum(np.arange(p + 1), p - np.arange(p + 1)) + 1.0),
         losses.Cardinality(np.random.default_rng(p).random(p + 1)),
+    ],
+    "ClassWeighted": lambda p: [
+        losses.ClassWeighted(losses.Jaccard(), 0.5, 2.0),
+        losses.ClassWeighted(losses.FBeta(), 3.0, 1.0),
     ],
     "ClassWeightedHamming": lambda p: [losses.ClassWeightedHamming(0.5, 2.0), losses.ClassWeightedHamming(0.0, 1.0)],
     "CountLoss": lambda p: [
@@ -101,7 +104,7 @@ def _composites(p):
     """What is made of losses is a loss too."""
     count = losses.Jaccard() + 0.5 * losses.ZeroOne()
     timely = 3 * (losses.EarlyDetection() + losses.Hamming())
-    return [count, 0.1 * count, timely, 2.0 * losses.Hamming(_weights(p)), with_class_weights(losses.Jaccard(), 0.5, 2.0)]
+    return [count, 0.1 * count, timely, 2.0 * losses.Hamming(_weights(p))]
 
 
 MAKERS = {name: ROWS[name] for name in EXPORTED if name in ROWS} | {"composites": _composites}
@@ -202,6 +205,15 @@ def test_a_batch_is_its_sets_one_by_one(make, rng):
             assert together.shape == (len(sets),)
             alone = [loss.of_mistakes(sets.labels[a:b])(mistakes[a:b]) for a, b in pairwise(sets.offsets)]
             np.testing.assert_allclose(together, alone, atol=1e-12)
+
+
+def test_scores_are_judged_by_their_signs(make, rng):
+    for loss in make(4):
+        if isinstance(loss, CountBased) and loss.predicted(np.ones(1), np.ones(1)) is not None:
+            continue
+        for sets in _batches(loss, 4, rng):
+            scores = rng.integers(-2, 3, sets.total).astype(float)
+            np.testing.assert_array_equal(loss.judge(sets, scores), loss.values(sets, (scores > 0) != sets.labels))
 
 
 def _orders(sets, rng):
@@ -341,10 +353,11 @@ def test_sets_of_a_wrong_length_are_refused(make):
         y = np.array([1, 0, 1, 0, 1])
         if _places(loss) is None:
             assert np.isfinite(loss(y, 1 - y))
-        else:
-            for call in (lambda loss=loss: loss(y, y), lambda loss=loss: loss.of_mistakes(y)):
-                with pytest.raises(ValueError, match="decisions"):
-                    call()
+            continue
+        with pytest.raises(ValueError, match="decisions"):
+            loss(y, y)
+        with pytest.raises(ValueError, match="decisions"):
+            loss.of_mistakes(y)
 
 
 def test_bad_labels_are_refused(make):

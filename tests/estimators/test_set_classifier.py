@@ -17,6 +17,7 @@ from setwise.core.refusal import Refusal
 from setwise.inference import Greedy
 from setwise.learners import OneSlack
 from setwise.losses import Capped, Hamming, Jaccard, Saturating
+from setwise.losses.names import LOSSES
 from setwise.surrogates import MarginRescaling
 
 PER_ROW = "sample_weight weighs whole sets; with y (n,) the sample is one set, and a set loss has no weights for rows"
@@ -86,6 +87,42 @@ def test_multi_label_matrix():
     assert model.decision_function(X).shape == Y.shape
     losses = [model.loss_(row, guess) for row, guess in zip(Y, model.predict(X), strict=True)]
     assert model.score(X, Y) == pytest.approx(1 - np.mean(losses))
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_every_named_loss_trains_to_its_certificate(name):
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = X[:, 0] - X[:, 1] > 0.3
+    X[:, 0] += 2 * y
+    model = SetClassifier(name, C=100).fit(X, y)
+    assert model.duality_gap_ <= 1e-3
+    assert 0 <= model.lower_bound_ <= model.objective_ * (1 + 1e-9)
+    untrained = SetClassifier(name, C=1e-9).fit(X, y)
+    assert model.score(X, y) > untrained.score(X, y)
+
+
+@pytest.mark.parametrize("average", ["samples", "macro", "micro"])
+@pytest.mark.parametrize("loss", ["f1", "jaccard", "hamming"])
+def test_average_says_what_a_set_is(average, loss):
+    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
+    model = SetClassifier(loss, C=50, average=average).fit(X, Y)
+    guess = model.predict(X)
+    pairs = {
+        "samples": list(zip(Y, guess, strict=True)),
+        "macro": list(zip(Y.T, guess.T, strict=True)),
+        "micro": [(Y.ravel(), guess.ravel())],
+    }[average]
+    assert model.score(X, Y) == pytest.approx(1 - np.mean([model.loss_(a, b) for a, b in pairs]))
+    sparse = SetClassifier(loss, C=50, average=average).fit(csr_matrix(X), Y)
+    assert sparse.objective_ == pytest.approx(model.objective_, rel=2e-3)
+
+
+@pytest.mark.parametrize("learner", ["n_slack", "block_frank_wolfe"])
+def test_macro_is_one_problem_for_each_label(learner):
+    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
+    together = SetClassifier("jaccard", learner=learner, C=60, average="macro", tol=1e-4, random_state=0).fit(X, Y)
+    apart = [SetClassifier("jaccard", C=20, tol=1e-5).fit(X, column) for column in Y.T]
+    assert together.objective_ == pytest.approx(sum(model.objective_ for model in apart), rel=1.2e-4)
 
 
 @pytest.mark.parametrize("convert", [csr_matrix, csc_matrix])
@@ -261,7 +298,7 @@ def test_zeros_and_huge_features():
         (dict(sample_weight=[1, -1, 1, 1]), "sample_weight must be finite, not negative"),
         (dict(sample_weight=[1, 2, 1, 1]), "the same for all rows of a set"),
         (dict(sample_weight=[1, 1]), r"sample_weight must have shape \(4,\)"),
-        (dict(y=[[0, 1], [1, 0], [1, 1], [0, 1]], groups=[0, 0, 1, 1]), "each row of a label matrix Y is a set already"),
+        (dict(y=[[0, 1], [1, 0], [1, 1], [0, 1]], groups=[0, 0, 1, 1]), "what is a set in a label matrix Y, average says"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(change, words):

@@ -37,7 +37,7 @@ class Maxima(Risk):
 
 
 def hamming_risk(n=6, p=3, f=2, seed=0, blind=False, scale=1.0):
-    """Margin rescaling of Hamming: the mean over n sets of ``max_yh |y - yh| + <s, yh - y>``, all 2^p labelings listed."""
+    """Margin rescaling of Hamming: the mean of ``max_yh |y - yh| + <s, yh - y>`` over n sets, all yh listed."""
     rng = np.random.default_rng(seed)
     X = scale * rng.standard_normal((n, p, f))
     Y = rng.integers(0, 2, (n, p))

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,7 @@ def certified(fit, risk, C, best=None):
     assert truth <= fit.upper_bound + slack
     assert fit.objective <= fit.upper_bound + slack
     lower = [record.lower_bound for record in fit.history]
-    assert all(a <= b for a, b in zip(lower, lower[1:], strict=False))
+    assert all(a <= b for a, b in pairwise(lower))
     return True
 
 

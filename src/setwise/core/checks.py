@@ -15,7 +15,7 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
     if labels.dtype == np.bool_:
-        return labels
+        return labels.astype(np.bool_, copy=False)
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
     positive = labels == 1
@@ -26,7 +26,7 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
 
 
 def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
-    """``scores`` as a contiguous float32 or float64 array of shape (size,); integers become float64. NaN and inf are refused."""
+    """``scores`` as a contiguous float32 or float64 array (size,); integers become float64. NaN and inf are refused."""
     out = np.asarray(scores)
     if out.dtype.kind in "iub":
         out = out.astype(np.float64)

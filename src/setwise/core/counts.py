@@ -1,13 +1,16 @@
 """Losses that depend on four counts alone."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setwise.core.loss import Loss, Values
 from setwise.core.sets import Bools, Orders, Sets
 from setwise.kernels.counts import quotient_gains, running_counts
 from setwise.kernels.segments import count_true, steps
+from setwise.kernels.sorting import sort_falling
 
 
 class CountBased(Loss):
@@ -21,7 +24,7 @@ class CountBased(Loss):
         """The formula; the four arguments broadcast, with 0 <= fn <= P and 0 <= fp <= N."""
 
     def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
-        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator where the loss is a quotient of linear functions.
+        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator where the loss is a quotient of linear forms.
 
         The denominator is positive, except at fn = fp = 0 where it may vanish. None for all other losses.
         """
@@ -35,6 +38,16 @@ class CountBased(Loss):
         """How many decisions must be predicted positive for the loss to be defined, (n,); None where any number may."""
         return None
 
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        """The loss of what ``scores`` predict: those above 0, or as many of the largest as the loss asks for; (n,)."""
+        predicted = self.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))
+        if predicted is None:
+            return super().judge(sets, scores)
+        items, _, _, _ = sort_falling(scores, sets.labels, sets.offsets)
+        chosen = np.zeros(sets.total, dtype=bool)
+        chosen[items] = sets.places < predicted[sets.owners]
+        return self.values(sets, chosen != sets.labels)
+
     def values(self, sets: Sets, mistakes: Bools) -> Values:
         """``f(fn, fp, P, N)`` of every set, (n,)."""
         return self.of_counts(*_counts(sets, mistakes), *_sizes(sets))
@@ -45,10 +58,10 @@ class CountBased(Loss):
 
     def gains(self, sets: Sets, orders: Orders) -> Values:
         """Differences of the loss along the running counts, (m,)."""
-        coefficients = self.quotient(sets.positives, sets.negatives)
+        P, N = _sizes(sets)
+        coefficients = self.quotient(P, N)
         if coefficients is not None:
             return quotient_gains(orders.labels, orders.offsets, *coefficients)
-        P, N = _sizes(sets)
         fn, fp = running_counts(orders.labels, orders.offsets)
         if len(sets) > 1:
             P, N = np.repeat(P, orders.sizes), np.repeat(N, orders.sizes)

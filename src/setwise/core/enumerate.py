@@ -55,7 +55,8 @@ def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) 
         chain = np.concatenate(([0], np.cumsum(1 << np.array(order))))
         gains = np.diff(values[chain])
         best = max(best, float((np.maximum(u, 0.0) if increasing else u)[list(order)] @ gains))
-    return values[0] + best if increasing else max(values[0] + best, 0.0)
+    value = float(values[0]) + best
+    return value if increasing else max(value, 0.0)
 
 
 def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:

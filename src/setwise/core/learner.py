@@ -39,7 +39,8 @@ class Fit:
     """The best weights seen, and what is certain about them: ``lower_bound <= minimum <= F(w) <= upper_bound``.
 
     ``objective`` is F(w) as inference saw it; ``upper_bound`` also counts what inexact inference may have missed.
-    ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``; ``message`` says it in words.
+    ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``; ``message``
+    says it in words.
     """
 
     w: Floats
@@ -76,7 +77,7 @@ Callback = Callable[[Record, Floats], bool | None]
 _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
-    "stalled": "no plane improves any more; the gap of {gap:.2e} that is left is what inexact inference or rounding cannot close",
+    "stalled": "no plane improves any more; inexact inference or rounding cannot close the gap of {gap:.2e} that is left",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }
@@ -85,7 +86,8 @@ _MESSAGES = {
 class Learner(ABC):
     """Minimises ``F(w) = 0.5 |w|^2 + C risk(w)`` to a certified relative gap.
 
-    A subclass yields :class:`Step` after :class:`Step`; the loop around it (bounds, history, callback, stop, Ctrl-C) is here, once.
+    A subclass yields :class:`Step` after :class:`Step`; the loop around it (bounds, history, callback, stop, Ctrl-C) is
+    here, once.
     """
 
     C: float
@@ -105,7 +107,7 @@ class Learner(ABC):
     def minimize(self, risk: Risk, *, w0: Floats | None = None, callback: Callback | None = None) -> Fit:
         """The best weights found.
 
-        ``callback(record, w)`` sees every iteration and stops it by returning True. Ctrl-C keeps the best weights so far.
+        ``callback(record, w)`` sees every iteration and stops it by returning True. Ctrl-C keeps the best weights.
         """
         if not risk.convex:
             raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
@@ -134,7 +136,8 @@ class Learner(ABC):
         except KeyboardInterrupt:
             status = "interrupted"
         words = _MESSAGES[status].format(gap=relative_gap(lower, upper), tol=self.tol, max_iter=self.max_iter)
-        return Fit(w, objective, lower, upper, status, words, tuple(history))
+        # Inexact inference may have seen less than the bound that later planes proved.
+        return Fit(w, max(objective, lower), lower, upper, status, words, tuple(history))
 
 
 def relative_gap(lower: float, upper: float) -> float:

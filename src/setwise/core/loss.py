@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,10 @@ class Loss(ABC):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         """The loss from counts alone, vectorised; only for losses with ``Trait.COUNTS``."""
         raise Refusal(f"{self} is not a function of (fn, fp, P, N).")
+
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        """The loss of the predictions that ``scores`` (total,) make, positive where above 0; (n,)."""
+        return self.values(sets, (scores > 0) != sets.labels)
 
     def costs(self, sets: Sets) -> Values:
         """The modular part: ``l(A) = sum_(i in A) costs_i + curved(A)``, (total,)."""
@@ -207,4 +211,5 @@ class Scaled(Loss):
         return None if rest is None else Scaled(self.factor, rest)
 
     def __repr__(self) -> str:
-        return f"{self.factor:g} * {self.loss!r}" if not isinstance(self.loss, Sum) else f"{self.factor:g} * ({self.loss!r})"
+        inner = f"({self.loss!r})" if isinstance(self.loss, Sum) else f"{self.loss!r}"
+        return f"{self.factor:g} * {inner}"

@@ -11,7 +11,7 @@ from setwise.core.learner import Record
 
 @final
 class ProgressBar:
-    """A learner's callback that draws one line: how far the certified gap has come on its way to ``tol``, on a log scale."""
+    """A learner's callback that draws one line: how far the certified gap has come towards ``tol``, on a log scale."""
 
     WIDTH = 24
 

@@ -34,7 +34,7 @@ class Risk(ABC):
 
 @final
 class SurrogateRisk(Risk):
-    """``R(w) = sum_i omega_i B(y_i, Phi(x_i) w)``, with weights ``omega`` that sum to 1: the mean surrogate over the sets.
+    """``R(w) = sum_i omega_i B(y_i, Phi(x_i) w)``, weights ``omega`` that sum to 1: the mean surrogate over the sets.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ class SurrogateRisk(Risk):
     sets : ground truth of the n sets
     surrogate : B
     weights : (n,) non-negative, not all 0; None weighs all sets alike
-    n_jobs : threads that share the sets. The sets are cut into the same chunks whatever their number, so results do not depend on it.
+    n_jobs : threads that share the sets. The sets are cut into the same chunks whatever their number, so results do
+        not depend on it.
     """
 
     CHUNK = 1 << 16
@@ -73,8 +74,9 @@ class SurrogateRisk(Risk):
 
     def cuts(self, w: Floats, parts: Ints) -> Cuts:
         """The planes of the chosen sets, each times its ``omega_i``."""
-        sets, _ = self.sets.take(parts)
-        X = self.model.take(self.X, self.sets, parts)
+        everyone = len(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
+        sets = self.sets if everyone else self.sets.take(parts)[0]
+        X = self.X if everyone else self.model.take(self.X, self.sets, parts)
         scores = self.model.scores(X, w)
         bounds, omega = self.surrogate.batch(sets, scores), self.weights[parts]
         gradient = bounds.gradient * omega[sets.owners]

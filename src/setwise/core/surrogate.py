@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.checks import as_scores
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
 from setwise.core.sets import Sets
 
 
 @final
 @dataclass(frozen=True)
 class Bound:
-    """What a surrogate says of one set: ``value <= truth <= upper``, equal where ``exact``; ``gradient`` (p,) on scores."""
+    """What a surrogate says of one set: ``value <= truth <= upper``, equal where ``exact``; ``gradient`` (p,)."""
 
     value: float
     gradient: NDArray[Any]
@@ -41,7 +42,7 @@ class Surrogate(ABC):
     make a plane below the surrogate, and ``upper`` says how far the truth can be.
     """
 
-    loss: Loss
+    loss: Loss | RankLoss
 
     @property
     def convex(self) -> bool:

@@ -22,12 +22,13 @@ def early_detection(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Bags of ``p`` samples of the plane in time order, each positive with probability 1/2.
 
-    Negatives come from ``N(0, I)`` at all times. Early positives (the first third of a bag) come from ``N((0, 2.5), I)``, near
-    the negatives and above them; late positives from ``N(4 (cos -20°, sin -20°), I)``, farther away and to the right.
-    LH gives no numbers for its Fig. 3; these show what it shows. Two thirds of the positives are late, so the line with the
-    fewest mistakes leans to the right, where early positives are missed. A loss that counts early mistakes
-    (:class:`setwise.losses.EarlyDetection`) asks for a line that lies almost flat below the early ones. The two lines differ in
-    direction: to move the first one in parallel, as the tuning of a threshold does, cannot turn it into the second.
+    Negatives come from ``N(0, I)`` at all times. Early positives (the first third of a bag) come from ``N((0, 2.5),
+    I)``, near the negatives and above them; late positives from ``N(4 (cos -20°, sin -20°), I)``, farther away and to
+    the right. LH gives no numbers for its Fig. 3; these show what it shows. Two thirds of the positives are late, so
+    the line with the fewest mistakes leans to the right, where early positives are missed. A loss that counts early
+    mistakes (:class:`setwise.losses.EarlyDetection`) asks for a line that lies almost flat below the early ones. The
+    two lines differ in direction: to move the first one in parallel, as the tuning of a threshold does, cannot turn
+    it into the second.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ class Data:
     """What a file holds, ready for ``SetClassifier.fit(X, y, groups)``.
 
     ``X`` (n, d) float64, dense or CSR, finite; ``y`` (n,) or (n, p) int64 of 0 and 1; ``groups`` (n,) or None;
-    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the columns of X.
+    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the
+    columns of X.
     """
 
     X: Any
@@ -35,13 +36,15 @@ class Data:
 def load(
     path: str | Path, target: str | Sequence[str] | None = None, group: str | None = None, positive: str | None = None
 ) -> Data:
-    """Read a file by its ending: ``.csv``, ``.tsv``, ``.parquet``, ``.npz``, or ``.svm``, ``.svmlight``, ``.libsvm``, ``.dat``.
+    """Read a file by its ending: ``.csv``, ``.tsv``, ``.parquet``, ``.npz``, or ``.svm``, ``.svmlight``, ``.libsvm``,
+    ``.dat``.
 
     Parameters
     ----------
     path : of a file on this machine
-    target : name of the target column; several, as a list or joined by commas, make a label matrix of 0 and 1. None takes
-        the column called target, y, label or class. In an NPZ with ``label_names`` it picks labels; in svmlight it means nothing
+    target : name of the target column; several, as a list or joined by commas, make a label matrix of 0 and 1. None
+        takes the column called target, y, label or class. In an NPZ with ``label_names`` it picks labels; in svmlight
+        it means nothing
     group : name of the column of set ids; in an NPZ None takes the array ``groups``, in svmlight ``qid``
     positive : which of the two labels is the positive one; None takes the later one in sorted order
 
@@ -55,7 +58,9 @@ def load(
         raise FileNotFoundError(f"there is no file {path}.")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise ValueError(f"{path.name} must end in one of {', '.join(sorted(_READERS))}; got {path.suffix or 'no ending'!r}.")
+        raise ValueError(
+            f"{path.name} must end in one of {', '.join(sorted(_READERS))}; got {path.suffix or 'no ending'!r}."
+        )
     return reader(path, names, group, positive)
 
 
@@ -84,7 +89,9 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
         groups = None if group is None else columns.texts(group)
         if len(target) > 1:
             if groups is not None:
-                raise ValueError("several target columns make each row a set, so --group has no meaning; leave one of them out.")
+                raise ValueError(
+                    "several target columns make each row a set, so --group has no meaning; leave one of them out."
+                )
             return Data(X, _matrix(columns.numbers(target), target, path), None, target, features)
         y, classes = _two(columns.texts(target[0]), target[0], positive)
         return Data(X, y, groups, classes, features)
@@ -97,7 +104,9 @@ def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive
     features = tuple(f"feature {j}" for j in range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:
-            raise ValueError(f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out.")
+            raise ValueError(
+                f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out."
+            )
         return Data(X, _matrix(y, labels, path), None, labels, features)
     numbers, classes = _two(y, labels[0], positive)
     return Data(X, numbers, groups, classes, features)
@@ -105,7 +114,9 @@ def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive
 
 def _svmlight(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
     if target is not None or group not in (None, "qid"):
-        raise ValueError(f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither.")
+        raise ValueError(
+            f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither."
+        )
     X, y, groups = read_svmlight(path)
     numbers, classes = _two(y, "the first word of a line", positive)
     return Data(X, numbers, groups, classes, tuple(f"feature {j}" for j in range(X.shape[1])))
@@ -148,7 +159,9 @@ def _two(values: NDArray[Any], name: str, positive: str | None) -> tuple[NDArray
     if positive is None or positive == words[1]:
         return (values == kinds[1]).astype(np.int64), (words[0], words[1])
     if positive != words[0]:
-        raise ValueError(f"target {name!r} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one.")
+        raise ValueError(
+            f"target {name!r} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one."
+        )
     return (values == kinds[0]).astype(np.int64), (words[1], words[0])
 
 
@@ -157,7 +170,8 @@ def _matrix(values: NDArray[Any], names: Sequence[str], path: Path) -> NDArray[n
     if odd.any():
         row, column = np.argwhere(odd)[0]
         raise ValueError(
-            f"label {names[column]!r} of {path.name} must hold 0 and 1; row {row + 1} holds {_word(values[row, column])}."
+            f"label {names[column]!r} of {path.name} must hold 0 and 1; "
+            f"row {row + 1} holds {_word(values[row, column])}."
         )
     return values.astype(np.int64)
 

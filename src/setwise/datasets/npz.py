@@ -14,7 +14,8 @@ Labels = tuple[str, ...]
 def read_npz(
     path: Path, target: Labels | None, group: str | None
 ) -> tuple[Any, NDArray[Any], NDArray[Any] | None, Labels]:
-    """``X`` (n, d) float64, dense or CSR from ``X_data, X_indices, X_indptr, X_shape``; the target; groups; names of the labels.
+    """``X`` (n, d) float64, dense or CSR from ``X_data, X_indices, X_indptr, X_shape``; the target; groups; names of
+    the labels.
 
     The target is ``y`` (n,) or ``Y`` (n, p), or the array that ``target`` names, or those labels of ``label_names``.
     Raises ValueError in a sentence. Archives with pickled objects are refused.
@@ -68,7 +69,9 @@ def _target(arrays: dict[str, NDArray[Any]], target: Labels | None, path: Path) 
         raise ValueError(f"{path.name} has no label {odd!r}; it has the {known}.")
     found = target[0] if target else next((n for n in ("y", "Y") if n in arrays), None)
     if found is None:
-        raise ValueError(f"{path.name} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target.")
+        raise ValueError(
+            f"{path.name} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target."
+        )
     y = arrays[found]
     if y.ndim == 2 and y.shape[1] > 1:
         return y, names if len(names) == y.shape[1] else tuple(f"label {j}" for j in range(y.shape[1]))

@@ -35,7 +35,9 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
     if not labels:
         raise ValueError(f"{path.name} holds no rows.")
     if queries and len(queries) != len(labels):
-        raise ValueError(f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none.")
+        raise ValueError(
+            f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none."
+        )
     if not np.isfinite(values).all():
         raise ValueError(f"{path.name} holds NaN or inf among its values.")
     columns = np.array(indices, dtype=np.int64)

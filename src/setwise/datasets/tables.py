@@ -19,7 +19,9 @@ class Columns:
     values: tuple[NDArray[Any], ...]
 
     def numbers(self, names: tuple[str, ...]) -> NDArray[np.float64]:
-        """The columns side by side, (n, len(names)) float64, finite; ValueError names the first cell that is no finite number."""
+        """The columns side by side, (n, len(names)) float64, finite; ValueError names the first cell that is no
+        finite number.
+        """
         out = np.empty((len(self.values[0]), len(names)))
         for j, name in enumerate(names):
             column = self.values[self.names.index(name)]
@@ -40,20 +42,23 @@ class Columns:
             self._refuse(name, int(np.argmax(missing)), "nothing", "leave such rows out")
         return column
 
-    def _refuse(self, name: str, row: int, what: str, way: str = "encode it as numbers, fill it, or leave it out") -> None:
+    def _refuse(
+        self, name: str, row: int, what: str, way: str = "encode it as numbers, fill it, or leave it out"
+    ) -> None:
         raise ValueError(f"column {name!r} of {self.path.name} holds {what} in row {row + 1}; {way}.")
 
 
 def read_csv(path: Path) -> Columns:
-    """A table whose first line names the columns; the separator is the comma, semicolon or tab that the header has most of."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        header = file.readline()
-        separator = max(",;\t", key=header.count)
-        file.seek(0)
-        try:
+    """A table whose first line names the columns; the separator is the comma, semicolon or tab that the header has
+    most of.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            separator = max(",;\t", key=file.readline().count)
+            file.seek(0)
             rows = [row for row in csv.reader(file, delimiter=separator) if row]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path.name} is not a text table: {error}.") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} is not a text table: {error}.") from None
     if len(rows) < 2:
         raise ValueError(f"{path.name} must have a line of column names and at least one row.")
     names = tuple(name.strip() for name in rows[0])
@@ -105,8 +110,4 @@ def _column(texts: NDArray[np.str_]) -> NDArray[Any]:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return _column(np.array([text])).dtype.kind == "f"

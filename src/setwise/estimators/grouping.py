@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from setwise.core.model import Model
 from setwise.core.sets import Sets
-from setwise.models import Independent, MultiLabel
+from setwise.models import Columns, Independent, LabelColumns, MultiLabel
 
 
 @final
@@ -29,11 +29,19 @@ class Grouping:
     @property
     def is_matrix(self) -> bool:
         """Whether the target is a label matrix."""
-        return isinstance(self.model, MultiLabel)
+        return not isinstance(self.model, Independent)
 
-    def rows(self, X: Any) -> Any:
-        """``X`` with the rows of each set together."""
+    def features(self, X: Any) -> Any:
+        """``X`` as the model takes it, the rows of each set together."""
+        if isinstance(self.model, LabelColumns):
+            return Columns(X, np.arange(self.model.p))
         return X if self.order is None else X[self.order]
+
+    def flat(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of all decisions, (n,) or (n, p), in the order of the sets, (total,)."""
+        if isinstance(self.model, LabelColumns):
+            return values.T.ravel()
+        return values.ravel() if self.order is None else values[self.order]
 
     def weights(self, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         """One weight for each set from one weight for each row, equal inside a set; None weighs all sets alike."""
@@ -44,8 +52,12 @@ class Grouping:
             raise ValueError(f"sample_weight must have shape ({n_rows},), one for each row; got shape {weight.shape}.")
         if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
             raise ValueError("sample_weight must be finite, not negative and not all zero.")
-        if self.is_matrix:
+        if len(weight) == len(self.sets) and isinstance(self.model, MultiLabel):
             return weight
+        if self.is_matrix:
+            weight = np.repeat(weight, self.sets.total // n_rows) if isinstance(self.model, MultiLabel) else np.tile(
+                weight, len(self.sets)
+            )
         weight = weight if self.order is None else weight[self.order]
         first = weight[self.sets.offsets[:-1]]
         if (weight != first[self.sets.owners]).any():
@@ -56,14 +68,16 @@ class Grouping:
         return first
 
 
-def group(y: Any, groups: Any, intercept: bool, classes: NDArray[Any] | None = None) -> Grouping:
-    """Sets of decisions: all of y (n,), its groups, or the rows of a 0/1 label matrix Y (n, p).
+def group(
+    y: Any, groups: Any, intercept: bool, average: str = "samples", classes: NDArray[Any] | None = None
+) -> Grouping:
+    """Sets of decisions: all of y (n,), its groups, or what ``average`` says of a 0/1 label matrix Y (n, p).
 
-    ``classes`` are the two labels of an earlier fit, to which y is then held.
+    ``"samples"`` makes a set of each row, ``"macro"`` of each column, ``"micro"`` one set of the whole matrix. ``classes`` are the two labels of an earlier fit, to which y is then held.
     """
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] > 1:
-        return _label_rows(y, groups, intercept)
+        return _label_matrix(y, groups, intercept, average)
     y = column_or_1d(y, warn=True)
     classes = _two_classes(y) if classes is None else classes
     labels = y == classes[1]
@@ -77,14 +91,17 @@ def group(y: Any, groups: Any, intercept: bool, classes: NDArray[Any] | None = N
     return Grouping(Sets(labels[order], offsets), model, classes, order)
 
 
-def _label_rows(Y: NDArray[Any], groups: Any, intercept: bool) -> Grouping:
+def _label_matrix(Y: NDArray[Any], groups: Any, intercept: bool, average: str) -> Grouping:
     if groups is not None:
-        raise ValueError("groups are for y of shape (n,); each row of a label matrix Y is a set already.")
+        raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
     check_classification_targets(Y)
     if type_of_target(Y) != "multilabel-indicator":
         raise ValueError(f"Y must be a matrix of labels 0 and 1; got a target of type {type_of_target(Y)!r}.")
     p = Y.shape[1]
-    return Grouping(Sets.rows(Y), MultiLabel(p, intercept), np.arange(p), None)
+    if average == "macro":
+        return Grouping(Sets.rows(Y.T), LabelColumns(p, intercept), np.arange(p), None)
+    sets = Sets.rows(Y) if average == "samples" else Sets.single(Y.ravel())
+    return Grouping(sets, MultiLabel(p, intercept), np.arange(p), None)
 
 
 def _two_classes(y: NDArray[Any]) -> NDArray[Any]:

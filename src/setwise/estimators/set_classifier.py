@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from setwise.core.learner import Fit, Learner
 from setwise.core.loss import Loss
 from setwise.core.progress import ProgressBar
+from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import SurrogateRisk
 from setwise.core.surrogate import Surrogate
@@ -35,23 +36,27 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     - ``fit(X, y)``, y (n,): the whole sample is one set.
     - ``fit(X, y, groups=g)``: the rows of one group are a set, in their order.
-    - ``fit(X, Y)``, Y (n, p) of 0 and 1: each row is a set of p labels, with one weight vector for each label.
+    - ``fit(X, Y)``, Y (n, p) of 0 and 1, with one weight vector for each label: each row is a set of p labels, or what
+      ``average`` says.
 
     ``X`` (n, d) is dense or CSR and is used as float64. A decision is positive where its score is above 0.
 
     Parameters
     ----------
-    loss : a name of :data:`setwise.losses.names.LOSSES` or a :class:`setwise.losses.Loss`
-    surrogate : ``"lovasz"`` (submodular losses), ``"margin"``, ``"slack"``, or a surrogate, which brings its own loss to
-        train for; ``loss`` is then what :meth:`score` measures
+    loss : a name of :data:`setwise.losses.names.LOSSES` or a loss
+    surrogate : ``"auto"`` takes the Lovász hinge for submodular losses, as Jaccard, and margin rescaling for others, as
+        F1 (``MarginRescaling(loss, scale="size")``) and AUC; or ``"lovasz"``, ``"margin"``, ``"slack"``, or a surrogate,
+        which brings its own loss to train for: ``loss`` is then what :meth:`score` measures
     learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings its own
         C, tol and max_iter
-    C : weight of the mean surrogate against the regulariser, above 0
+    C : weight of the mean surrogate against the regulariser, above 0. The mean is over sets: where the whole sample is
+        one set, useful values are large, 1e1 to 1e5
     tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
     max_iter : iterations at most; a warning says when they did not suffice
     fit_intercept : adds a constant feature of value 1, regularised like the others (as in SVM^perf)
     class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each row
         were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
+    average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole matrix
     n_jobs : threads that share the sets of a ragged batch; results do not depend on it
     random_state : for learners that draw sets
     verbose : 1 draws a progress bar on standard error
@@ -69,7 +74,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, Any] = {
-        "loss": [StrOptions(set(LOSSES)), HasMethods(["of_mistakes", "values"])],
+        "loss": [StrOptions(set(LOSSES)), HasMethods(["judge", "values"])],
         "surrogate": [StrOptions(set(SURROGATES)), HasMethods(["batch"])],
         "learner": [StrOptions(set(LEARNERS)), HasMethods(["minimize"])],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -77,6 +82,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "average": [StrOptions({"samples", "macro", "micro"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -85,14 +91,15 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "lovasz",
+        loss: str | Loss | RankLoss = "jaccard",
+        surrogate: str | Surrogate = "auto",
         learner: str | Learner = "one_slack",
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
+        average: str = "samples",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -106,6 +113,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.average = average
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -123,11 +131,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, order="C")
-        grouping = group(y, groups, self.fit_intercept)
+        grouping = group(y, groups, self.fit_intercept, self.average)
         surrogate = self._surrogate(grouping, y)
         risk = SurrogateRisk(
             grouping.model,
-            grouping.rows(X),
+            grouping.features(X),
             grouping.sets,
             surrogate,
             grouping.weights(sample_weight, X.shape[0]),
@@ -155,14 +163,13 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`. Not the accuracy, unless that is the loss."""
-        positive = self.decision_function(X) > 0
+        scores = self.decision_function(X)
         y = np.asarray(y)
-        if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(positive):
-            raise ValueError(f"y must have the shape of predict(X), {positive.shape}; got shape {y.shape}.")
-        grouping = group(y, groups, self.fit_intercept, None if self._many else self.classes_)
-        guesses = grouping.rows(positive).ravel()
+        if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(scores):
+            raise ValueError(f"y must have the shape of predict(X), {scores.shape}; got shape {y.shape}.")
+        grouping = group(y, groups, self.fit_intercept, self.average, None if self._many else self.classes_)
         self.loss_.check(grouping.sets)
-        losses = self.loss_.values(grouping.sets, guesses != grouping.sets.labels)
+        losses = self.loss_.judge(grouping.sets, grouping.flat(scores))
         return 1.0 - float(np.average(losses, weights=grouping.weights(sample_weight, len(y))))
 
     def _surrogate(self, grouping: Grouping, y: NDArray[Any]) -> Surrogate:

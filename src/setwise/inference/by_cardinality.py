@@ -19,13 +19,14 @@ class ByCardinality(Inference):
     def refuses(self, problem: Problem) -> str | None:
         rest = problem.bare().loss
         if Trait.CARDINALITY not in rest.traits:
-            return f"ByCardinality refuses {rest!r}: it depends on more than the number of mistakes. Use Enumeration or Greedy."
+            why = "it depends on more than the number of mistakes"
+            return f"ByCardinality refuses {rest!r}: {why}. Use Enumeration or Greedy."
         return None
 
     def maximize(self, problem: Problem) -> Solutions:
         bare = problem.bare()
         sets = problem.sets
-        items, labels, falling, starts = sort_falling(-bare.margins, sets.labels, sets.offsets)
+        items, _, falling, starts = sort_falling(-bare.margins, sets.labels, sets.offsets)
         # The loss depends on the number of mistakes alone, so any order of them traces g(0), g(1), ..., g(p).
         fn = np.minimum(sets.places + 1, np.repeat(sets.positives, sets.sizes)).astype(np.float64)
         fp = sets.places + 1 - fn

@@ -3,11 +3,20 @@
 from setwise.core.inference import Inference, Problem
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.count_search import CountSearch
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.greedy import Greedy
 from setwise.inference.modular import Modular
 
-METHODS: tuple[Inference, ...] = (Modular(), ByCardinality(), Enumeration(12), BySubmodularMinimum(), Enumeration(20), Greedy())
+METHODS: tuple[Inference, ...] = (
+    Modular(),
+    ByCardinality(),
+    CountSearch(),
+    Enumeration(12),
+    BySubmodularMinimum(),
+    Enumeration(20),
+    Greedy(),
+)
 
 
 def default_inference(problem: Problem) -> Inference:

@@ -20,7 +20,7 @@ class Greedy(Inference):
     losses that are submodular or increasing and infinite for others. Where it meets the value the answer is exact.
     """
 
-    def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002  (greedy takes any problem)
+    def refuses(self, problem: Problem) -> str | None:
         return None
 
     def maximize(self, problem: Problem) -> Solutions:

@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 @kernel
 def running_counts(labels: Array, offsets: Array) -> tuple[Array, Array]:
-    """Inclusive counts (fn, fp) along each order of mistakes, two (m,) float64 arrays; ``labels`` (m,) in that order."""
+    """Inclusive counts (fn, fp) along each order of mistakes, (m,) float64 each; ``labels`` (m,) in that order."""
     m = len(labels)
     fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
     for i in range(len(offsets) - 1):

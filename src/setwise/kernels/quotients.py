@@ -1,13 +1,14 @@
 """Row maxima of ``f(x, y) - sums[y]`` for a quotient ``f`` of two linear functions of the counts: Jaccard, F_beta, Tversky.
 
 Coefficients come as ``c = (t0, tx, ty, b0, bx, by, origin)``, meaning ``(t0 + tx x + ty y) / (b0 + bx x + by y)``, with
-``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima.
+``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima. Margins are positive.
 
-What makes it fast. In a row (x fixed) the gain of a step in y is ``E / (D (D + by))`` with D the denominator and
-``E = ty (b0 + bx x) - by (t0 + tx x)`` the same for all y. So a row is concave where ``E by >= 0``, and as ``sums`` is convex a local
-maximum is the maximum: a pointer that walks from row to row finds all of them. Where a row is not concave the sign of
-the mixed differences helps: it is that of ``2 bx by T - (tx by + bx ty) D``, T the numerator, which is linear in (x, y). On a
-rectangle where it does not change the best y moves one way with x (Monge), and divide and conquer finds it.
+Two facts make it fast. In a row (x fixed) a step in y gains ``E / (D (D + by))`` with D the denominator and ``E = ty (b0 + bx x) -
+by (t0 + tx x)`` the same for all y. A row is concave where ``E by >= 0``, and its best y is the number of steps that pay, that
+gain more than their margin. A step pays where ``E > margin D (D + by)``, a quadratic inequality in x, so in one interval of rows.
+
+Where a row is not concave the mixed differences help. They have the sign of ``2 bx by T - (tx by + bx ty) D``, T the numerator,
+linear in (x, y). On a rectangle where it does not change the best y moves one way with x (Monge): divide and conquer finds it.
 """
 
 from typing import Any
@@ -38,7 +39,7 @@ def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array,
     logarithm or its square elsewhere.
     """
     if _concave(c, x0) and _concave(c, x0 + rows - 1):
-        _walk(c, x0, rows, y0, margins, where)
+        _count_steps(c, x0, rows, y0, margins, where)
         for r in range(rows):
             best[r] = _value(c, float(x0 + r), float(y0 + where[r])) - sums[where[r]]
         # Where the denominator vanishes at the origin, the first row is concave from y = 1 on.
@@ -63,24 +64,45 @@ def _value(c: Any, x: float, y: float) -> float:
 
 
 @kernel
-def _walk(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
-    """The best y of every row: the next step no longer gains more than its margin, the last one did."""
+def _count_steps(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
+    """``where[r]``, the number of steps in y that pay in row ``x0 + r``: each adds 1 from the first row of its interval to the last."""
     t0, tx, ty, b0, bx, by, _ = c
-    n, y = len(margins), 0
-    least = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and n > 0 else 0
+    e0, e1 = ty * b0 - by * t0, ty * bx - by * tx
+    where[: rows + 1] = 0
+    for y in range(len(margins)):
+        m, d = margins[y], b0 + by * (y0 + y)
+        if by == 0.0:
+            # E is ty D, and D cancels.
+            first, last = _positive(0.0, -m * bx, ty - m * d)
+        else:
+            first, last = _positive(-m * bx * bx, e1 - m * bx * (2.0 * d + by), e0 - m * d * (d + by))
+        low = max(np.floor(first) + 1.0, float(x0))
+        high = min(np.ceil(last) - 1.0, float(x0 + rows - 1))
+        if low <= high:
+            where[int(low) - x0] += 1
+            where[int(high) - x0 + 1] -= 1
+    # Where the denominator vanishes at the origin, the first step has no finite gain and is taken.
+    steps = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0 else 0
+    hole = steps
     for r in range(rows):
-        x = float(x0 + r)
-        b = b0 + bx * x
-        gain = ty * b - by * (t0 + tx * x)
-        y = max(y, least)
-        d = b + by * (y0 + y)
-        while y < n and gain > margins[y] * d * (d + by):
-            y += 1
-            d = b + by * (y0 + y)
-        while y > least and gain <= margins[y - 1] * d * (d - by):
-            y -= 1
-            d = b + by * (y0 + y)
-        where[r], least = y, 0
+        steps += where[r]
+        where[r] = steps
+        steps -= hole
+        hole = 0
+
+
+@kernel
+def _positive(a: float, b: float, c: float) -> tuple[float, float]:
+    """The open interval in which ``a x^2 + b x + c > 0``, for a <= 0; empty as (0, 0)."""
+    if a == 0.0:
+        if b == 0.0:
+            return (-np.inf, np.inf) if c > 0.0 else (0.0, 0.0)
+        return (-np.inf, -c / b) if b < 0.0 else (-c / b, np.inf)
+    square = b * b - 4.0 * a * c
+    q = -0.5 * (b + np.copysign(np.sqrt(max(square, 0.0)), b))
+    if square <= 0.0 or q == 0.0:
+        return 0.0, 0.0
+    return min(q / a, c / q), max(q / a, c / q)
 
 
 @kernel
@@ -155,7 +177,7 @@ def quotient_argmax(
     longest = 0
     for i in range(n):
         longest = max(longest, starts[2 * i + 1] - starts[2 * i])
-    best, where = np.empty(longest + 1, np.float64), np.empty(longest + 1, np.int32)
+    best, where = np.empty(longest + 1, np.float64), np.empty(longest + 2, np.int32)
     for i in range(n):
         a, b, e = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
         c = coefficients(top[i], bottom[i], origin[i], False)

@@ -26,12 +26,11 @@ def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, cap
     """
     n = len(offsets) - 1
     starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
-    base, truth = np.zeros(n), np.zeros(n)
-    _count(scores, labels, offsets, floor, caps, starts, low, base, truth)
-    keys = np.empty(starts[-1] + 1, np.uint64)
-    _pack(scores, labels, offsets, floor, caps, starts, keys)
-    keys, margins = keys[:-1], np.empty(starts[-1], scores.dtype)
+    base, truth, keys = np.zeros(n), np.zeros(n), np.empty(len(scores), np.uint64)
+    _pack(scores, labels, offsets, floor, caps, keys, starts, low, base, truth)
+    keys = keys[: starts[-1]]
     sort_packed(keys, starts)
+    margins = np.empty(len(keys), scores.dtype)
     if scores.dtype == np.float32:
         _decode(keys, margins.view(np.uint32))
     else:
@@ -40,49 +39,42 @@ def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, cap
 
 
 @kernel
-def _count(
+def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
-    starts: Array, low: Array, base: Array, truth: Array,
+    keys: Array, starts: Array, low: Array, base: Array, truth: Array,
 ) -> None:  # fmt: skip
+    """Keys of the decisions in doubt. Positives fill the room of a set from below, negatives from above, then gaps are closed.
+
+    There are no branches on the data: a decision that is not in doubt is written too, where the next one overwrites it.
+    """
     for i in range(len(offsets) - 1):
-        a, b = 2 * i, 2 * i + 1
-        positives, lows, low_positives, doubts, doubt_positives = 0, 0, 0, 0, 0
+        first, last = offsets[i], offsets[i + 1]
+        a, b = first, last - 1
+        lows, low_positives = 0, 0
         won, total = 0.0, 0.0
-        for j in range(offsets[i], offsets[i + 1]):
+        for j in range(first, last):
             y = np.int64(labels[j])
             m = scores[j] if y else -scores[j]
             under = np.int64(m <= floor)
-            doubt = np.int64(m > floor) & np.int64(m < (caps[a] if y else caps[b]))
-            positives += y
+            doubt = (1 - under) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
+            keys[b + y * (a - b)] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
+            a += doubt & y
+            b -= doubt & (1 - y)
             lows += under
             low_positives += under & y
-            doubts += doubt
-            doubt_positives += doubt & y
             won -= m * under
             total += m * y
-        low[a], low[b] = low_positives, lows - low_positives
-        starts[b] = starts[a] + doubt_positives
-        starts[b + 1] = starts[a] + doubts
+        low[2 * i], low[2 * i + 1] = low_positives, lows - low_positives
         base[i], truth[i] = won, total
-
-
-@kernel
-def _pack(
-    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array, starts: Array, keys: Array
-) -> None:
-    """Keys of the decisions in doubt, into their segments; those of the others into the last place. Without branches."""
-    spare = len(keys) - 1
-    for i in range(len(offsets) - 1):
-        first = offsets[i]
-        a, b = starts[2 * i], starts[2 * i + 1]
-        for j in range(first, offsets[i + 1]):
-            y = np.int64(labels[j])
-            m = scores[j] if y else -scores[j]
-            doubt = np.int64(m > floor) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
-            place = b + y * (a - b)
-            keys[spare + doubt * (place - spare)] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
-            a += doubt & y
-            b += doubt & (1 - y)
+        at = starts[2 * i]
+        middle = at + a - first
+        starts[2 * i + 1], starts[2 * i + 2] = middle, middle + last - 1 - b
+        if at < first:
+            for j in range(first, a):
+                keys[at + j - first] = keys[j]
+        if middle <= b:
+            for j in range(b + 1, last):
+                keys[middle + j - b - 1] = keys[j]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, empty ones allowed."""
+"""Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, or empty."""
 
 from typing import Any
 

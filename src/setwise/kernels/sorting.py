@@ -1,9 +1,9 @@
 """Sorting decisions by float value: packed 64-bit keys, sorted inside each set of a ragged batch.
 
 A key holds the order-preserving bits of a float32 above and ``2 * place + label`` below, so one integer sort orders the
-values and carries everything that later steps need. Large arrays are
-made by NumPy, not inside the kernels: its allocator asks for huge pages. Values in float64 are sorted by their float32 rounding first and
-then repaired, so the order is exact for them too.
+values and carries everything that later steps need. Large arrays are made by NumPy, not inside the kernels: its
+allocator asks for huge pages. Values in float64 are sorted by their float32 rounding first and then repaired, so the
+order is exact for them too.
 """
 
 from typing import Any
@@ -86,7 +86,7 @@ def _insertion(keys: Array) -> None:
 
 @kernel
 def _radix(keys: Array, other: Array) -> None:
-    """Least significant digit first, four digits of 8 bits over the upper half of the key; the lower half starts in order."""
+    """Least significant digit first, four digits of 8 bits over the upper half of the key; the lower half is in order."""
     counts = np.zeros((4, 256), np.int64)
     for key in keys:
         for d in range(4):
@@ -149,7 +149,7 @@ def _unpack(keys: Array, starts: Array, offsets: Array, items: Array, labels: Ar
 
 
 @kernel
-def _unpack_set(keys: Array, first: int, items: Array, labels: Array, bits: Array) -> None:
+def _unpack_set(keys: Array, first: np.int32, items: Array, labels: Array, bits: Array) -> None:
     for j in range(len(keys)):
         low, falling = np.uint32(keys[j]), np.uint32(keys[j] >> np.uint64(32))
         items[j] = np.int32(first) + np.int32(low >> np.uint32(1))

@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 @kernel
 def run_argmax(values: Array, offsets: Array) -> Array:
-    """The flat place of the first greatest entry of each run ``offsets[i]:offsets[i+1]``, none empty; (n,) int64, O(m)."""
+    """Flat place of the first greatest entry of each run ``offsets[i]:offsets[i+1]``, none empty; (n,) int64, O(m)."""
     out = np.empty(len(offsets) - 1, np.int64)
     for i in range(len(out)):
         at = offsets[i]

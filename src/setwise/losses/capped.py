@@ -17,7 +17,7 @@ from setwise.losses.weights import check_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Capped(Loss):
-    """``min(cap, sum_(i in A) weights_i)``: once much is wrong, more does not matter (LH Eq. 52). Submodular, increasing.
+    """``min(cap, sum_(i in A) weights_i)``: once much is wrong, more is no matter (LH Eq. 52). Submodular, increasing.
 
     Parameters
     ----------

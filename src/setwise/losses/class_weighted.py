@@ -36,7 +36,7 @@ class ClassWeighted(CountBased):
         as_number(self.positive, "positive", low=0.0, open_low=True)
         if not isinstance(self.loss, CountBased) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
             raise Refusal(
-                f"class_weight refuses {self.loss!r}: it is not a quotient of counts, so a weighted count has no meaning. "
+                f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "
                 "Use loss='jaccard' or loss='hamming'."
             )
 

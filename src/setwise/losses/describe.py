@@ -6,17 +6,20 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.counts import CountBased
 from setwise.core.enumerate import LIMIT, table, traits
-from setwise.core.loss import Loss, Values
+from setwise.core.loss import Loss, Scaled, Values
+from setwise.core.ranking import RankLoss
 from setwise.core.sets import Bools, Sets
 from setwise.core.traits import Trait
 
 SHAPES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR)
 ENUMERABLE = 20
+TIED = "over labelings with the given number of predicted positives only, so it is not tight on all others"
 BUDGET = 1 << 16
 
 
-def describe(loss: Loss, y_true: ArrayLike, *, random_state: int | np.random.Generator | None = 0) -> str:
+def describe(loss: Loss | RankLoss, y_true: ArrayLike, *, random_state: int | np.random.Generator | None = 0) -> str:
     """Which traits hold for this ground truth, and which surrogates are convex, tight and tractable for it, in words.
 
     Up to 16 decisions the traits come from all ``2^p`` sets of mistakes, and the answer is certain. Above, a random
@@ -26,6 +29,8 @@ def describe(loss: Loss, y_true: ArrayLike, *, random_state: int | np.random.Gen
     - Margin rescaling: convex; tight for increasing losses in scales up to 1 / (largest gain) (LH Prop. 2).
     - Slack rescaling: convex; tight exactly for increasing losses (LH Prop. 1).
 
+    A loss of a ranking is no set function of mistakes: it has no traits, and margin rescaling is its only surrogate.
+
     Parameters
     ----------
     loss : any loss
@@ -34,9 +39,12 @@ def describe(loss: Loss, y_true: ArrayLike, *, random_state: int | np.random.Gen
     """
     truth = Sets.single(y_true)
     loss.check(truth)
+    size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"
+    lines = [f"{loss!r} for a ground truth of {size}, {int(truth.positives[0]):,} of them positive."]
+    if isinstance(loss, RankLoss):
+        return "\n".join(lines + RANKED)
     found = examine(loss, truth, random_state)
-    p, positives = truth.total, int(truth.positives[0])
-    lines = [f"{loss!r} for a ground truth of {_many(p, 'decision')}, {positives} of them positive.", found.how]
+    lines.append(found.how)
     lines += [f"  {shape.name.lower():<13} {found.words(shape)}" for shape in SHAPES]
     lines += [f"The loss promises: {trait.value}." for trait in Trait if trait in loss.traits and trait not in SHAPES]
     broken = [shape.name.lower() for shape in SHAPES if shape in loss.traits and found.holds(shape) is False]
@@ -45,6 +53,15 @@ def describe(loss: Loss, y_true: ArrayLike, *, random_state: int | np.random.Gen
     lines.append("Surrogates:")
     lines += [f"  {verdict.surrogate:<7} {verdict.words}" for verdict in verdicts(loss, truth, found)]
     return "\n".join(lines)
+
+
+RANKED = [
+    "It judges a ranking, not a set of mistakes, and has no traits.",
+    "Surrogates:",
+    "  lovasz  refused: there is no set of mistakes.",
+    "  margin  convex; tractable: a sort and a search over rankings.",
+    "  slack   refused: there is no set of mistakes.",
+]
 
 
 @final
@@ -119,7 +136,9 @@ def _margin(loss: Loss, p: int, found: Found) -> Verdict:
     increasing = found.holds(Trait.INCREASING)
     scale = np.inf if found.steepest <= 0 else 1.0 / found.steepest
     tight: bool | None = increasing
-    if increasing is False:
+    if _tied(loss):
+        tight, how = None, TIED
+    elif increasing is False:
         how = "not tight, for the loss is not increasing"
     elif scale < 1 - 1e-12:
         most = "" if found.steepest_known else "at most "
@@ -135,6 +154,8 @@ def _margin(loss: Loss, p: int, found: Found) -> Verdict:
 def _slack(loss: Loss, p: int, found: Found) -> Verdict:
     tight = found.holds(Trait.INCREASING)
     how = {True: "tight", False: "not tight, for the loss is not increasing", None: "tight as far as is known"}[tight]
+    if _tied(loss):
+        tight, how = None, TIED
     tractable, way = _maximizable(loss, p, slack=True)
     return Verdict("slack", tractable, tight, True, f"convex; {how}; {way}.")
 
@@ -146,7 +167,7 @@ def _maximizable(loss: Loss, p: int, slack: bool) -> tuple[bool, str]:
         return True, "tractable: every decision on its own, O(p)"
     if Trait.CARDINALITY in rest.traits:
         return True, "tractable: a sort and one pass over the number of mistakes, O(p log p)"
-    if Trait.COUNTS in rest.traits and not slack:
+    if Trait.COUNTS in loss.traits:
         return True, "tractable: a search over the counts of misses and false alarms"
     if p <= ENUMERABLE:
         return True, f"tractable for so few decisions: all 2^{p} labelings are tried"
@@ -197,5 +218,8 @@ def _nested(labels: Bools, rows: int, rng: np.random.Generator) -> tuple[Bools, 
     return less, more
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
+def _tied(loss: Loss) -> bool:
+    """Whether inference maximizes over labelings with a given number of predicted positives only."""
+    while isinstance(loss, Scaled):
+        loss = loss.loss
+    return isinstance(loss, CountBased) and loss.predicted(np.ones(1), np.ones(1)) is not None

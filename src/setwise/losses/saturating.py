@@ -22,7 +22,8 @@ class Saturating(Loss):
     Parameters
     ----------
     alpha : above 0, how fast the first part saturates
-    weights : (p,) non-negative, one for each place, every set must then have p decisions; None leaves the sum out (Eq. 54)
+    weights : (p,) non-negative, one for each place, every set must then have p decisions; None leaves the sum out
+        (Eq. 54)
     """
 
     alpha: float = 1.0

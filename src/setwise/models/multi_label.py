@@ -13,7 +13,9 @@ from setwise.core.sets import Ints, Sets
 @final
 @dataclass(frozen=True)
 class MultiLabel(Model):
-    """``S = X W^T + b``, flat by rows: set i is row i of the label matrix (n, p), and label j has the weights ``W_j, b_j``.
+    """``S = X W^T + b``, flat by rows, (n p,); label j has the weights ``W_j, b_j``.
+
+    Set i is row i of the label matrix (n, p), or the whole matrix is one set.
 
     ``w`` holds the rows of ``[W | b]`` one after another, (p * (features + 1),), or of ``W`` without ``intercept``.
     """
@@ -35,10 +37,12 @@ class MultiLabel(Model):
         return (np.column_stack([slope, G.sum(axis=0)]) if self.intercept else np.ascontiguousarray(slope)).ravel()
 
     def pullbacks(self, X: Any, gradient: Floats, sets: Sets) -> Floats:
+        if len(sets) == 1:
+            return self.pullback(X, gradient)[None, :]
         rows = X.toarray() if issparse(X) else X
         if self.intercept:
             rows = np.column_stack([rows, np.ones(len(rows))])
         return (gradient.reshape(-1, self.p)[:, :, None] * rows[:, None, :]).reshape(len(sets), -1)
 
-    def take(self, X: Any, sets: Sets, parts: Ints) -> Any:  # noqa: ARG002  (rows are sets)
+    def take(self, X: Any, sets: Sets, parts: Ints) -> Any:
         return X[parts]

@@ -1,1 +1,13 @@
-"""."""
+"""Pictures with matplotlib. Every function returns a ``matplotlib.figure.Figure``; nothing touches ``pyplot``."""
+
+try:
+    import matplotlib  # noqa: F401
+except ImportError:
+    raise ImportError("setwise.plotting needs matplotlib: pip install 'setwise[plot]'.") from None
+
+from setwise.plotting.gaps import gap_curves
+from setwise.plotting.scores import plane, scores
+from setwise.plotting.surfaces import surface, surfaces
+from setwise.plotting.tables import cross_table
+
+__all__ = ["cross_table", "gap_curves", "plane", "scores", "surface", "surfaces"]

@@ -30,8 +30,8 @@ def is_extension(surrogate: Surrogate, y: ArrayLike, tolerance: float = 1e-9) ->
 def margin_scale(loss: Loss, y: ArrayLike) -> float:
     """The largest g for which margin rescaling of ``g * loss`` is an extension (LH Prop. 2); inf if every g will do.
 
-    ``min |I1 - I2| / (l(I1) - l(I2))`` over all ``I1, I2`` with ``l(I1) > l(I2)``, the empty set included: at its vertex
-    too no labeling may win. O(4^p), p <= 12. 0 where no g will do: the loss then is not increasing.
+    ``min |I1 - I2| / (l(I1) - l(I2))`` over all ``I1, I2`` with ``l(I1) > l(I2)``, the empty set included: at its
+    vertex too no labeling may win. O(4^p), p <= 12. 0 where no g will do: the loss then is not increasing.
     """
     values = table(loss, y)
     p = int(np.log2(len(values)))

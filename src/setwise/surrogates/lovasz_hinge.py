@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.surrogate import Bounds, Surrogate
@@ -18,7 +19,7 @@ from setwise.kernels.sorting import sort_falling
 @final
 @dataclass(frozen=True, eq=False)
 class LovaszHinge(Surrogate):
-    """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted downwards (LH Def. 5).
+    """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
 
     For losses that do not increase the components are not thresholded but the whole is clipped at 0:
     ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). Convex, an extension of the loss, exact in O(p log p): under
@@ -26,9 +27,11 @@ class LovaszHinge(Surrogate):
 
     Parameters
     ----------
-    loss : a loss that promises ``Trait.SUBMODULAR``; refused otherwise, for the surrogate would not be convex (LH Prop. 4)
+    loss : a loss that promises ``Trait.SUBMODULAR``; refused otherwise, for the surrogate would not be convex
+        (LH Prop. 4)
     increasing : None chooses the definition by the loss's traits; True forces Def. 5, False Def. 6. Forcing Def. 5 on a
-        loss that is not increasing gives a function that is not convex (LH Prop. 9): good for pictures, not for learners
+        loss that is not increasing gives a function that is not convex (LH Prop. 9): good for pictures, not for
+        learners
 
     Compatibility
     -------------
@@ -39,6 +42,9 @@ class LovaszHinge(Surrogate):
     increasing: bool | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.loss, RankLoss):
+            why = "it judges a ranking, not a set of mistakes"
+            raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}. Use surrogate='margin'.")
         if Trait.SUBMODULAR not in self.loss.traits:
             known = "is not submodular" if Trait.SUBMODULAR in self.loss.denied else "does not promise to be submodular"
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss {known}. Use surrogate='margin'.")

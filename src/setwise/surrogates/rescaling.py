@@ -9,42 +9,62 @@ from numpy.typing import NDArray
 from setwise.core.checks import as_number
 from setwise.core.inference import Inference, Problem, Solutions
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.surrogate import Bounds, Surrogate
 from setwise.inference.default import default_inference
+from setwise.inference.worst_ranking import worst_ranking
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MarginRescaling(Surrogate):
-    """``max_yh loss(y, yh) + <s, yh - y>`` with 0/1 labels (LH Eq. 21); in a scale g: ``(1/g) max_yh g loss + <s, yh - y>``.
+    """``max_yh loss(y, yh) + <s, yh - y> / g`` with 0/1 labels and a scale g (LH Eq. 21 with g = 1).
 
-    Convex, never below the loss of the signs. An extension of the loss only for increasing losses and g at most
-    :func:`setwise.surrogates.margin_scale` (LH Prop. 2). Exact for modular and cardinality losses, supermodular losses
-    and any loss of up to 20 decisions; beyond that greedy, and then ``exact`` is False and ``upper`` honest.
+    Convex, never below the loss of what the scores predict. An extension of the loss only for increasing losses and g at
+    most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). Exact for modular losses, losses of counts, supermodular
+    losses, losses of a ranking and any loss of up to 20 decisions; beyond that greedy: ``exact`` is False then and
+    ``upper`` honest.
 
     Parameters
     ----------
-    loss : any loss
+    loss : any loss. A loss of a ranking is maximised over rankings; a swapped pair loses ``(s_i - s_j) / (P N g)``
     inference : None chooses by the loss; an object forces one, e.g. ``Greedy()`` as in LH 6.1
-    scale : g > 0. Scores of a large set add up while the loss stays bounded: a large g asks larger margins of them
+    scale : g > 0, or ``"size"`` for the number of decisions of each set. Scores of a large set add up while a loss like
+        F1 stays below 1, so that tiny scores would do at g = 1; ``"size"`` weighs the loss against the mean score, as
+        SVM^perf does: its C is ours / 100. A loss of a ranking has a mean over pairs already: for it ``"size"`` is 1
     """
 
-    loss: Loss
+    loss: Loss | RankLoss
     inference: Inference | None = None
-    scale: float = 1.0
+    scale: float | str = 1.0
 
     def __post_init__(self) -> None:
-        as_number(self.scale, "scale", low=0.0, open_low=True)
+        if self.scale != "size":
+            as_number(self.scale, "scale", low=0.0, open_low=True)
+        if self.inference is not None and isinstance(self.loss, RankLoss):
+            raise Refusal(f"{self.inference!r} refuses {self.loss!r}: it judges a ranking. Leave inference out.")
 
     def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``(yh - y) / g`` and bound of every set."""
-        problem = Problem(self.loss, sets, scores / np.asarray(self.scale, dtype=scores.dtype))
-        found = _solve(problem, self.inference)
-        step = np.where(sets.labels, -1.0, 1.0) / self.scale
-        gradient = np.where(found.mistakes, step, 0.0).astype(scores.dtype)
-        return Bounds(found.values, gradient, found.bounds, found.exact)
+        if isinstance(self.loss, RankLoss):
+            return self._rank(self.loss, sets, scores)
+        scale = self._scale(sets, scores.dtype)
+        found = _solve(Problem(self.loss, sets, scores / scale), self.inference)
+        step = np.where(found.mistakes, 1 - 2 * sets.labels.astype(scores.dtype), 0)
+        return Bounds(found.values, step / scale, found.bounds, found.exact)
+
+    def _scale(self, sets: Sets, dtype: np.dtype) -> NDArray[Any]:
+        if self.scale != "size":
+            return np.asarray(self.scale, dtype=dtype)
+        return sets.sizes.astype(dtype)[sets.owners] if len(sets) > 1 else sets.sizes[0].astype(dtype)
+
+    def _rank(self, loss: RankLoss, sets: Sets, scores: NDArray[Any]) -> Bounds:
+        _check_finite(scores)
+        scale = 1.0 if isinstance(self.scale, str) else self.scale
+        values, gradient = worst_ranking(loss, sets, scores / scale)
+        return Bounds(values, (gradient / scale).astype(scores.dtype), values, np.ones(len(sets), dtype=bool))
 
 
 @final
@@ -64,6 +84,11 @@ class SlackRescaling(Surrogate):
     loss: Loss
     inference: Inference | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.loss, RankLoss):
+            why = "it judges a ranking, not a set of mistakes"
+            raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
+
     def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``loss * (yh - y)`` and bound of every set."""
         found = _solve(Problem(self.loss, sets, scores, slack=True), self.inference)
@@ -73,10 +98,14 @@ class SlackRescaling(Surrogate):
 
 
 def _solve(problem: Problem, inference: Inference | None) -> Solutions:
-    if not np.isfinite(problem.scores).all():
-        raise ValueError("scores must be finite; got NaN or inf.")
+    _check_finite(problem.scores)
     method = default_inference(problem) if inference is None else inference
     why = method.refuses(problem)
     if why is not None:
         raise Refusal(why)
     return method.maximize(problem)
+
+
+def _check_finite(scores: NDArray[Any]) -> None:
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite; got NaN or inf.")

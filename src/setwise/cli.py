@@ -1,0 +1,138 @@
+"""The command line: ``setwise compare``, ``setwise list``, ``setwise reproduce``."""
+
+import argparse
+import inspect
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from setwise import __version__
+
+DESCRIPTION = "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"setwise: {message.rstrip('.')}. See 'setwise --help'.\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    options = _parser().parse_args(argv)
+    try:
+        return int(options.run(options))
+    except KeyboardInterrupt:
+        print("\nsetwise: interrupted, nothing was written.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        print(f"setwise: {_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="setwise", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"setwise {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    add = commands.add_parser("compare", help="train for a measure, side by side with the usual ways, on the same folds")
+    add.add_argument("data", nargs="?", metavar="DATA", help="CSV, Parquet, svmlight or NPZ; none takes built-in problems")
+    add.add_argument("--loss", metavar="NAME[,NAME]", help="measures to train for, see 'setwise list' (default: jaccard)")
+    add.add_argument("--target", metavar="COLUMN[,COLUMN]", help="column to predict; several make a label matrix")
+    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
+    add.add_argument("--positive", metavar="VALUE", help="which of the two labels is the positive one")
+    add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid: well under a minute")
+    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
+    add.add_argument("--seed", type=int, default=0, help="of the folds and of synthetic data (default: 0)")
+    add.add_argument("--out", type=Path, default=Path("setwise-report"), metavar="DIR", help="default: setwise-report")
+    add.set_defaults(run=_compare)
+
+    add = commands.add_parser("list", help="losses, surrogates, learners and experiments, one line each")
+    add.set_defaults(run=_list)
+
+    add = commands.add_parser("reproduce", help="a table or figure of a paper, published figures beside measured ones")
+    add.add_argument("name", metavar="NAME", help="see 'setwise list'")
+    add.add_argument("--quick", action="store_true", help="a small version on data that are always at hand")
+    add.add_argument("--data", type=Path, metavar="DIR", help="folder of real data (default: the variable SETWISE_DATA)")
+    add.add_argument("--seed", type=int, default=0)
+    add.add_argument("--out", type=Path, default=Path("setwise-report"), metavar="DIR", help="default: setwise-report")
+    add.set_defaults(run=_reproduce)
+    return parser
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from setwise.experiments.run import compare_command
+
+    begin = time.perf_counter()
+    sections, files = compare_command(
+        options.data, options.loss, options.target, options.group, options.positive,
+        quick=options.quick, folds=options.folds, seed=options.seed, out=options.out, bold=sys.stdout.isatty(),
+    )  # fmt: skip
+    print("\n\n".join(sections))
+    _say_files(files, begin)
+    return 0
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from setwise.experiments import find
+    from setwise.experiments.experiment import Settings, data_folder, write_outcome
+    from setwise.experiments.progress import Steps
+
+    begin = time.perf_counter()
+    experiment = find(options.name)
+    settings = Settings(options.quick, data_folder(options.data), options.seed)
+    steps = Steps(experiment.steps(settings), experiment.name)
+    outcome = experiment.run(settings, steps.advance)
+    steps.close()
+    files = write_outcome(options.out, experiment, settings, outcome)
+    print(outcome.text(experiment, sys.stdout.isatty()))
+    _say_files(files, begin)
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:  # noqa: ARG001
+    from setwise.experiments import experiments
+    from setwise.learners import LEARNERS
+    from setwise.losses.names import LOSSES
+    from setwise.surrogates.names import SURROGATES
+
+    for title, entries in (
+        ("losses", {name: _line(kind) for name, kind in LOSSES.items()}),
+        ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
+        ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
+        ("experiments", {e.name: e.about for e in experiments()}),
+    ):
+        print(f"{title}:")
+        width = max(map(len, entries), default=0)
+        for name, line in entries.items():
+            print(f"  {name.ljust(width)}  {line}")
+        print()
+    return 0
+
+
+def _line(kind: object) -> str:
+    """The first sentence of a docstring, without its markup."""
+    text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("``", "")
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]
+
+
+def _say_files(files: Sequence[Path], begin: float) -> None:
+    print(f"\nWritten in {time.perf_counter() - begin:.0f} s: {', '.join(str(f) for f in files)}")
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}."
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

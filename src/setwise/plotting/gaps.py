@@ -1,0 +1,58 @@
+"""The certified gap of a fit, iteration by iteration (LH Fig. 6)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
+
+
+def gap_curves(
+    histories: Mapping[str, Mapping[str, ArrayLike]], tol: float | None = None, title: str = "", seconds: bool = False
+) -> Figure:
+    """``(upper_bound - lower_bound) / upper_bound`` on a log scale against the iteration, or against time with
+    ``seconds``.
+
+    Parameters
+    ----------
+    histories : for each fit its name and its ``history_``, a mapping with arrays ``lower_bound``, ``upper_bound``,
+        ``seconds``
+    tol : draws the gap at which learners stop
+    title : of the picture
+    seconds : the horizontal axis is time instead of iterations
+
+    Raises
+    ------
+    ValueError : where there is no history to draw
+    """
+    if not histories:
+        raise ValueError("gap_curves needs at least one history.")
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    longest = 1.0
+    for i, (name, history) in enumerate(histories.items()):
+        lower, upper = (np.asarray(history[k], dtype=np.float64) for k in ("lower_bound", "upper_bound"))
+        gap = np.where(upper > 0, (upper - lower) / np.where(upper > 0, upper, 1.0), 0.0)
+        x = np.asarray(history["seconds"], dtype=np.float64) if seconds else np.arange(1.0, len(gap) + 1.0)
+        longest = max(longest, len(gap))
+        color, dash = CYCLE[i % len(CYCLE)], DASHES[i % len(DASHES)]
+        axes.plot(x, np.maximum(gap, 1e-16), color=color, linestyle=dash, linewidth=1.8, label=name)
+        axes.plot(x[-1:], np.maximum(gap[-1:], 1e-16), "o", color=color, markersize=4)
+    axes.set_yscale("log")
+    if longest > 30 and not seconds:
+        axes.set_xscale("log")
+        ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= longest]
+        axes.set_xticks(ticks, [f"{t:,}" for t in ticks])
+        axes.minorticks_off()
+    tidy(axes, "time (seconds)" if seconds else "iteration", "certified relative gap", title)
+    if tol:
+        axes.axhline(tol, color=GRAY, linewidth=0.9, linestyle=(0, (2, 2)))
+        axes.annotate(
+            f"stops at {tol:g}", (0.005, tol), xycoords=("axes fraction", "data"), xytext=(0, -3),
+            textcoords="offset points", va="top", color=GRAY, fontsize=8,
+        )  # fmt: skip
+        axes.set_ylim(bottom=min(axes.get_ylim()[0], tol / 3))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    return figure

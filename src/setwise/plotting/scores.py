@@ -1,0 +1,151 @@
+"""Learned scores: decision lines in the plane, and histograms."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.plotting.style import BLUE, CYCLE, DASHES, GRAY, ORANGE, RED, tidy
+
+Line = tuple[float, float, float]
+
+
+def plane(
+    X: ArrayLike,
+    kinds: ArrayLike,
+    names: Sequence[str],
+    lines: Mapping[str, Line],
+    title: str = "",
+    axis_names: tuple[str, str] = ("first feature", "second feature"),
+) -> Figure:
+    """Samples of the plane and the lines ``a x + b y + c = 0`` that classifiers draw through them (LH Fig. 3).
+
+    Parameters
+    ----------
+    X : (n, 2)
+    kinds : (n,) whole numbers, which of ``names`` a sample is; drawn in that order
+    names : of the kinds, at most four
+    lines : name and (a, b, c); the side where the form is positive is marked by a short arrow
+    title, axis_names : words
+
+    Raises
+    ------
+    ValueError : where X is not (n, 2)
+    """
+    points, kind = np.asarray(X, dtype=np.float64), np.asarray(kinds)
+    if points.ndim != 2 or points.shape[1] != 2 or kind.shape != (len(points),):
+        raise ValueError(f"X must have shape (n, 2) and kinds (n,); got {points.shape} and {kind.shape}.")
+    figure = Figure(figsize=(8.4, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    for i, name in enumerate(names):
+        color, marker = (("#b4b4b4", "o"), (RED, "^"), (BLUE, "s"), (ORANGE, "D"))[i % 4]
+        chosen = points[kind == i]
+        axes.plot(
+            chosen[:, 0], chosen[:, 1], marker, color=color, markersize=3.6, alpha=0.55, markeredgewidth=0, label=name
+        )
+    low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
+    pad = 0.08 * (high - low)
+    low, high = low - pad, high + pad
+    for i, (name, (a, b, c)) in enumerate(lines.items()):
+        ends = _clip(a, b, c, low, high)
+        if ends is None:
+            continue
+        color, dash = (("#000000", *CYCLE[2:6])[i % 5], DASHES[i % len(DASHES)])
+        axes.plot(ends[:, 0], ends[:, 1], color=color, linestyle=dash, linewidth=2.2, label=name)
+        middle, normal = ends[0] + (0.12 + 0.05 * i) * (ends[1] - ends[0]), np.array([a, b]) / np.hypot(a, b)
+        reach = 0.06 * float(np.min(high - low))
+        axes.annotate(
+            "",
+            middle + reach * normal,
+            middle,
+            arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "linewidth": 1.6},
+        )
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    axes.set_aspect("equal", adjustable="box")
+    tidy(axes, *axis_names, title)
+    legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
+    for handle in legend.legend_handles:
+        handle.set_alpha(1.0)
+    return figure
+
+
+def _clip(
+    a: float, b: float, c: float, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), or None where it misses the box."""
+    found = []
+    for axis, (slope, other) in enumerate(((a, b), (b, a))):
+        if other == 0:
+            continue
+        for edge in (low[axis], high[axis]):
+            value = -(slope * edge + c) / other
+            if low[1 - axis] - 1e-9 <= value <= high[1 - axis] + 1e-9:
+                found.append((edge, value) if axis == 0 else (value, edge))
+    if len(found) < 2:
+        return None
+    ends = np.array(found)
+    far = np.argmax(np.sum((ends - ends[0]) ** 2, axis=1))
+    return ends[[0, far]][np.argsort(ends[[0, far], 0])]
+
+
+def scores(
+    found: Mapping[str, tuple[ArrayLike, float]],
+    y: ArrayLike,
+    classes: Sequence[str] = ("negative", "positive"),
+    title: str = "",
+) -> Figure:
+    """Histograms of learned scores by true class, one panel for each classifier, with its threshold.
+
+    Scores are shown minus the threshold and divided by their standard deviation, so that the panels compare.
+
+    Parameters
+    ----------
+    found : name, and scores (n,) or (n, p) with the threshold above which a decision is positive
+    y : 0 and 1, of the shape of the scores
+    classes : names of the two classes
+    title : of the picture
+
+    Raises
+    ------
+    ValueError : where there is nothing to draw or shapes do not agree
+    """
+    truth = np.asarray(y).ravel().astype(bool)
+    if not found or any(np.size(s) != truth.size for s, _ in found.values()):
+        raise ValueError("scores needs at least one classifier, with one score for each label in y.")
+    columns = min(3, len(found))
+    rows = -(-len(found) // columns)
+    figure = Figure(figsize=(3.2 * columns + 0.4, 2.35 * rows + 0.75), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    for axes in grid.flat[len(found) :]:
+        axes.axis("off")
+    edges = np.linspace(-4, 4, 49)
+    for i, (name, (values, threshold)) in enumerate(found.items()):
+        axes, s = grid.flat[i], np.asarray(values, dtype=np.float64).ravel()
+        shown = np.clip((s - threshold) / (s.std() or 1.0), -4, 4)
+        for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
+            part = shown[side]
+            weights = np.full(len(part), 1.0 / max(len(part), 1))
+            axes.hist(
+                part, edges, weights=weights, color=color, alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3
+            )
+        axes.axvline(0, color="#000000", linewidth=1.3)
+        wrong = float(np.mean((shown > 0) != truth))
+        tidy(axes, "", "", name)
+        axes.title.set_fontsize(9)
+        axes.text(
+            0.98, 0.95, f"{wrong:.1%} wrong", transform=axes.transAxes, ha="right", va="top", fontsize=8, color=GRAY
+        )
+    for axes in grid[:, 0]:
+        axes.set_ylabel("share of class", fontsize=9)
+    figure.supxlabel("score minus threshold, in standard deviations (beyond 4: at the edge)", fontsize=9)
+    handles = [
+        Rectangle((0, 0), 1, 1, color=color, alpha=0.55, hatch=hatch)
+        for color, hatch in ((GRAY, None), (ORANGE, "////"))
+    ]
+    figure.legend(handles, [str(c) for c in classes], loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    return figure

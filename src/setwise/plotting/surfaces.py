@@ -1,0 +1,99 @@
+"""Surfaces of surrogates over two decisions (LH Fig. 1 and 2)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d import Axes3D
+from numpy.typing import ArrayLike
+
+from setwise.core.enumerate import subsets, table
+from setwise.core.sets import Sets
+from setwise.core.surrogate import Surrogate
+from setwise.plotting.style import BLUE, RED
+
+VIEW = (24.0, -124.0)
+
+
+def surface(
+    surrogate: Surrogate,
+    y: ArrayLike = (1, 1),
+    low: float = -0.7,
+    high: float = 1.7,
+    title: str = "",
+    view: tuple[float, float] = VIEW,
+) -> Figure:
+    """The surrogate over the margin errors ``u_i = 1 - s_i (2 y_i - 1)`` of two decisions, and its loss at the
+    vertices.
+
+    Parameters
+    ----------
+    surrogate : of a loss on two decisions
+    y : (2,) ground truth, 0 or 1
+    low, high : range of both margin errors
+    title, view : words above, and elevation and azimuth in degrees
+
+    Raises
+    ------
+    ValueError : where ``y`` is not (2,)
+    """
+    return surfaces([(title, surrogate)], y, low, high, view)
+
+
+def surfaces(
+    panels: Sequence[tuple[str, Surrogate]],
+    y: ArrayLike = (1, 1),
+    low: float = -0.7,
+    high: float = 1.7,
+    view: tuple[float, float] = VIEW,
+    columns: int = 3,
+) -> Figure:
+    """Several surfaces as :func:`surface` draws them, each with a title, ``columns`` in a row."""
+    truth = Sets.single(y)
+    if truth.total != 2:
+        raise ValueError(f"y must have two decisions; got {truth.total}.")
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(3.9 * columns, 3.75 * rows))
+    for i, (title, surrogate) in enumerate(panels):
+        axes = figure.add_subplot(rows, columns, i + 1, projection="3d", computed_zorder=False)
+        _draw(axes, surrogate, truth, low, high, view)
+        axes.set_title(title, fontsize=10, y=0.98)
+    figure.subplots_adjust(left=0.02, right=0.94, bottom=0.05, top=0.94, wspace=0.12, hspace=0.14)
+    return figure
+
+
+def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: float, view: tuple[float, float]) -> None:
+    sign = np.where(truth.labels, 1.0, -1.0)
+    grid = np.linspace(low, high, 73)
+    u = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    many = Sets.rows(np.broadcast_to(truth.labels, u.shape))
+    z = surrogate.batch(many, ((1.0 - u) * sign).ravel()).values.reshape(73, 73)
+    x1, x2 = u[:, 0].reshape(73, 73), u[:, 1].reshape(73, 73)
+    axes.plot_surface(
+        x1,
+        x2,
+        z,
+        rstride=3,
+        cstride=3,
+        color=BLUE,
+        alpha=0.32,
+        edgecolor=BLUE,
+        linewidth=0.35,
+        antialiased=True,
+        zorder=1,
+    )
+    corners, values = subsets(2), table(surrogate.loss, truth.labels)
+    for corner, value in zip(corners.astype(float), values, strict=True):
+        axes.plot(*([c, c] for c in corner), [0, value], color=RED, linewidth=1.0, linestyle=":", zorder=2)
+        axes.plot([corner[0]], [corner[1]], [value], "o", color=RED, markersize=6, zorder=3)
+    axes.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], np.zeros(5), color=RED, linewidth=0.9, zorder=2)
+    axes.set_xlabel("margin error $u_1$", fontsize=8, labelpad=-4)
+    axes.set_ylabel("margin error $u_2$", fontsize=8, labelpad=-4)
+    axes.set_zlabel("surrogate", fontsize=8, labelpad=-5)
+    axes.set_xticks([0, 1])
+    axes.set_yticks([0, 1])
+    axes.tick_params(labelsize=7, pad=-2)
+    axes.set_zlim(0, float(z.max()))
+    axes.view_init(*view)
+    axes.set_box_aspect((1, 1, 0.8), zoom=0.98)

@@ -1,0 +1,71 @@
+"""A train-by-test table as a picture."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from setwise.plotting.style import GRAY
+
+_BEST_TO_WORST = LinearSegmentedColormap.from_list("best_to_worst", ["#cfe8f7", "#ffffff", "#fbe3cf"])
+
+
+def cross_table(
+    rows: Sequence[str], columns: Sequence[str], means: ArrayLike, errors: ArrayLike | None = None, title: str = ""
+) -> Figure:
+    """Mean losses, one row for each way of training and one column for each loss at test; the best of a column is bold.
+
+    Cells run from blue (best of the column) over white to orange (worst).
+
+    Parameters
+    ----------
+    rows, columns : names
+    means : (rows, columns) mean losses, NaN where there is none
+    errors : (rows, columns) standard errors, or None
+    title : of the picture
+
+    Raises
+    ------
+    ValueError : where the shapes do not agree
+    """
+    values = np.asarray(means, dtype=np.float64)
+    spread = None if errors is None else np.asarray(errors, dtype=np.float64)
+    if values.shape != (len(rows), len(columns)) or (spread is not None and spread.shape != values.shape):
+        raise ValueError(f"means and errors must have shape ({len(rows)}, {len(columns)}); got {values.shape}.")
+    left, cell, height = 0.085 * max(map(len, rows)) + 0.4, 1.75, 0.42
+    size = (left + cell * len(columns) + 0.15, height * (len(rows) + 1) + (0.95 if title else 0.45))
+    figure = Figure(figsize=size)
+    axes = figure.add_axes((left / size[0], 0.06, cell * len(columns) / size[0], height * (len(rows) + 1) / size[1]))
+    axes.set_xlim(0, len(columns))
+    axes.set_ylim(len(rows), -1)
+    axes.axis("off")
+    for j, column in enumerate(columns):
+        axes.text(j + 0.5, -0.45, column, ha="center", va="center", color=GRAY, fontsize=10)
+        low, high = np.nanmin(values[:, j]), np.nanmax(values[:, j])
+        for i in range(len(rows)):
+            if np.isnan(values[i, j]):
+                continue
+            share = (values[i, j] - low) / (high - low) if high > low else 0.0
+            axes.add_patch(_box(j, i, _BEST_TO_WORST(share)))
+            best = values[i, j] == low
+            text = f"{values[i, j]:.3f}" + ("" if spread is None else f" ± {spread[i, j]:.3f}")
+            axes.text(
+                j + 0.5, i + 0.5, text, ha="center", va="center", weight="bold" if best else "normal", fontsize=10
+            )
+    for i, row in enumerate(rows):
+        axes.text(-0.06, i + 0.5, row, ha="right", va="center", fontsize=10)
+    if title:
+        figure.text(0.1 / size[0], 1 - 0.18 / size[1], title, ha="left", va="top", fontsize=11)
+    figure.text(
+        (left + cell * len(columns) / 2) / size[0], 1 - (0.62 if title else 0.1) / size[1],
+        "mean loss at test (lower is better)", ha="center", va="top", color=GRAY, fontsize=9,
+    )  # fmt: skip
+    return figure
+
+
+def _box(x: float, y: float, color: tuple[float, ...]) -> Rectangle:
+
+    return Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=color, edgecolor="none")

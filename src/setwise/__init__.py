@@ -1,7 +1,7 @@
-"""setwise: predictors trained for the measure they are judged by, when that measure judges a set of decisions together.
+"""setwise: predictors trained for the measure they are judged by, when it judges a set of decisions together.
 
-``from setwise import SetClassifier`` is the way in for users of scikit-learn. ``setwise.losses``, ``setwise.surrogates``,
-``setwise.inference``, ``setwise.models`` and ``setwise.learners`` hold the parts it is made of.
+``from setwise import SetClassifier`` is the way in for users of scikit-learn. ``setwise.losses``,
+``setwise.surrogates``, ``setwise.inference``, ``setwise.models`` and ``setwise.learners`` hold the parts it is made of.
 """
 
 from importlib import import_module

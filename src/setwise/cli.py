@@ -11,7 +11,9 @@ from typing import NoReturn
 
 from setwise import __version__
 
-DESCRIPTION = "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
+DESCRIPTION = (
+    "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, OSError) as error:
         print(f"setwise: {_sentence(error)}", file=sys.stderr)
         return 2
 
@@ -42,9 +44,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    add = commands.add_parser("compare", help="train for a measure, side by side with the usual ways, on the same folds")
-    add.add_argument("data", nargs="?", metavar="DATA", help="CSV, Parquet, svmlight or NPZ; none takes built-in problems")
-    add.add_argument("--loss", metavar="NAME[,NAME]", help="measures to train for, see 'setwise list' (default: jaccard)")
+    add = commands.add_parser(
+        "compare", help="train for a measure, side by side with the usual ways, on the same folds"
+    )
+    add.add_argument(
+        "data", nargs="?", metavar="DATA", help="CSV, Parquet, svmlight or NPZ; none takes built-in problems"
+    )
+    add.add_argument(
+        "--loss", metavar="NAME[,NAME]", help="measures to train for, see 'setwise list' (default: jaccard)"
+    )
     add.add_argument("--target", metavar="COLUMN[,COLUMN]", help="column to predict; several make a label matrix")
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--positive", metavar="VALUE", help="which of the two labels is the positive one")
@@ -60,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     add = commands.add_parser("reproduce", help="a table or figure of a paper, published figures beside measured ones")
     add.add_argument("name", metavar="NAME", help="see 'setwise list'")
     add.add_argument("--quick", action="store_true", help="a small version on data that are always at hand")
-    add.add_argument("--data", type=Path, metavar="DIR", help="folder of real data (default: the variable SETWISE_DATA)")
+    add.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of real data (default: the variable SETWISE_DATA)"
+    )
     add.add_argument("--seed", type=int, default=0)
     add.add_argument("--out", type=Path, default=Path("setwise-report"), metavar="DIR", help="default: setwise-report")
     add.set_defaults(run=_reproduce)
@@ -97,7 +107,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list(options: argparse.Namespace) -> int:  # noqa: ARG001
+def _list(options: argparse.Namespace) -> int:
     from setwise.experiments import experiments
     from setwise.learners import LEARNERS
     from setwise.losses.names import LOSSES

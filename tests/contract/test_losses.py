@@ -34,6 +34,10 @@ def _weights(p):
 
 # One row a class: instances for sets of p decisions. A loss without a row fails test_every_loss_has_a_row.
 ROWS: dict[str, Callable[[int], list[Loss]]] = {
+    "AreaWeighted": lambda p: [
+        losses.AreaWeighted(losses.Jaccard(), _weights(p) + 0.25),
+        losses.AreaWeighted(losses.FBeta(), _weights(p) + 0.25),
+    ],
     "BalancedError": lambda p: [losses.BalancedError()],
     "BreakEven": lambda p: [losses.BreakEven()],
     "Capped": lambda p: [
@@ -207,13 +211,21 @@ def test_a_batch_is_its_sets_one_by_one(make, rng):
             np.testing.assert_allclose(together, alone, atol=1e-12)
 
 
-def test_scores_are_judged_by_their_signs(make, rng):
+def test_scores_are_judged_by_their_signs_or_by_the_largest_of_them(make, rng):
     for loss in make(4):
-        if isinstance(loss, CountBased) and loss.predicted(np.ones(1), np.ones(1)) is not None:
-            continue
         for sets in _batches(loss, 4, rng):
-            scores = rng.integers(-2, 3, sets.total).astype(float)
-            np.testing.assert_array_equal(loss.judge(sets, scores), loss.values(sets, (scores > 0) != sets.labels))
+            scores = rng.permutation(sets.total) - 0.5 * sets.total + 0.25
+            chosen, predicted = scores > 0, None
+            if isinstance(loss, CountBased):
+                predicted = loss.predicted(sets.positives.astype(float), sets.negatives.astype(float))
+            if predicted is not None:
+                chosen = np.concatenate(
+                    [
+                        scores[a:b] > np.sort(scores[a:b])[::-1][int(k) - 1] - 0.5 if k else np.zeros(b - a, dtype=bool)
+                        for (a, b), k in zip(pairwise(sets.offsets), predicted, strict=True)
+                    ]
+                )
+            np.testing.assert_array_equal(loss.judge(sets, scores), loss.values(sets, chosen != sets.labels))
 
 
 def _orders(sets, rng):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import truths_and_scores
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
+from problems import truths_and_scores
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Greedy

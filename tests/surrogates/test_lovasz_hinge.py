@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from problems import submodular_losses, truths_and_scores
 
+from problems import submodular_losses, truths_and_scores
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets

@@ -15,10 +15,10 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
     if labels.dtype == np.bool_:
-        return labels.astype(np.bool_, copy=False)
+        return labels
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
-    positive = labels == 1
+    positive: NDArray[np.bool_] = labels == 1
     if not np.all(positive | (labels == 0)):
         odd = labels[~(positive | (labels == 0))][0]
         raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd!r}.")

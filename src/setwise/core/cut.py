@@ -26,7 +26,7 @@ class Cut:
 @final
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Planes of several parts of a risk, made at one point: ``offsets``, ``values``, ``uppers`` (b,), ``slopes`` (b, d)."""
+    """Planes of parts of a risk, made at one point: ``offsets``, ``values``, ``uppers`` (b,), ``slopes`` (b, d)."""
 
     offsets: Floats
     slopes: Floats

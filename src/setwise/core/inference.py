@@ -66,6 +66,21 @@ class Solutions:
     exact: NDArray[np.bool_]
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best labeling found of one set, with ``value <= best <= bound``, equal where ``exact``; ``status`` says how.
+
+    ``labels`` (p,) are bool, or whole numbers where there are more than two labels.
+    """
+
+    labels: NDArray[Any]
+    value: float
+    bound: float
+    exact: bool
+    status: str
+
+
 class Inference(ABC):
     """One way to solve a :class:`Problem`."""
 

@@ -77,7 +77,7 @@ Callback = Callable[[Record, Floats], bool | None]
 _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
-    "stalled": "no plane improves any more; inexact inference or rounding cannot close the gap of {gap:.2e} that is left",
+    "stalled": "no plane improves any more; inexact inference or rounding cannot close the last gap of {gap:.2e}",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }

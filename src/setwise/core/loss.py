@@ -61,6 +61,11 @@ class Loss(ABC):
         return np.zeros(sets.total)
 
     @property
+    def by_area(self) -> "tuple[Any, Values] | None":
+        """``(f, areas)`` where the loss is f(fn, fp, P, N) with areas (p,) of decisions instead of counts; else None."""
+        return None
+
+    @property
     def curved(self) -> "Loss | None":
         """What is left of the loss without its ``costs``; None where nothing is."""
         return self

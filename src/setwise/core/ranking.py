@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from typing import Any, final
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.checks import as_scores
@@ -15,8 +14,8 @@ class RankLoss(ABC):
     """1 - a measure of how far the positives of a set stand above its negatives when sorted by score.
 
     In a ranking without ties let ``k_i`` be the number of negatives above the i-th best positive. The loss is
-    ``sum_i weight_i sum_(j < k_i) drop_(i+j)``, i and j from 0, with ``weight`` and ``drop`` not negative: each swapped pair
-    costs something by its places. That form is what exact inference needs. A set of one class only costs 0.
+    ``sum_i weight_i sum_(j < k_i) drop_(i+j)``, i and j from 0, with ``weight`` and ``drop`` not negative: each swapped
+    pair costs something by its places. That form is what exact inference needs. A set of one class only costs 0.
     """
 
     @abstractmethod

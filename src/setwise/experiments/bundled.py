@@ -20,8 +20,10 @@ def bags(n: int, seed: int) -> Problem:
 def digits(digit: int = 8) -> Problem:
     """One digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
     X, y = load_digits(return_X_y=True)
-    about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it a {digit}?"
-    return Problem(f"digit {digit} against the rest", about, X, (y == digit).astype(np.int64), None, ("other", f"{digit}"))
+    about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it {digit}?"
+    return Problem(
+        f"digit {digit} against the rest", about, X, (y == digit).astype(np.int64), None, ("other", f"{digit}")
+    )
 
 
 def breast_cancer() -> Problem:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.experiments.methods import METHODS, Method, Trained, standardized
 from setwise.experiments.problem import Problem
@@ -41,8 +42,8 @@ class Plan:
 class Row:
     """One method, trained for one measure.
 
-    ``losses`` (folds, measures) at test; for each fold the chosen ``c`` and what was trained; ``seconds`` of the whole, choice of
-    C included.
+    ``losses`` (folds, measures) at test; for each fold the chosen ``c`` and what was trained; ``seconds`` of the
+    whole, choice of C included.
     """
 
     method: Method
@@ -106,15 +107,15 @@ Advance = Callable[[str], None]
 def compare(
     problem: Problem,
     measure: str,
-    losses: dict[str, Loss],
+    losses: dict[str, Loss | RankLoss],
     plan: Plan,
     advance: Advance,
     methods: Sequence[Method] = METHODS,
 ) -> Comparison:
     """Train every method for ``measure`` on the same folds and judge it by all ``losses``.
 
-    On each training part every method chooses its C from the same grid by the mean of ``measure`` over the same inner folds;
-    features are standardized on the rows that are trained on.
+    On each training part every method chooses its C from the same grid by the mean of ``measure`` over the same inner
+    folds; features are standardized on the rows that are trained on.
 
     Parameters
     ----------
@@ -144,7 +145,12 @@ def compare(
 
 
 def _row(
-    method: Method, folds: list[tuple[Problem, Problem]], loss: Loss, judges: list[Loss], plan: Plan, advance: Advance
+    method: Method,
+    folds: list[tuple[Problem, Problem]],
+    loss: Loss | RankLoss,
+    judges: list[Loss | RankLoss],
+    plan: Plan,
+    advance: Advance,
 ) -> Row:
     begin, table, chosen, trained = time.perf_counter(), [], [], []
     for k, (train, test) in enumerate(folds):
@@ -152,21 +158,21 @@ def _row(
         c = choose(method, train, loss, plan, lambda what=what: advance(what))
         found = method.train(train, loss, c, plan.tol)
         advance(what)
-        decisions = found.decide(test)
-        table.append([test.loss(judge, decisions) for judge in judges])
+        scores = found.judged(test)
+        table.append([test.loss(judge, scores) for judge in judges])
         chosen.append(c)
         trained.append(found)
     return Row(method, np.array(table), tuple(chosen), tuple(trained), time.perf_counter() - begin)
 
 
-def choose(method: Method, train: Problem, loss: Loss, plan: Plan, advance: Callable[[], None]) -> float:
+def choose(method: Method, train: Problem, loss: Loss | RankLoss, plan: Plan, advance: Callable[[], None]) -> float:
     """The c of the grid with the least mean loss over the inner folds; the smallest of several."""
     parts = [standardized(train.take(a), train.take(b)) for a, b in train.folds(plan.inner, plan.seed + 1)]
     means = []
     for c in plan.grid:
         found = []
         for part, held_out in parts:
-            found.append(held_out.loss(loss, method.train(part, loss, c, 10 * plan.tol).decide(held_out)))
+            found.append(held_out.loss(loss, method.train(part, loss, c, 10 * plan.tol).judged(held_out)))
             advance()
         means.append(np.mean(found))
     return plan.grid[int(np.argmin(np.round(means, 12)))]

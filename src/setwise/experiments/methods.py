@@ -18,6 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.core.learner import relative_gap
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
+from setwise.core.refusal import Refusal
 from setwise.core.surrogate import Surrogate
 from setwise.estimators import SetClassifier
 from setwise.experiments.problem import Problem
@@ -49,9 +51,9 @@ class Trained:
         found = np.asarray(X @ self.coef.T + self.intercept)
         return found if many else found[:, 0]
 
-    def decide(self, problem: Problem) -> NDArray[np.bool_]:
-        """Decisions for the rows of a problem, of the shape of its y."""
-        return self.scores(problem.X, problem.many) > self.threshold
+    def judged(self, problem: Problem) -> NDArray[np.float64]:
+        """Scores minus the threshold for the rows of a problem, of the shape of its y."""
+        return self.scores(problem.X, problem.many) - self.threshold
 
 
 class Method(ABC):
@@ -62,7 +64,7 @@ class Method(ABC):
     ours: bool
 
     @abstractmethod
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float) -> Trained:
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
         """Train for ``loss`` with the constant ``c`` for a decision, to the relative gap ``tol``."""
 
 
@@ -86,7 +88,10 @@ class Logistic(Method):
             return "maximum likelihood, positive where the probability is above 1/2"
         return "the same, with the threshold that does best in the measure on held-out parts of the training data"
 
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float) -> Trained:
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
+        """As :meth:`Method.train`."""
+        if self.tuned and isinstance(loss, RankLoss):
+            raise Refusal(f"{loss!r} judges a ranking, in which no threshold occurs.")
         begin = time.perf_counter()
         if self.tuned and problem.groups is None and not problem.many:
             scorer = make_scorer(_gain, loss=loss)
@@ -107,21 +112,22 @@ class Logistic(Method):
 class SetMethod(Method):
     """``SetClassifier`` with one surrogate.
 
-    C multiplies the mean over sets, and surrogates have different heights, so ``c`` is scaled: with all decisions wrong by
-    the same margin the risk weighs ``c`` for each decision, as in an SVM. For Hamming on one set C is ``c``.
+    C multiplies the mean over sets, and surrogates have different heights, so ``c`` is scaled: with all decisions
+    wrong by the same margin the risk weighs ``c`` for each decision, as in an SVM. For Hamming on one set C is ``c``.
     """
 
     name: str
     about: str
-    surrogate: Callable[[Loss, float], Surrogate]
+    surrogate: Callable[[Loss | RankLoss, float], Surrogate]
     hamming: bool = False
     ours: bool = True
 
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float) -> Trained:
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
+        """As :meth:`Method.train`, with C scaled."""
         begin = time.perf_counter()
         sets = problem.sets
         target = Hamming() if self.hamming else loss
-        height = float(np.mean(target.values(sets, np.ones(sets.total, dtype=bool))))
+        height = float(np.mean(target.judge(sets, np.where(sets.labels, -1.0, 1.0))))
         per_set = sets.total / len(sets)
         surrogate = self.surrogate(target, per_set / max(height, 1e-12))
         model = SetClassifier(target, surrogate, C=c * sets.total / max(height, 1e-12), tol=tol, max_iter=1000)
@@ -139,19 +145,25 @@ LOGISTIC, TUNED = Logistic(tuned=False), Logistic(tuned=True)
 SVM = SetMethod(
     "Hamming SVM", "a support vector machine, which counts mistakes", lambda loss, scale: LovaszHinge(loss), True, False
 )
-LOVASZ = SetMethod("Lovász hinge", "the tight convex surrogate of submodular losses", lambda loss, scale: LovaszHinge(loss))
+LOVASZ = SetMethod(
+    "Lovász hinge", "the tight convex surrogate of submodular losses", lambda loss, scale: LovaszHinge(loss)
+)
 MARGIN = SetMethod(
     "margin rescaling",
     "maximizes loss plus score over labelings, in the scale where all wrong costs one for each decision",
-    lambda loss, scale: MarginRescaling(loss, scale=scale),
+    lambda loss, scale: MarginRescaling(loss, scale="size" if isinstance(loss, RankLoss) else scale),
 )
-SLACK = SetMethod("slack rescaling", "maximizes loss times one plus score over labelings", lambda loss, scale: SlackRescaling(loss))
+SLACK = SetMethod(
+    "slack rescaling", "maximizes loss times one plus score over labelings", lambda loss, scale: SlackRescaling(loss)
+)
 
 METHODS: tuple[Method, ...] = (LOGISTIC, TUNED, SVM, LOVASZ, MARGIN, SLACK)
 
 
 def standardized(train: Problem, test: Problem) -> tuple[Problem, Problem]:
-    """Both with features of mean 0 and variance 1 on the training rows; sparse ones in [-1, 1], so that they stay sparse."""
+    """Both with features of mean 0 and variance 1 on the training rows; sparse ones in [-1, 1], so that they stay
+    sparse.
+    """
     scaler = make_pipeline(MaxAbsScaler() if issparse(train.X) else StandardScaler()).fit(train.X)
     return replace(train, X=scaler.transform(train.X)), replace(test, X=scaler.transform(test.X))
 
@@ -178,12 +190,14 @@ def _logistic(problem: Problem, c: float) -> tuple[NDArray[np.float64], NDArray[
     return coef, intercept
 
 
-def _tune(problem: Problem, loss: Loss, c: float) -> float:
-    """One threshold for all decisions: the best in the mean set loss of scores made out of fold, whole sets in a fold."""
+def _tune(problem: Problem, loss: Loss | RankLoss, c: float) -> float:
+    """One threshold for all decisions: the best in the mean set loss of scores made out of fold, whole sets in a
+    fold.
+    """
     scores = np.empty(problem.y.shape)
     for train, test in problem.folds(3, 0):
         coef, intercept = _logistic(problem.take(train), c)
         found = np.asarray(problem.X[test] @ coef.T + intercept)
         scores[test] = found if problem.many else found[:, 0]
     tried = [_logit(t) for t in np.linspace(0.0, 1.0, THRESHOLDS + 2)[1:-1]]
-    return tried[int(np.argmin([problem.loss(loss, scores > t) for t in tried]))]
+    return tried[int(np.argmin([problem.loss(loss, scores - t) for t in tried]))]

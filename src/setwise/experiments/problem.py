@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
 from setwise.core.sets import Sets
 from setwise.estimators.grouping import group
 
@@ -19,8 +20,8 @@ Rows = NDArray[np.int64]
 class Problem:
     """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
 
-    ``name`` is short, ``about`` one sentence; ``classes`` names the two labels or the p labels of a matrix. ``kinds`` (n,)
-    says for pictures which of ``kind_names`` a row is, where that is more than its label.
+    ``name`` is short, ``about`` one sentence; ``classes`` names the two labels or the p labels of a matrix. ``kinds``
+    (n,) says for pictures which of ``kind_names`` a row is, where that is more than its label.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Problem:
 
     @property
     def _grouping(self) -> Any:
-        return group(self.y, self.groups, True, None if self.many else np.array([0, 1]))
+        return group(self.y, self.groups, True, classes=None if self.many else np.array([0, 1]))
 
     def take(self, rows: Rows) -> "Problem":
         """The problem on some of its rows."""
@@ -79,9 +80,12 @@ class Problem:
         parts = splitter.split(np.arange(ids.max() + 1))
         return [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
 
-    def loss(self, loss: Loss, positive: NDArray[np.bool_]) -> float:
-        """Mean of ``loss`` over the sets for decisions of the shape of ``y``."""
+    def losses(self, loss: Loss | RankLoss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``loss`` of every set for scores of the shape of ``y``, which predict positives where above 0; (sets,)."""
         grouping = self._grouping
-        guesses = grouping.rows(np.asarray(positive)).ravel()
         loss.check(grouping.sets)
-        return float(np.mean(loss.values(grouping.sets, guesses != grouping.sets.labels)))
+        return loss.judge(grouping.sets, grouping.flat(np.asarray(scores)))
+
+    def loss(self, loss: Loss | RankLoss, scores: NDArray[np.float64]) -> float:
+        """The mean of :meth:`losses`."""
+        return float(np.mean(self.losses(loss, scores)))

@@ -7,7 +7,9 @@ from typing import TextIO, final
 
 @final
 class Steps:
-    """One line on a terminal, ``label [####----] 37/120 what  12 s``; where the stream is no terminal, a line at each tenth."""
+    """One line on a terminal, ``label [####----] 37/120 what  12 s``; where the stream is no terminal, a line at each
+    tenth.
+    """
 
     WIDTH = 24
 

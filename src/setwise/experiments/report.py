@@ -21,11 +21,15 @@ except ImportError:  # matplotlib is optional
     plotting = None
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
-h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.6rem;border-top:1px solid #ddd;padding-top:1.2rem}
+body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;
+  color:#1a1a1a}
+h1{font-size:1.6rem}
+h2{font-size:1.25rem;margin-top:2.6rem;border-top:1px solid #ddd;padding-top:1.2rem}
 table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid #e6e6e6}th:first-child,td:first-child{text-align:left}
-thead th{color:#5a5a5a;font-weight:normal}td.best{font-weight:bold;background:#e3f1fa}
+th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid
+#e6e6e6}
+th:first-child,td:first-child{text-align:left} thead
+th{color:#5a5a5a;font-weight:normal}td.best{font-weight:bold;background:#e3f1fa}
 .note{color:#5a5a5a;font-size:.92rem}img{max-width:100%;height:auto;margin:.6rem 0;display:block}
 .verdict{background:#f6f6f6;border-left:4px solid #0072B2;padding:.6rem 1rem}
 """
@@ -33,12 +37,13 @@ thead th{color:#5a5a5a;font-weight:normal}td.best{font-weight:bold;background:#e
 BEST = ' class="best"'
 
 HOW = (
-    "Every method is trained on the same folds and chooses its C from the same grid of constants for a decision, by the mean "
-    "of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM choose by the "
-    "measure too. ± is the standard error over folds; folds share training data, so it is somewhat too small. The tuned "
-    "threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for groups and label matrices "
-    "one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. Gap is the certified relative gap "
-    "of the worst fold: how far the objective can be from its minimum. Seconds are for one fit with the chosen C."
+    "Every method is trained on the same folds and chooses its C from the same grid of constants for a decision, by the "
+    "mean of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM choose "
+    "by the measure too. ± is the standard error over folds; folds share training data, so it is somewhat too small. The "
+    "tuned threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for groups and "
+    "label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. Gap is the "
+    "certified relative gap of the worst fold: how far the objective can be from its minimum. Seconds are for one fit "
+    "with the chosen C."
 )
 
 
@@ -51,17 +56,22 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
     """
     out.mkdir(parents=True, exist_ok=True)
     written, parts = [], []
+    names = [c.problem.name for c in found]
     for comparison in found:
+        several = names.count(comparison.problem.name) > 1
+        stem = _slug(comparison.problem.name + (f" {comparison.measure}" if several else ""))
         images = {}
         for name, data in pictures(comparison).items():
-            path = out / f"{_slug(comparison.problem.name)}-{_slug(comparison.measure)}-{name}.png"
+            path = out / f"{stem}-{name}.png"
             path.write_bytes(data)
             written.append(path)
             images[name] = data
         parts.append(_section(comparison, images))
     page, results = out / "report.html", out / "results.json"
     page.write_text(_page(title, parts, seconds), encoding="utf-8")
-    results.write_text(json.dumps(_results(found, title, seconds), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    results.write_text(
+        json.dumps(_results(found, title, seconds), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return [page, results, *written]
 
 
@@ -113,7 +123,8 @@ def _section(found: Comparison, images: dict[str, bytes]) -> str:
     rest = "".join(f"<p>{escape(w)}</p>" for w in words[1:])
     return (
         f"<h2>{escape(found.problem.name)}, trained for {escape(found.measure)}</h2>"
-        f'<p>{escape(found.problem.about)} <span class="note">{escape(found.problem.kind)}; {found.plan.folds} folds.</span></p>'
+        f"<p>{escape(found.problem.about)} "
+        f'<span class="note">{escape(found.problem.kind)}; {found.plan.folds} folds.</span></p>'
         f'<p class="verdict">{escape(words[0])}</p>'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}{shown}"
     )
@@ -139,7 +150,12 @@ def _page(title: str, parts: Sequence[str], seconds: float) -> str:
 
 
 def _results(found: Sequence[Comparison], title: str, seconds: float) -> dict[str, Any]:
-    return {"title": title, "setwise": __version__, "seconds": round(seconds, 2), "problems": [_result(f) for f in found]}
+    return {
+        "title": title,
+        "setwise": __version__,
+        "seconds": round(seconds, 2),
+        "problems": [_result(f) for f in found],
+    }
 
 
 def _result(found: Comparison) -> dict[str, Any]:
@@ -160,7 +176,12 @@ def _result(found: Comparison) -> dict[str, Any]:
         "about": found.problem.about,
         "sets": found.problem.kind,
         "measure": found.measure,
-        "plan": {"folds": found.plan.folds, "inner": found.plan.inner, "grid": list(found.plan.grid), "seed": found.plan.seed},
+        "plan": {
+            "folds": found.plan.folds,
+            "inner": found.plan.inner,
+            "grid": list(found.plan.grid),
+            "seed": found.plan.seed,
+        },
         "rows": rows,
         "words": verdict(found),
     }

@@ -4,14 +4,13 @@ import sys
 import time
 from pathlib import Path
 
-from setwise.core.loss import Loss
 from setwise.datasets import load
 from setwise.experiments.bundled import bags, breast_cancer, digits
 from setwise.experiments.compare import QUICK_GRID, Comparison, Plan, compare
 from setwise.experiments.problem import Problem
 from setwise.experiments.progress import Steps
 from setwise.experiments.report import write_report
-from setwise.experiments.words import text_table, verdict
+from setwise.experiments.words import text_table, verdict, wrap
 from setwise.losses.names import LOSSES
 
 
@@ -30,8 +29,8 @@ def compare_command(
 ) -> tuple[list[str], list[Path]]:
     """Compare all methods on a file, or on the built-in problems; returns texts to print and the files written.
 
-    Without ``data``: early detection in bags (LH 6.1), where a set loss matters, and two real data sets of scikit-learn,
-    where it may not.
+    Without ``data``: early detection in bags (LH 6.1), where a set loss matters, and two real data sets of
+    scikit-learn, where it may not.
 
     Raises
     ------
@@ -73,14 +72,20 @@ def measures(text: str) -> tuple[str, ...]:
 def section(found: Comparison, bold: bool) -> str:
     """One problem as text: what it is, the table, and who wins."""
     head = f"{found.problem.name}, trained for {found.measure}"
-    lines = [head, "=" * len(head), found.problem.about, f"{found.problem.kind}; {found.plan.folds} folds.".capitalize(), ""]
+    lines = [
+        head,
+        "=" * len(head),
+        found.problem.about,
+        f"{found.problem.kind}; {found.plan.folds} folds.".capitalize(),
+        "",
+    ]
     lines += ["Mean loss at test ± standard error over folds (lower is better):", "", text_table(found, bold), ""]
-    return "\n".join(lines + verdict(found))
+    return "\n".join(lines + [wrap(sentence) for sentence in verdict(found)])
 
 
 def summary(found: list[Comparison]) -> list[str]:
     """The first sentence of each verdict, once more."""
-    return ["In short\n========\n" + "\n".join(f"{f.problem.name}: {verdict(f)[0]}" for f in found)]
+    return ["In short\n========\n" + "\n".join(wrap(f"{f.problem.name}: {verdict(f)[0]}") for f in found)]
 
 
 def _work(

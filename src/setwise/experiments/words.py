@@ -1,5 +1,6 @@
 """Comparisons as text: the table for a terminal, and sentences on who wins."""
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,10 +9,13 @@ from setwise.experiments.compare import Comparison, Duel, Row
 
 
 def text_table(found: Comparison, bold: bool = False) -> str:
-    """The train-by-test table: mean ± standard error, certified gap, seconds of a fit; the best of a column is bold or starred."""
+    """The train-by-test table: mean ± standard error, certified gap, seconds of a fit; the best of a column is bold
+    or starred.
+    """
     best = found.means == found.means.min(axis=0)
     cells = [
-        [f"{m:.3f} ± {e:.3f}" for m, e in zip(row.mean, row.error, strict=True)] + [gap_text(row), f"{row.fit_seconds:.2f}"]
+        [f"{m:.3f} ± {e:.3f}" for m, e in zip(row.mean, row.error, strict=True)]
+        + [gap_text(row), f"{row.fit_seconds:.2f}"]
         for row in found.rows
     ]
     return grid(
@@ -20,7 +24,14 @@ def text_table(found: Comparison, bold: bool = False) -> str:
     )  # fmt: skip
 
 
-def grid(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray, bold: bool) -> str:
+def wrap(sentence: str) -> str:
+    """A sentence in lines of at most 100 characters, the later ones indented."""
+    return textwrap.fill(sentence, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def grid(
+    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray, bold: bool
+) -> str:
     """A table in plain text; cells of ``best`` are bold on a terminal, else they carry a star."""
     widths = [max(len(c), *(len(r[j]) for r in cells)) + 1 for j, c in enumerate(columns)]
     left = max(map(len, rows))
@@ -40,21 +51,25 @@ def gap_text(row: Row) -> str:
 
 
 def verdict(found: Comparison) -> list[str]:
-    """Who wins in the measure trained for, by the paired difference between the best of each camp; then what else to know."""
+    """Who wins in the measure trained for, by the paired difference between the best of each camp; then what else to
+    know.
+    """
     name = found.measure
     if not any(r.method.ours for r in found.rows):
         return list(found.notes)
     ours, usual = _best(found, True), _best(found, False)
     duel = Duel.of(ours.losses[:, 0], usual.losses[:, 0])
     figures = f"{ours.mean[0]:.3f} against {usual.mean[0]:.3f}"
-    between = f"difference {duel.difference:+.3f}, 95 % interval ± {duel.width:.3f} over {len(ours.losses)} paired folds"
+    between = (
+        f"difference {duel.difference:+.3f}, 95 % interval ± {duel.width:.3f} over {len(ours.losses)} paired folds"
+    )
     if not duel.clear:
         first = (
             f"In {name} no clear winner: {ours.method.name} and {usual.method.name} are level, {figures} ({between}). "
             f"Here the usual way is good enough."
         )
     elif duel.difference < 0:
-        first = f"In {name} training for the measure wins: {ours.method.name} beats {usual.method.name}, {figures} ({between})."
+        first = f"In {name} training for it wins: {ours.method.name} beats {usual.method.name}, {figures} ({between})."
     else:
         first = f"In {name} setwise loses: {usual.method.name} beats {ours.method.name}, {figures} ({between})."
     return [first, *found.notes, *_rivals(found), *_other_measures(found), *_gaps(found), *_edges(found)]
@@ -100,14 +115,18 @@ def _gaps(found: Comparison) -> list[str]:
         return []
     names = " and ".join(f"{r.method.name} ({r.gap:.1e})" for r in rows)
     return [
-        f"Not solved to the gap of {found.plan.tol:g} that was asked for: {names}. The gap is certified: the objective may be "
-        "that much too high."
+        f"Not solved to the gap of {found.plan.tol:g} that was asked for: {names}. "
+        "The gap is certified: the objective may be that much too high."
     ]
 
 
 def _edges(found: Comparison) -> list[str]:
+    if len(found.plan.grid) < 5:
+        return []
     low, high = min(found.plan.grid), max(found.plan.grid)
-    names = [
-        r.method.name for r in found.rows if sum(c in (low, high) for c in r.chosen) > len(r.chosen) / 2
-    ]
-    return [f"C was mostly chosen at an end of the grid by {', '.join(names)}; a wider grid might help it."] if names else []
+    names = [r.method.name for r in found.rows if sum(c in (low, high) for c in r.chosen) > len(r.chosen) / 2]
+    return (
+        [f"C was mostly chosen at an end of the grid by {', '.join(names)}; a wider grid might help it."]
+        if names
+        else []
+    )

@@ -13,38 +13,38 @@ from setwise.core.sets import Ints
 from setwise.core.traits import Trait
 from setwise.inference.objective import Objective
 from setwise.inference.ranking import Ranking
-from setwise.inference.structure import doubt, is_monge, predicted_of, quotient_of
+from setwise.inference.structure import doubt, is_monge, monge_tables, predicted_of, quotient_of
 from setwise.inference.tables import Rows, falling_rows, prune_table, scan_rows
 from setwise.kernels.quotients import quotient_argmax
 from setwise.kernels.tables import run_argmax
 
-SMALL_TABLE = 4096
+SCANNED_TABLE = 1 << 16
 
 
 @final
 @dataclass(frozen=True)
 class CountSearch(Inference):
-    """``max_A Delta(fn, fp) - m(A)`` or ``max_A Delta(fn, fp) (1 - m(A))`` for any loss with ``Trait.COUNTS`` (Joachims 2005, DD Alg. 1).
+    """``max_A Delta(fn, fp) - m(A)``, or with slack ``max_A Delta(fn, fp) (1 - m(A))``, for losses of the counts.
 
     For given counts the best mistakes are those of least margin, so the maximum is one over the table (P+1) x (N+1) of
-    ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave. Each set goes the fastest exact way that its loss promises:
+    ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave (Joachims 2005, DD Alg. 1). What the loss promises decides how:
 
-    - a quotient of linear functions (Jaccard, F_beta, Tversky, error rate), margin rescaling: a walk, O(p) after the sort;
+    - a quotient of linear functions (Jaccard, F_beta, Tversky, error rate), margin: O(p) after the sort;
     - a loss on labelings with a given number of predicted positives: one diagonal, O(p) after the sort;
-    - Monge losses (G-mean, H-mean), margin rescaling: divide and conquer, O(p log p);
-    - other increasing losses, and slack rescaling: bound and prune over blocks of the table;
+    - Monge losses (G-mean, H-mean), margin: divide and conquer, O(p log p);
+    - other increasing losses, and slack: bound and prune over blocks of the table;
     - any other loss: the whole table, O(P N).
 
     Parameters
     ----------
-    budget : cells that one set may cost. Where pruning needs more, the best labeling seen is returned with ``exact`` False and its
-        bound; a table that can not be pruned and has more cells is refused.
+    budget : cells that one set may cost. Where pruning needs more, the best labeling seen is returned with ``exact``
+        False and its bound; a table that can not be pruned and has more cells is refused.
     """
 
     budget: int = 1 << 27
 
     def refuses(self, problem: Problem) -> str | None:
-        """A sentence for losses that are not functions of counts, and for unstructured losses on tables beyond the budget."""
+        """A sentence for losses that are no functions of counts, and for those without structure beyond the budget."""
         bare = problem.bare()
         loss, sets = bare.loss, bare.sets
         if Trait.COUNTS not in loss.traits:
@@ -57,8 +57,8 @@ class CountSearch(Inference):
         if cells[i] <= self.budget or (not problem.slack and is_monge(loss, P, N)):
             return None
         return (
-            f"CountSearch refuses {loss!r} on {P} positives and {N} negatives: it promises nothing, and {cells[i]} cells are "
-            f"more than budget={self.budget}. Promise Trait.INCREASING if it holds, raise the budget, or use Greedy."
+            f"CountSearch refuses {loss!r} on {P} positives and {N} negatives: it promises nothing, and "
+            f"{cells[i]} cells are more than budget={self.budget}. Promise Trait.INCREASING if it holds, or use Greedy."
         )
 
     def maximize(self, problem: Problem) -> Solutions:
@@ -84,18 +84,13 @@ class CountSearch(Inference):
         ranking, loss = objective.ranking, objective.loss
         heights, widths = ranking.ranked[::2] + 1, ranking.ranked[1::2] + 1
         x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
-        rows = Rows(objective, heights, widths)
-        large = heights * widths > SMALL_TABLE
-        monge = np.zeros_like(large)
-        if not objective.slack:
-            sets = ranking.sets
-            for i in np.flatnonzero(large):
-                monge[i] = is_monge(loss, int(sets.positives[i]), int(sets.negatives[i]))
-        prune = large & ~monge & (Trait.INCREASING in loss.traits)
+        cells = heights * widths
+        monge = monge_tables(loss, ranking.sets, np.zeros_like(cells) if objective.slack else cells)
+        prune = ~monge & (cells > SCANNED_TABLE) & (Trait.INCREASING in loss.traits)
         for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
             tables = np.flatnonzero(chosen)
             if len(tables):
-                x[tables], y[tables] = _best_rows(rows.take(tables), search)
+                x[tables], y[tables] = _best_rows(Rows(objective, heights, widths).take(tables), search)
         for i in np.flatnonzero(prune):
             found = prune_table(objective, objective.above, int(i), int(heights[i]), int(widths[i]), self.budget)
             x[i], y[i], above[i] = found.row, found.column, found.bound

@@ -1,6 +1,7 @@
 """The choice of inference where the user makes none."""
 
 from setwise.core.inference import Inference, Problem
+from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
 from setwise.inference.count_search import CountSearch
@@ -15,6 +16,7 @@ METHODS: tuple[Inference, ...] = (
     Enumeration(12),
     BySubmodularMinimum(),
     Enumeration(20),
+    ByArea(),
     Greedy(),
 )
 

@@ -1,20 +1,19 @@
 """Max-marginals of a count loss over independent decisions, all at once: the messages of a loss factor (HOL Eq. 4)."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.checks import as_scores
 from setwise.core.loss import Loss, Values
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Ints, Sets
 from setwise.core.traits import Trait
-from setwise.inference.count_search import SMALL_TABLE
 from setwise.inference.objective import Objective
 from setwise.inference.ranking import Ranking
-from setwise.inference.structure import doubt, is_monge, predicted_of, quotient_of
+from setwise.inference.structure import doubt, monge_tables, predicted_of, quotient_of
 from setwise.inference.tables import Rows, falling_rows, scan_rows
 from setwise.kernels.marginals import quotient_marginals, table_marginals
 from setwise.kernels.segments import segment_sums
@@ -25,7 +24,7 @@ BUDGET = 1 << 27
 @final
 @dataclass(frozen=True, eq=False)
 class Heights:
-    """For each set the best loss less margins of the other class, for ``counts`` numbers of mistakes of one class, flat."""
+    """For each set and number of mistakes of one class the best loss less margins of the other; flat, with sizes."""
 
     values: Values
     counts: Ints
@@ -35,9 +34,11 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
     """``M[i, v] = max over yhat with yhat_i = v of loss(y, yhat) + <scores, yhat>`` for all decisions, (p, 2); exact.
 
     HOL's message from the loss to decision i (Eq. 4) leaves out the decision's own score: ``M[i, v] - scores[i] v``.
-    O(p) after the sort for Jaccard, Tversky(alpha, beta >= 1) and losses of the number of mistakes; O(p log p) for Monge losses
-    as F_beta with beta >= 1; a logarithm more for other F_beta; O(P N) for other losses, refused beyond 134 million cells. An entry is
-    -inf where the loss is defined for a given number of predicted positives and no such labeling has ``yhat_i = v``.
+
+    After the sort O(p) for Jaccard, Tversky with beta >= 1, modular losses and those of the number of mistakes; O(p log
+    p) for Monge losses and F_beta with beta >= 1, a logarithm more for other F_beta. Other losses cost O(P N) and are
+    refused beyond 134 million cells. Where the loss is defined for a given number of predicted positives and no such
+    labeling has ``yhat_i = v``, the entry is -inf.
 
     Parameters
     ----------
@@ -50,11 +51,12 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
     return batch_max_marginals(loss, sets, as_scores(scores, sets.total))
 
 
-def batch_max_marginals(loss: Loss, sets: Sets, scores: Values) -> Values:
+def batch_max_marginals(loss: Loss, sets: Sets, scores: NDArray[Any]) -> Values:
     """The same for a ragged batch, (total, 2)."""
     if Trait.COUNTS not in loss.traits:
         raise Refusal(
-            f"max_marginals refuses {loss}: the loss is not a function of (fn, fp, P, N). Enumerate small sets."
+            f"max_marginals refuses {loss!r}: it is not a function of (fn, fp, P, N). "
+            "Use setwise.core.enumerate.max_marginals for small sets."
         )
     if Trait.CARDINALITY in loss.traits:
         return _one_class(loss, sets, scores)
@@ -75,7 +77,7 @@ def batch_max_marginals(loss: Loss, sets: Sets, scores: Values) -> Values:
 
 
 def _marginals(ranking: Ranking, truth: Values, first: Heights, second: Heights) -> Values:
-    """Max-marginals from the best loss and score of the other class, given how many of the one are wrong, for both classes."""
+    """Max-marginals from the heights of both classes."""
     counts = np.stack([first.counts, second.counts], axis=1)
     heights = np.empty(counts.sum())
     owner = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
@@ -87,8 +89,8 @@ def _marginals(ranking: Ranking, truth: Values, first: Heights, second: Heights)
     )
 
 
-def _one_class(loss: Loss, sets: Sets, scores: Values) -> Values:
-    """A loss of the number of mistakes: all decisions form one class, as if positive, with the loss itself as heights."""
+def _one_class(loss: Loss, sets: Sets, scores: NDArray[Any]) -> Values:
+    """A loss of the number of mistakes: all decisions form one class, as if positive, and the loss is its heights."""
     merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
     ranking = Ranking.of(merged, np.where(sets.labels, scores, -scores), *doubt(loss, sets, None))
     truth = segment_sums(np.where(sets.labels, scores, 0.0), sets.offsets)
@@ -127,16 +129,15 @@ def _free_heights(objective: Objective, side: int) -> Heights:
 
     rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
     out = np.empty(edges[-1])
-    large = counts * widths > SMALL_TABLE
-    for i in np.flatnonzero(large):
-        P, N = int(sets.positives[i]), int(sets.negatives[i])
-        large[i] = is_monge(objective.loss, P, N)
-        if not large[i] and counts[i] * widths[i] > BUDGET:
-            raise Refusal(
-                f"max_marginals refuses {objective.loss} on {P} positives and {N} negatives: the loss is not Monge there, "
-                f"and {counts[i] * widths[i]} cells are more than {BUDGET}. Use smaller sets, or Jaccard or F_beta."
-            )
-    for chosen, search in ((large, falling_rows), (~large, scan_rows)):
+    monge = monge_tables(objective.loss, sets, counts * widths)
+    cells = np.where(monge, 0, counts * widths)
+    if cells.max() > BUDGET:
+        i = int(np.argmax(cells))
+        raise Refusal(
+            f"max_marginals refuses {objective.loss!r} on {sets.positives[i]} positives and {sets.negatives[i]} "
+            f"negatives: it is not Monge there, and {cells[i]} cells are more than {BUDGET}. Use Jaccard or FBeta."
+        )
+    for chosen, search in ((monge, falling_rows), (~monge, scan_rows)):
         tables = np.flatnonzero(chosen)
         if len(tables):
             out[np.repeat(chosen, counts)] = search(rows.take(tables))[0]
@@ -144,7 +145,7 @@ def _free_heights(objective: Objective, side: int) -> Heights:
 
 
 def _reach(ranking: Ranking, side: int) -> tuple[Ints, Ints]:
-    """First number of ranked mistakes of a class that forcing one decision may ask for, 0 or -1, and how many numbers, (n,) each."""
+    """First number of ranked mistakes, 0 or -1, that forcing one decision may ask for, and how many there are."""
     low, ranked = ranking.low[side::2], ranking.ranked[side::2]
     size = ranking.sets.negatives if side else ranking.sets.positives
     shift = np.minimum(low, 1)

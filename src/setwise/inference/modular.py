@@ -13,7 +13,7 @@ class Modular(Inference):
 
     def refuses(self, problem: Problem) -> str | None:
         if problem.slack:
-            return "Modular refuses slack rescaling: a product of two sums does not split. Use ByCardinality or Enumeration."
+            return "Modular refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
         if problem.loss.curved is not None:
             return f"Modular refuses {problem.loss!r}: the loss is not a sum of one cost per mistake. Use Greedy."
         return None

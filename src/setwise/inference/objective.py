@@ -13,7 +13,7 @@ from setwise.inference.ranking import Ranking
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """``f + won`` of set ``i`` with x ranked positives and y ranked negatives wrong, or ``f (1 + won)`` with ``slack``."""
+    """``f + won`` with x ranked positives and y ranked negatives of set ``i`` wrong; with ``slack`` ``f (1 + won)``."""
 
     loss: Loss
     ranking: Ranking

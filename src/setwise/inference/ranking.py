@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 class Ranking:
     """Margins of each class of each set sorted upwards; with c of a class wrong the best choice is the c smallest.
 
-    Segment ``2 i`` holds the positives of set i and ``2 i + 1`` its negatives. Decisions with a margin at or under ``floor`` are always
-    wrong, ``low`` (2n,) of them with the score ``base`` (n,) won; those at or over their cap are never wrong. The rest are ranked.
+    Segment ``2 i`` holds the positives of set i and ``2 i + 1`` its negatives. Decisions with a margin at or under
+    ``floor`` are always wrong, ``low`` (2n,) of them, and win ``base`` (n,) in score; those at or over their cap are
+    never wrong. The rest are ranked. ``truth`` (n,) is the score of the true labels.
     """
 
     sets: Sets
@@ -56,10 +57,10 @@ class Ranking:
 
     def paid(self, segment: Ints, count: Ints) -> Floats:
         """Sum of the ``count`` smallest ranked margins of segments; vectorised."""
-        return self.sums[self.starts[segment] + segment + count]
+        return np.asarray(self.sums[self.starts[segment] + segment + count])
 
     def won(self, owner: Ints, x: Ints, y: Ints) -> Floats:
-        """Best score won, ``-m(A)``, with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorised."""
+        """Best ``-m(A)`` with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorised."""
         return self.base[owner] - (self.paid(2 * owner, x) + self.paid(2 * owner + 1, y))
 
     def mistakes(self, x: Ints, y: Ints) -> Bools:

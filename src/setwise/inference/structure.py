@@ -6,19 +6,20 @@ import numpy as np
 
 from setwise.core.counts import CountBased
 from setwise.core.loss import Loss, Scaled, Sum, Values
-from setwise.core.sets import Sets
+from setwise.core.sets import Bools, Ints, Sets
 from setwise.core.traits import Trait
 from setwise.kernels.quotients import step_caps
 
 Quotient = tuple[Values, Values, Values]
 
-CHECKED_CELLS = 1 << 22
+SMALL_TABLE = 512
+CHECKED_TABLE = 1 << 22
 
 
 def doubt(loss: Loss, sets: Sets, quotient: Quotient | None, slack: bool = False) -> tuple[float, Values | None]:
     """Floor and caps (2n,) of the margins in doubt: best labelings of an increasing loss need no other choices.
 
-    A decision with a margin <= 0 costs nothing and is always a mistake; one whose margin no gain of the loss can pay never is.
+    A decision with a margin <= 0 costs nothing and is always a mistake. One whose margin no gain can pay never is.
     """
     if Trait.INCREASING not in loss.traits:
         return -np.inf, None
@@ -32,11 +33,11 @@ def doubt(loss: Loss, sets: Sets, quotient: Quotient | None, slack: bool = False
 
 
 def quotient_of(loss: Loss, sets: Sets) -> Quotient | None:
-    """Coefficients (n, 3) of numerator and denominator and the value (n,) of no mistakes, or None where the loss has none."""
+    """Coefficients (n, 3) of numerator and denominator and the value (n,) of no mistake; None where there are none."""
     factor = 1.0
     while isinstance(loss, Scaled):
         factor, loss = factor * loss.factor, loss.loss
-    if not isinstance(loss, CountBased):
+    if not isinstance(loss, CountBased) or Trait.INCREASING not in loss.traits:
         return None
     P, N = sets.positives.astype(np.float64), sets.negatives.astype(np.float64)
     found = loss.quotient(P, N)
@@ -54,11 +55,22 @@ def predicted_of(loss: Loss, sets: Sets) -> Values | None:
     return loss.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))
 
 
-def is_monge(loss: Loss, P: int, N: int) -> bool:
-    """Whether ``f(fn+1, fp+1) - f(fn+1, fp) - f(fn, fp+1) + f(fn, fp) <= 0`` on the whole table (P+1, N+1).
+def monge_tables(loss: Loss, sets: Sets, cells: Ints) -> Bools:
+    """Which sets have a Monge table, (n,); small ones, by their number of ``cells`` (n,), are not asked."""
+    out = np.zeros(len(sets), dtype=bool)
+    asked = np.flatnonzero(cells > SMALL_TABLE)
+    if len(asked):
+        pairs, which = np.unique(np.stack([sets.positives, sets.negatives])[:, asked], axis=1, return_inverse=True)
+        out[asked] = np.array([is_monge(loss, int(P), int(N)) for P, N in pairs.T])[which.ravel()]
+    return out
 
-    Then the best fp never rises with fn. The word of the loss where it gives one, else every 2 x 2 block is looked at, up to
-    4 million of them, once for each (loss, P, N); larger tables count as not Monge.
+
+def is_monge(loss: Loss, P: int, N: int) -> bool:
+    """Whether ``f(fn+1, fp+1) - f(fn+1, fp) - f(fn, fp+1) + f(fn, fp) <= 0`` on the whole table (P+1) x (N+1).
+
+    Then the best fp never rises with fn. The loss is taken at its word where it gives one. Otherwise all mixed
+    differences are looked at, once for each (loss, P, N), in tables of up to 4 million cells; larger ones do not count
+    as Monge.
     """
     if isinstance(loss, Scaled):
         return is_monge(loss.loss, P, N)
@@ -70,12 +82,10 @@ def is_monge(loss: Loss, P: int, N: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _falls(loss: Loss, P: int, N: int) -> bool:
-    if (P + 1) * (N + 1) > CHECKED_CELLS:
+    if (P + 1) * (N + 1) > CHECKED_TABLE or Trait.COUNTS not in loss.traits:
         return False
-    if Trait.COUNTS not in loss.traits:
-        return False
-    p, n = np.asarray(float(P)), np.asarray(float(N))
     fn, fp = np.arange(P + 1.0)[:, None], np.arange(N + 1.0)
-    table = np.broadcast_to(loss.of_counts(fn, fp, p, n), (P + 1, N + 1))
+    values = loss.of_counts(fn, fp, np.asarray(float(P)), np.asarray(float(N)))
+    table = np.broadcast_to(values, (P + 1, N + 1))
     mixed = np.diff(np.diff(table, axis=0), axis=1)
     return bool((mixed <= 8 * np.finfo(float).eps * np.abs(table).max()).all())

@@ -1,4 +1,4 @@
-"""Exact maxima over tables (fn, fp) of any vectorised function: row by row, by divide and conquer, by bound and prune."""
+"""Exact maxima over tables of any vectorised function: row by row, by divide and conquer, by bound and prune."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ def scan_rows(rows: Rows) -> tuple[Floats, Ints]:
 def falling_rows(rows: Rows) -> tuple[Floats, Ints]:
     """The same for Monge tables, whose best column never rises with the row: O((rows + columns) log rows) cells.
 
-    Rows are visited in the order of a binary tree, all tables and all rows of a level at once: the best column of a row lies between
-    those of the two neighbors that were done before it.
+    Rows are visited in the order of a binary tree, all tables and all rows of a level at once: the best column of a row
+    lies between those of the two neighbors that were done before it.
     """
     edges = rows.edges
     best, where = np.empty(edges[-1]), np.empty(edges[-1], dtype=np.int64)
@@ -102,8 +102,9 @@ class Found:
 def prune_table(value: Value, above: Value, table: int, height: int, width: int, budget: int) -> Found:
     """Best cell of one table by bound and prune: boxes are split best first until no bound is above the best value.
 
-    ``value(table, row, column)`` is the function; ``above(table, rows, columns)`` takes arrays (m, 2) of first and last rows
-    and columns and bounds it on those boxes. Looks at about ``budget`` cells and boxes at most; ``bound`` is then honest, not tight.
+    ``value(table, row, column)`` is the function; ``above(table, rows, columns)`` bounds it on boxes, given as arrays
+    (m, 2) of first and last rows and columns. Where about ``budget`` cells and boxes are not enough, ``bound`` is not
+    tight.
     """
     boxes = np.array([[0, height - 1, 0, width - 1]], dtype=np.int64)
     bounds, spent = np.array([np.inf]), 0

@@ -1,14 +1,14 @@
 """Max-marginals of a count loss: the best objective with one decision forced right or wrong, for all decisions at once.
 
-Let ``S(x)`` be the sum of the x smallest margins of one class, ``m_r`` the margin of rank r from 0, and ``H(x)`` the best loss less
-margins of the other class when x decisions of this one are wrong. Without the decision of rank r the sum of the x smallest margins is
-``S(x)`` for x <= r and ``S(x + 1) - m_r`` for x >= r, so (HOL Eq. 4)
+Let ``S(x)`` be the sum of the x smallest margins of one class, ``m_r`` the margin of rank r from 0, and ``H(x)`` the
+best loss less margins of the other class when x decisions of this one are wrong. Without the decision of rank r the sum
+of the x smallest margins is ``S(x)`` for x <= r and ``S(x + 1) - m_r`` for x >= r, so (HOL Eq. 4)
 
     forced wrong:  max( max_(x > r) H(x) - S(x),  max_(1 <= x <= r) H(x) - S(x - 1) - m_r )
     forced right:  max( max_(x <= r) H(x) - S(x),  max_(x >= r) H(x) - S(x + 1) + m_r )
 
-and prefix and suffix maxima give all of them in O(p). Decisions that are always or never mistakes in a best labeling share one such
-maximum each.
+and prefix and suffix maxima give all of them in O(p). Decisions that are always or never mistakes in a best labeling
+share one such maximum each.
 """
 
 from typing import Any
@@ -27,8 +27,8 @@ def quotient_marginals(
 ) -> Array:
     """Max-marginals (total, 2) of a quotient loss by label value 0 and 1; O(p) where its rows and columns are concave.
 
-    ``ranks`` is (keys, margins, sums, starts, low, floor, caps), see :mod:`setwise.kernels.ranks`; ``base`` (n,) is added to
-    every entry of a set; ``quotient`` is (top, bottom, origin), see :mod:`setwise.kernels.quotients`.
+    ``ranks`` is (keys, margins, sums, starts, low, floor, caps), see :mod:`setwise.kernels.ranks`; ``base`` (n,) is
+    added to every entry of a set; ``quotient`` is (top, bottom, origin), see :mod:`setwise.kernels.quotients`.
     """
     out = np.empty((len(labels), 2))
     longest = int(np.diff(ranks[3]).max()) + 3
@@ -73,8 +73,8 @@ def table_marginals(
 ) -> Array:
     """Max-marginals (total, 2) where H is known, O(p): ``heights[edges[k]:edges[k+1]]`` is that of segment k.
 
-    It begins at x = max(low - 1, 0) and ends at min(low + ranked + 1, size) wrong decisions; with one entry the segment is
-    empty. Other arguments as in :func:`quotient_marginals`.
+    It begins at x = max(low - 1, 0) and ends at min(low + ranked + 1, size) wrong decisions; with one entry the segment
+    is empty. Other arguments as in :func:`quotient_marginals`.
     """
     out = np.empty((len(labels), 2))
     work = np.empty(int(np.diff(ranks[3]).max()) + 1)
@@ -106,13 +106,21 @@ def _table_marginals(
 
 @kernel
 def spread(
-    heights: Array, shift: int, keys: Array, margins: Array, sums: Array, base: float, side: int, work: Array, out: Array
+    heights: Array,
+    shift: int,
+    keys: Array,
+    margins: Array,
+    sums: Array,
+    base: float,
+    side: int,
+    work: Array,
+    out: Array,
 ) -> tuple[float, float, float]:
     """Write the max-marginals of the ranked decisions of one class of one set: positives (``side`` 0) or negatives (1).
 
-    ``heights[x + shift]`` is H(x) for x from ``-shift`` on, where x counts the wrong decisions among the ranked ones: x = -1
-    means that one of those always wrong is right, x = n + 1 that one of those never wrong is wrong. Returns the maximum, the
-    maximum of H(x) - S(x + 1) and that of H(x) - S(x - 1), which serve the decisions that are not ranked.
+    ``heights[x + shift]`` is H(x) for x from ``-shift`` on, where x counts the wrong decisions among the ranked ones: x
+    = -1 means that one of those always wrong is right, x = n + 1 that one of those never wrong is wrong. Returns the
+    maximum, the maximum of H(x) - S(x + 1) and that of H(x) - S(x - 1), which serve the decisions that are not ranked.
 
     With x* the best x, those of rank r < x* are wrong in a best labeling and the others right: one suffix maximum each.
     """
@@ -154,7 +162,7 @@ def spread(
 
 @kernel
 def _fill(scores: Array, labels: Array, floor: float, caps: Array, base: float, shared: Array, out: Array) -> None:
-    """Write the max-marginals of the decisions of one set that are always or never wrong; ``shared`` (2, 3) from :func:`spread`."""
+    """Write the max-marginals of decisions always or never wrong; ``shared`` (2, 3) is from :func:`spread`."""
     for j in range(len(labels)):
         side = 1 - np.int64(labels[j])
         m = -scores[j] if side else scores[j]

@@ -1,14 +1,16 @@
-"""Row maxima of ``f(x, y) - sums[y]`` for a quotient ``f`` of two linear functions of the counts: Jaccard, F_beta, Tversky.
+"""Row maxima of ``f(x, y) - sums[y]`` for a quotient f of two linear functions of the counts: Jaccard, F_beta, Tversky.
 
 Coefficients come as ``c = (t0, tx, ty, b0, bx, by, origin)``, meaning ``(t0 + tx x + ty y) / (b0 + bx x + by y)``, with
 ``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima. Margins are positive.
 
-Two facts make it fast. In a row (x fixed) a step in y gains ``E / (D (D + by))`` with D the denominator and ``E = ty (b0 + bx x) -
-by (t0 + tx x)`` the same for all y. A row is concave where ``E by >= 0``, and its best y is the number of steps that pay, that
-gain more than their margin. A step pays where ``E > margin D (D + by)``, a quadratic inequality in x, so in one interval of rows.
+Two facts make it fast. In a row (x fixed) a step in y gains ``E / (D (D + by))``, where D is the denominator and
+``E = ty (b0 + bx x) - by (t0 + tx x)`` is the same for all y. The row is concave where ``E by >= 0``, and then its best
+y is the number of steps that pay, that is, gain more than their margin. A step pays where ``E > margin D (D + by)``: a
+quadratic inequality in x, true in one interval of rows.
 
-Where a row is not concave the mixed differences help. They have the sign of ``2 bx by T - (tx by + bx ty) D``, T the numerator,
-linear in (x, y). On a rectangle where it does not change the best y moves one way with x (Monge): divide and conquer finds it.
+Where rows are not concave the mixed differences help. They have the sign of ``2 bx by T - (tx by + bx ty) D``, T being
+the numerator, which is linear in (x, y). On a rectangle where it does not change the best y moves one way with x
+(Monge), and divide and conquer finds it.
 """
 
 from typing import Any
@@ -35,8 +37,8 @@ def coefficients(top: Array, bottom: Array, origin: float, swap: bool) -> Any:
 def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array, best: Array, where: Array) -> None:
     """``best[r] = max_y f(x0 + r, y0 + y) - sums[y]`` over y = 0..len(margins), reached at ``where[r]``, for r < rows.
 
-    ``margins`` ascend, ``sums`` are their prefix sums (one longer). O(rows + len(margins)) where rows are concave, times a
-    logarithm or its square elsewhere.
+    ``margins`` ascend, ``sums`` are their prefix sums (one longer), ``where`` has room for rows + 1. O(rows +
+    len(margins)) where rows are concave, times a logarithm or its square elsewhere.
     """
     if _concave(c, x0) and _concave(c, x0 + rows - 1):
         _count_steps(c, x0, rows, y0, margins, where)
@@ -58,14 +60,14 @@ def _concave(c: Any, x: float) -> bool:
 
 
 @kernel
-def _value(c: Any, x: float, y: float) -> float:
+def _value(c: Any, x: float, y: float) -> Any:
     t0, tx, ty, b0, bx, by, origin = c
     return (t0 + tx * x + ty * y) / (b0 + bx * x + by * y) if x + y > 0.0 else origin
 
 
 @kernel
 def _count_steps(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
-    """``where[r]``, the number of steps in y that pay in row ``x0 + r``: each adds 1 from the first row of its interval to the last."""
+    """``where[r]``: how many steps in y pay in row ``x0 + r``; each counts in its interval of rows."""
     t0, tx, ty, b0, bx, by, _ = c
     e0, e1 = ty * b0 - by * t0, ty * bx - by * tx
     where[: rows + 1] = 0
@@ -107,7 +109,7 @@ def _positive(a: float, b: float, c: float) -> tuple[float, float]:
 
 @kernel
 def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where: Array) -> None:
-    """Cut the table into rectangles on which the sign of the mixed differences is one; their borders follow one line."""
+    """Cut the table into rectangles on which the mixed differences have one sign; their borders follow one line."""
     best[:rows] = -np.inf
     parts = [(0, rows - 1, 0, len(sums) - 1)]
     while len(parts) > 0:
@@ -171,7 +173,7 @@ def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, be
 def quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
 ) -> tuple[Array, Array]:
-    """The counts of ``max f(fn, fp) - S(fn) - S(fp)`` for every set, above the ``low`` ones: two (n,) int64 arrays; O(p)."""
+    """The best numbers of ranked positives and negatives that are wrong, for every set: two (n,) int64 arrays; O(p)."""
     n = len(origin)
     fn, fp = np.zeros(n, np.int64), np.zeros(n, np.int64)
     longest = 0
@@ -211,8 +213,8 @@ def step_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
 def _largest_quotient(a: Array, b: Array, length: Array, u0: Array, slope: Array, step: Array) -> Array:
     """An upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].
 
-    With u as the variable the numerator is ``A + B u``. For A >= 0 both ``A / (u (u + step))`` and ``B / (u + step)`` peak at the
-    least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
+    With u as the variable the numerator is ``A + B u``. For A >= 0 both ``A / (u (u + step))`` and ``B / (u + step)``
+    peak at the least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
     """
     least = np.minimum(u0, u0 + slope * length)
     most = np.maximum(u0, u0 + slope * length)

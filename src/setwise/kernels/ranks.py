@@ -1,6 +1,6 @@
 """Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
 
-A batch of ``n`` sets has ``2 n`` segments: segment ``2 i`` holds the positives of set ``i``, segment ``2 i + 1`` its negatives. Only
+A batch of ``n`` sets has ``2 n`` segments: ``2 i`` holds the positives of set ``i`` and ``2 i + 1`` its negatives. Only
 decisions in doubt are sorted, those with ``floor < margin < cap``; the others are mistakes always or never.
 """
 
@@ -18,11 +18,11 @@ SHORT = 32
 
 
 def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
-    """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment; O(p log p).
+    """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
 
-    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set; ``margins`` (m,) in that order and
-    in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or under the floor; ``base``
-    (n,), minus their sum; and ``truth`` (n,), the score of the true labels.
+    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set; ``margins`` (m,) in that
+    order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or under the
+    floor; ``base`` (n,), minus their sum; and ``truth`` (n,), the score of the true labels. O(p log p).
     """
     n = len(offsets) - 1
     starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
@@ -43,14 +43,16 @@ def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
     keys: Array, starts: Array, low: Array, base: Array, truth: Array,
 ) -> None:  # fmt: skip
-    """Keys of the decisions in doubt. Positives fill the room of a set from below, negatives from above, then gaps are closed.
+    """Keys of the decisions in doubt: positives fill the room of a set from below, negatives from above; gaps close.
 
     There are no branches on the data: a decision that is not in doubt is written too, where the next one overwrites it.
     """
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
-        a, b = first, last - 1
-        lows, low_positives = 0, 0
+        a: Any = first
+        b: Any = last - 1
+        lows: Any = 0
+        low_positives: Any = 0
         won, total = 0.0, 0.0
         for j in range(first, last):
             y = np.int64(labels[j])
@@ -125,7 +127,7 @@ def _insert(margins: Array, keys: Array, a: int, b: int) -> None:
 
 
 def prefix_sums(margins: Array, starts: Array) -> Array:
-    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,); segment ``k`` begins at ``starts[k] + k``."""
+    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,); segment k begins at ``starts[k] + k``."""
     out = np.empty(len(margins) + len(starts) - 1)
     _prefix_sums(margins, starts, out)
     return out
@@ -145,7 +147,7 @@ def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
 def mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
 ) -> Array:
-    """True for every margin at or under the floor and for the ``counts[k]`` smallest above it of each segment, (total,)."""
+    """True where the margin is at or under the floor, and at the first ``counts[k]`` keys of each segment, (total,)."""
     out = np.empty(len(labels), np.bool_)
     for j in range(len(labels)):
         out[j] = (scores[j] if labels[j] else -scores[j]) <= floor

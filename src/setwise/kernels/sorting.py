@@ -86,7 +86,7 @@ def _insertion(keys: Array) -> None:
 
 @kernel
 def _radix(keys: Array, other: Array) -> None:
-    """Least significant digit first, four digits of 8 bits over the upper half of the key; the lower half is in order."""
+    """Least significant digit first, four digits of 8 bits over the upper half of the key; the lower half is sorted."""
     counts = np.zeros((4, 256), np.int64)
     for key in keys:
         for d in range(4):

@@ -6,6 +6,7 @@ Losses of mistakes are set functions of what is wrong; losses of a ranking judge
 from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.core.traits import Trait
+from setwise.losses.area_weighted import AreaWeighted
 from setwise.losses.average_precision import AveragePrecision
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.break_even import BreakEven
@@ -35,6 +36,7 @@ from setwise.losses.zero_one import ZeroOne
 __all__ = [
     "MCC",
     "NDCG",
+    "AreaWeighted",
     "AveragePrecision",
     "BalancedError",
     "BreakEven",

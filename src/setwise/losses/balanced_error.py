@@ -16,8 +16,8 @@ from setwise.core.traits import Trait
 class BalancedError(CountBased):
     """``(fn / P + fp / N) / 2``, 1 - ``sklearn.metrics.balanced_accuracy_score``. Modular; in [0, 1].
 
-    The Hamming loss of DD Eq. 12 with its weights ``1 / (2 N)`` and ``1 / (2 P)``. In a set of one class only, that class alone
-    counts: ``fn / P`` or ``fp / N``.
+    The Hamming loss of DD Eq. 12 with its weights ``1 / (2 N)`` and ``1 / (2 P)``. In a set of one class only, that
+    class alone counts: ``fn / P`` or ``fp / N``.
     """
 
     @property

@@ -1,25 +1,25 @@
 """1 - the break-even point of precision and recall."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from setwise.core.checks import as_labels
 from setwise.core.counts import CountBased
 from setwise.core.loss import Values
+from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import hits, top_labels
+from setwise.losses.top import hits, top_mistakes
 
 
 @final
 @dataclass(frozen=True)
 class BreakEven(CountBased):
-    """``fn / P = 1 - tp / P`` of labelings with as many predicted positives as positives: there precision equals recall (PRBEP).
+    """``fn / P`` of labelings with as many predicted positives as positives, where precision equals recall (PRBEP).
 
-    Inference maximises over such labelings only (Joachims 2005); the truth is one of them. A model is judged by its P largest
-    scores, see :meth:`of_scores`. Other labelings are valued ``1 - tp / max(P, predicted)``, the smaller of
+    Inference maximises over such labelings only (Joachims 2005); the truth is one of them. A model is judged by its P
+    largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(P, predicted)``, the smaller of
     precision and recall. Without positives the loss is 0 if none is predicted, else 1.
     """
 
@@ -28,13 +28,13 @@ class BreakEven(CountBased):
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """P."""
+        """As many as there are positives."""
         return np.asarray(P, dtype=np.float64)
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
 
-    def of_scores(self, y_true: ArrayLike, scores: ArrayLike) -> float:
-        """The loss of predicting the largest of ``scores`` (p,), as many as there are positives."""
-        return self(y_true, top_labels(scores, int(as_labels(y_true).sum())))
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        """The loss of predicting the P largest ``scores`` of each set as positive, (n,)."""
+        return self.values(sets, top_mistakes(sets, scores, sets.positives))

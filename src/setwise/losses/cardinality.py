@@ -27,7 +27,7 @@ class Cardinality(CountBased):
     def __post_init__(self) -> None:
         g = np.array(self.g, dtype=np.float64)
         if g.ndim != 1 or g.size < 2 or not np.isfinite(g).all() or (g < 0).any():
-            raise ValueError(f"g must hold the p + 1 >= 2 finite, non-negative losses of 0..p mistakes; got {self.g!r}.")
+            raise ValueError(f"g must hold p + 1 >= 2 finite, non-negative losses of 0..p mistakes; got {self.g!r}.")
         g.setflags(write=False)
         object.__setattr__(self, "g", g)
 

@@ -14,15 +14,15 @@ PROMISES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR)
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CountLoss(CountBased):
-    """``f(fn, fp, P, N)`` for any vectorised function ``f`` of false negatives, false positives, positives and negatives.
+    """``f(fn, fp, P, N)`` for any vectorised f of false negatives, false positives, positives and negatives.
 
     Parameters
     ----------
     f : takes four float64 arrays that broadcast, 0 <= fn <= P and 0 <= fp <= N, and returns finite numbers >= 0
-    promises : of ``Trait.INCREASING``, ``Trait.SUBMODULAR`` and ``Trait.SUPERMODULAR`` those that hold for every ground truth. They are
-        taken at their word; ``Trait.INCREASING`` lets inference prune large tables.
+    promises : of ``Trait.INCREASING``, ``Trait.SUBMODULAR`` and ``Trait.SUPERMODULAR`` those that hold for every ground
+        truth. They are taken at their word; ``Trait.INCREASING`` lets inference prune large tables.
     """
 
     f: Callable[[Values, Values, Values, Values], Values]
@@ -41,8 +41,14 @@ class CountLoss(CountBased):
     def traits(self) -> frozenset[Trait]:
         return frozenset(self.promises) | {Trait.COUNTS}
 
+    def __repr__(self) -> str:
+        promises = "".join(f", {t.name}" for t in PROMISES if t in self.traits)
+        return f"CountLoss({getattr(self.f, '__name__', type(self.f).__name__)}{promises})"
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         values = np.asarray(self.f(fn, fp, P, N), dtype=np.float64)
         if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError(f"f must return finite numbers >= 0; got {values[~(values >= 0) | np.isinf(values)][:3].tolist()}.")
+            raise ValueError(
+                f"f must return finite numbers >= 0; got {values[~(values >= 0) | np.isinf(values)][:3].tolist()}."
+            )
         return values

@@ -167,7 +167,7 @@ def _maximizable(loss: Loss, p: int, slack: bool) -> tuple[bool, str]:
         return True, "tractable: every decision on its own, O(p)"
     if Trait.CARDINALITY in rest.traits:
         return True, "tractable: a sort and one pass over the number of mistakes, O(p log p)"
-    if Trait.COUNTS in loss.traits:
+    if Trait.COUNTS in rest.traits:
         return True, "tractable: a search over the counts of misses and false alarms"
     if p <= ENUMERABLE:
         return True, f"tractable for so few decisions: all 2^{p} labelings are tried"

@@ -17,8 +17,8 @@ from setwise.losses.tversky import Tversky
 class FBeta(CountBased):
     """``(b^2 fn + fp) / ((1 + b^2) P - fn + fp)``, 1 - ``sklearn.metrics.fbeta_score``; increasing, in [0, 1].
 
-    The mean of precision and recall that weighs recall b^2 times; b = 1 is F1 (Joachims 2005). Not submodular. Where F is 0/0 (no
-    positives, none predicted) the loss is ``1 - zero_division``.
+    The mean of precision and recall that weighs recall b^2 times; b = 1 is F1 (Joachims 2005). Not submodular. Where F
+    is 0/0 (no positives, none predicted) the loss is ``1 - zero_division``.
 
     Parameters
     ----------

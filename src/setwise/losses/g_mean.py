@@ -16,8 +16,8 @@ from setwise.losses.recalls import recalls
 class GMean(CountBased):
     """``1 - sqrt((1 - fn / P) (1 - fp / N))``, increasing, in [0, 1]; in a set of one class ``fn / P`` or ``fp / N``.
 
-    1 - the geometric mean of ``sklearn.metrics.recall_score`` over the classes that are there. Monge: a product of two falling
-    factors, so the gain of a false negative never grows with fp.
+    1 - the geometric mean of ``sklearn.metrics.recall_score`` over the classes that are there. Monge: a product of two
+    falling factors, so the gain of a false negative never grows with fp.
     """
 
     @property

@@ -16,8 +16,8 @@ from setwise.losses.recalls import recalls
 class HMean(CountBased):
     """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P``, ``b = 1 - fp / N``; increasing, in [0, 1].
 
-    1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that are there, 1 where both recalls are 0. Monge: the mixed
-    derivative of the harmonic mean, ``4 a b / (a + b)^3``, is not negative.
+    1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that are there, 1 where both recalls are
+    0. Monge: the mixed derivative of the harmonic mean, ``4 a b / (a + b)^3``, is not negative.
     """
 
     @property

@@ -48,6 +48,6 @@ class Jaccard(CountBased):
         """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator of the loss."""
         zero, one = np.zeros(len(P)), np.ones(len(P))
         none = (np.asarray(P) == 0) & (self.empty != "perfect")
-        top = np.stack([zero, np.where(none & (self.empty == "ignore"), 0.0, 1.0)] , axis=1)[:, [0, 1, 1]]
+        top = np.stack([zero, np.where(none & (self.empty == "ignore"), 0.0, 1.0)], axis=1)[:, [0, 1, 1]]
         bottom = np.stack([np.where(none, np.maximum(N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
         return top, bottom

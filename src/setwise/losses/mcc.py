@@ -15,8 +15,8 @@ from setwise.core.traits import Trait
 class MCC(CountBased):
     """``1 - (tp tn - fp fn) / sqrt((tp + fp) (tn + fn) P N)``, 1 - ``sklearn.metrics.matthews_corrcoef``; in [0, 2].
 
-    Increasing. Where the formula is 0/0 (one class only, in truth or prediction) the coefficient is 0 and the loss 1, so a set of one
-    class costs 1 whatever is predicted.
+    Increasing. Where the formula is 0/0 (one class only, in truth or prediction) the coefficient is 0 and the loss 1,
+    so a set of one class costs 1 whatever is predicted.
     """
 
     @property

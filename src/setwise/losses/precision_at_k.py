@@ -1,16 +1,17 @@
 """1 - precision at k."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
+from setwise.core.checks import as_count
 from setwise.core.counts import CountBased
 from setwise.core.loss import Values
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import as_count, check_count, hits, top_labels
+from setwise.losses.top import check_size, hits, top_mistakes
 
 
 @final
@@ -18,9 +19,9 @@ from setwise.losses.top import as_count, check_count, hits, top_labels
 class PrecisionAtK(CountBased):
     """``1 - tp / k`` of labelings with exactly k predicted positives: the wrong share of the first k (Joachims 2005).
 
-    Inference maximises over such labelings only; the truth need not be one of them. So a trained model is judged by the k largest
-    scores, see :meth:`of_scores`. Other labelings are valued ``1 - tp / max(k, predicted)``: missing places count as wrong,
-    and of too many positives k are drawn at random.
+    Inference maximises over such labelings only; the truth need not be one of them. So a trained model is judged by the
+    k largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(k, predicted)``: missing places
+    count as wrong, and of too many positives k are drawn at random.
 
     Parameters
     ----------
@@ -30,22 +31,22 @@ class PrecisionAtK(CountBased):
     k: int
 
     def __post_init__(self) -> None:
-        as_count(self.k)
+        as_count(self.k, "k")
 
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
     def check(self, sets: Sets) -> None:
-        check_count(self.k, sets, self)
+        check_size(self.k, sets, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """k."""
+        """Always k."""
         return np.full(len(P), float(self.k))
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return 1.0 - hits(fn, fp, P, self.k) / self.k
 
-    def of_scores(self, y_true: ArrayLike, scores: ArrayLike) -> float:
-        """The loss of predicting the k largest of ``scores`` (p,)."""
-        return self(y_true, top_labels(scores, self.k))
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        """The loss of predicting the k largest ``scores`` of each set as positive, (n,)."""
+        return self.values(sets, top_mistakes(sets, scores, np.full(len(sets), self.k)))

@@ -15,7 +15,7 @@ from setwise.kernels.sorting import sort_falling
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Ties of every set from the highest score down: ``positives`` and ``negatives`` in each, and in the ties before it.
+    """Ties of each set from the highest score down: ``positives`` and ``negatives`` in each, and in the ties before it.
 
     Four arrays (t,) of whole numbers over all ties; ``offsets`` (n+1,) says which belong to which set.
     """

@@ -1,26 +1,26 @@
 """1 - recall at k."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from setwise.core.checks import as_number
+from setwise.core.checks import as_count, as_number
 from setwise.core.counts import CountBased
 from setwise.core.loss import Values
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import as_count, check_count, hits, top_labels
+from setwise.losses.top import check_size, hits, top_mistakes
 
 
 @final
 @dataclass(frozen=True)
 class RecallAtK(CountBased):
-    """``1 - tp / P`` of labelings with exactly k predicted positives: the share of positives not among the first k (Joachims 2005).
+    """``1 - tp / P`` of labelings with exactly k predicted positives: the share of positives not among the first k.
 
-    Inference and labelings with another number of predicted positives as in :class:`PrecisionAtK`: of too many positives k are drawn
-    at random. Without positives the loss is ``1 - zero_division``.
+    Inference and labelings with another number of predicted positives as in :class:`PrecisionAtK`: of too many
+    positives k are drawn at random. Without positives the loss is ``1 - zero_division``.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class RecallAtK(CountBased):
     zero_division: float = 1.0
 
     def __post_init__(self) -> None:
-        as_count(self.k)
+        as_count(self.k, "k")
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
 
     @property
@@ -40,16 +40,16 @@ class RecallAtK(CountBased):
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
     def check(self, sets: Sets) -> None:
-        check_count(self.k, sets, self)
+        check_size(self.k, sets, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """k."""
+        """Always k."""
         return np.full(len(P), float(self.k))
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, self.k) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, self.zero_division)
 
-    def of_scores(self, y_true: ArrayLike, scores: ArrayLike) -> float:
-        """The loss of predicting the k largest of ``scores`` (p,)."""
-        return self(y_true, top_labels(scores, self.k))
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        """The loss of predicting the k largest ``scores`` of each set as positive, (n,)."""
+        return self.values(sets, top_mistakes(sets, scores, np.full(len(sets), self.k)))

@@ -3,33 +3,26 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Sets
+from setwise.core.sets import Bools, Ints, Sets
 
 
-def as_count(k: Any) -> int:
-    """``k`` as a whole number >= 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k must be a whole number >= 1; got {k!r}.")
-    return int(k)
-
-
-def check_count(k: int, sets: Sets, loss: Loss) -> None:
+def check_size(k: int, sets: Sets, loss: Loss) -> None:
     """Refuse sets of fewer than k decisions."""
     if (sets.sizes < k).any():
         raise ValueError(f"{loss!r} fits sets of {k} decisions or more; got one of {int(sets.sizes.min())}.")
 
 
 def hits(fn: Values, fp: Values, P: Values, k: Values | float) -> Values:
-    """True positives among k predicted ones: missing ones count as wrong, of more than k the expectation over a random k."""
+    """True positives among k predicted: missing ones count as wrong, of more than k a random k is expected."""
     return (P - fn) * k / np.maximum(np.maximum(P - fn + fp, k), 1.0)
 
 
-def top_labels(scores: ArrayLike, k: int) -> Bools:
-    """True for the k largest of ``scores`` (p,), ties in their order."""
-    s = np.asarray(scores)
-    out = np.zeros(len(s), dtype=bool)
-    out[np.argsort(-s, kind="stable")[:k]] = True
-    return out
+def top_mistakes(sets: Sets, scores: NDArray[Any], counts: Ints) -> Bools:
+    """The mistakes of predicting the ``counts[i]`` largest ``scores`` of each set as positive, ties in their order."""
+    order = np.lexsort((-scores, sets.owners))
+    predicted = np.zeros(sets.total, dtype=bool)
+    predicted[order] = sets.places < np.repeat(counts, sets.sizes)
+    return np.not_equal(predicted, sets.labels)

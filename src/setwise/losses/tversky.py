@@ -14,10 +14,11 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True)
 class Tversky(CountBased):
-    """``1 - tp / (tp + alpha fp + beta fn) = (alpha fp + beta fn) / (P + alpha fp + (beta - 1) fn)``, increasing, in [0, 1].
+    """``1 - tp / (tp + alpha fp + beta fn) = (alpha fp + beta fn) / (P + alpha fp + (beta - 1) fn)``, in [0, 1].
 
-    ``alpha = beta = 1`` is Jaccard, ``1/2`` F1 (Dice), ``alpha = 1 / (1 + b^2)``, ``beta = b^2 / (1 + b^2)`` is F_b. Submodular for
-    beta >= 1. Where the formula is 0/0 (no positives, none predicted) the loss is ``1 - zero_division``.
+    ``alpha = beta = 1`` is Jaccard, ``1/2`` F1 (Dice), ``alpha = 1 / (1 + b^2)``, ``beta = b^2 / (1 + b^2)`` is F_b.
+    Increasing; submodular for beta >= 1. Where the formula is 0/0 (no positives, none predicted) the loss is
+    ``1 - zero_division``.
 
     Parameters
     ----------

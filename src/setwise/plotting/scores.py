@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.plotting.style import BLUE, CYCLE, DASHES, GRAY, ORANGE, RED, tidy
+from setwise.plotting.style import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY, tidy
 
 Line = tuple[float, float, float]
 
@@ -52,7 +52,7 @@ def plane(
         ends = _clip(a, b, c, low, high)
         if ends is None:
             continue
-        color, dash = (("#000000", *CYCLE[2:6])[i % 5], DASHES[i % len(DASHES)])
+        color, dash = ((BLACK, GREEN, PINK, ORANGE, SKY, PURPLE)[i % 6], DASHES[i % len(DASHES)])
         axes.plot(ends[:, 0], ends[:, 1], color=color, linestyle=dash, linewidth=2.2, label=name)
         middle, normal = ends[0] + (0.12 + 0.05 * i) * (ends[1] - ends[0]), np.array([a, b]) / np.hypot(a, b)
         reach = 0.06 * float(np.min(high - low))
@@ -65,7 +65,9 @@ def plane(
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_aspect("equal", adjustable="box")
-    tidy(axes, *axis_names, title)
+    tidy(axes, *axis_names)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
     for handle in legend.legend_handles:
         handle.set_alpha(1.0)
@@ -118,7 +120,7 @@ def scores(
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure = Figure(figsize=(3.2 * columns + 0.4, 2.35 * rows + 0.75), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     edges = np.linspace(-4, 4, 49)

@@ -12,6 +12,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#D55E00",
     "#CC79A7",
 )
+PURPLE = "#5D3A9B"
 CYCLE = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 GRAY = "#5a5a5a"

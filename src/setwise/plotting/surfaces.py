@@ -41,14 +41,14 @@ def surface(
 
 
 def surfaces(
-    panels: Sequence[tuple[str, Surrogate]],
+    panels: Sequence[tuple[str, Surrogate | None]],
     y: ArrayLike = (1, 1),
     low: float = -0.7,
     high: float = 1.7,
     view: tuple[float, float] = VIEW,
     columns: int = 3,
 ) -> Figure:
-    """Several surfaces as :func:`surface` draws them, each with a title, ``columns`` in a row."""
+    """Several surfaces as :func:`surface` draws them, each with a title, ``columns`` in a row; None leaves a place empty."""
     truth = Sets.single(y)
     if truth.total != 2:
         raise ValueError(f"y must have two decisions; got {truth.total}.")
@@ -56,6 +56,9 @@ def surfaces(
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.9 * columns, 3.75 * rows))
     for i, (title, surrogate) in enumerate(panels):
+        if surrogate is None:
+            figure.text((i % columns + 0.5) / columns, 1 - (i // columns + 0.5) / rows, title, ha="center", fontsize=10)
+            continue
         axes = figure.add_subplot(rows, columns, i + 1, projection="3d", computed_zorder=False)
         _draw(axes, surrogate, truth, low, high, view)
         axes.set_title(title, fontsize=10, y=0.98)

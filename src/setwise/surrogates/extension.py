@@ -24,7 +24,7 @@ def is_extension(surrogate: Surrogate, y: ArrayLike, tolerance: float = 1e-9) ->
     sets = Sets.rows(np.broadcast_to(truth, masks.shape))
     found = surrogate.batch(sets, scores.ravel())
     expected = table(surrogate.loss, truth)
-    return bool(np.allclose(found.values, expected, atol=tolerance) and np.allclose(found.upper, expected, atol=tolerance))
+    return all(np.allclose(seen, expected, atol=tolerance) for seen in (found.values, found.upper))
 
 
 def margin_scale(loss: Loss, y: ArrayLike) -> float:

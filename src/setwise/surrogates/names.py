@@ -9,6 +9,7 @@ from setwise.core.traits import Trait
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.rescaling import MarginRescaling, SlackRescaling
 
+
 def auto(loss: Loss | RankLoss) -> Surrogate:
     """The Lovász hinge where the loss is submodular, else margin rescaling on the scale of the set."""
     if isinstance(loss, Loss) and Trait.SUBMODULAR in loss.traits:

@@ -22,10 +22,10 @@ from setwise.inference.worst_ranking import worst_ranking
 class MarginRescaling(Surrogate):
     """``max_yh loss(y, yh) + <s, yh - y> / g`` with 0/1 labels and a scale g (LH Eq. 21 with g = 1).
 
-    Convex, never below the loss of what the scores predict. An extension of the loss only for increasing losses and g at
-    most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). Exact for modular losses, losses of counts, supermodular
-    losses, losses of a ranking and any loss of up to 20 decisions; beyond that greedy: ``exact`` is False then and
-    ``upper`` honest.
+    Convex, never below the loss of what the scores predict. An extension of the loss only for increasing losses and g
+    at most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). Exact for modular losses, losses of counts,
+    supermodular losses, losses of a ranking and any loss of up to 20 decisions; beyond that greedy: ``exact`` is False
+    then and ``upper`` honest.
 
     Parameters
     ----------

@@ -1,0 +1,45 @@
+"""LH Figure 1: surfaces of the Lovász hinge, margin and slack rescaling over two decisions."""
+
+from setwise.core.surrogate import Surrogate
+from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings
+from setwise.experiments.surface_checks import INCREASING, NOT_INCREASING, SUPERMODULAR, checks
+from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling, margin_scale
+
+LOSSES = (("(i) submodular, increasing", INCREASING), ("(ii) submodular, not increasing", NOT_INCREASING))
+
+
+def panels() -> list[tuple[str, Surrogate]]:
+    """Name and surrogate of each surface; margin rescaling of the supermodular loss also at the scale of LH Prop. 2."""
+    found: list[tuple[str, Surrogate]] = [(f"Lovász hinge, {name}", LovaszHinge(loss)) for name, loss in LOSSES]
+    losses = (*LOSSES, ("(iii) supermodular", SUPERMODULAR))
+    found += [(f"margin, {name}", MarginRescaling(loss)) for name, loss in losses]
+    scale = margin_scale(SUPERMODULAR, [1, 1])
+    found.append((f"margin, (iii) at scale {scale:.3f}", MarginRescaling(SUPERMODULAR, scale=scale)))
+    return found + [(f"slack, {name}", SlackRescaling(loss)) for name, loss in losses]
+
+
+def run(settings: Settings, advance: Advance) -> Outcome:
+    """The nine surfaces, and in numbers what the paper says of them."""
+    shown = panels()
+    table = checks(shown, settings.seed)
+    advance("surfaces")
+    touching = [name for (name, _), d in zip(shown, table.means[:, 0], strict=True) if d == 0]
+    apart = [name for (name, _), d in zip(shown, table.means[:, 0], strict=True) if d > 0]
+    convex = bool((table.means[:, 1] == 0).all())
+    words = [
+        f"The paper says that all surfaces are convex: {'so they are' if convex else 'not all of them are'}.",
+        f"The paper says that the dots touch the surfaces. They do for {'; '.join(touching)}.",
+        f"They do not for {'; '.join(apart)}: slack rescaling is an extension of increasing losses only (Prop. 1), margin "
+        "rescaling only of increasing losses and in a small scale (Prop. 2).",
+        "The Lovász hinge of (iii) is refused: the loss is not submodular, so the surface would not be convex (Prop. 4).",
+    ]
+
+    def figure() -> object:
+        from setwise import plotting
+
+        return plotting.surfaces(shown)
+
+    return Outcome((table,), tuple(words), {"": figure})
+
+
+EXPERIMENT = Experiment("lh_figure1", "LH Fig. 1, surfaces of three surrogates over two decisions", lambda _: 1, run)

@@ -1,0 +1,91 @@
+"""What LH Tables 3 and 4 share: many samplings of multi-label data, trained and tested with two losses each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.loss import Loss
+from setwise.experiments.bundled import digit_traits
+from setwise.experiments.experiment import Advance, Outcome, Settings, Table, need_data
+from setwise.experiments.lovasz_paper import GRID, NAMES, QUICK_GRID, STEPS, beside, cross, mean_and_error, pattern
+from setwise.experiments.multilabel import about_sample, common_labels, read, sample
+from setwise.experiments.problem import Problem
+
+FILES = ("scene.npz", "yeast.npz")
+
+Figures = dict[str, tuple[float, ...]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One half of a table of LH: a loss, how it is called, and the published means and standard errors."""
+
+    name: str
+    loss: Loss
+    published: Figures
+    published_errors: Figures
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """A table of LH: its parts, ``p`` labels, ``total`` rows a sampling in the proportions ``weights`` of 0..p labels."""
+
+    name: str
+    source: str
+    parts: tuple[Part, ...]
+    p: int
+    total: int
+    weights: tuple[float, ...]
+    samplings: int = 10
+
+    def steps(self, settings: Settings) -> int:
+        """Calls of ``advance``."""
+        return len(self.parts) * STEPS * (2 if settings.quick else self.samplings * len(FILES))
+
+    def run(self, settings: Settings, advance: Advance) -> Outcome:
+        """On scene and yeast; when quick, two samplings of the traits of scikit-learn's digits."""
+        problems = _problems(self, settings)
+        samplings, total = (2, self.total // 4) if settings.quick else (self.samplings, self.total)
+        tables, words = (
+            [],
+            [
+                f"The paper's data are {self.source}; these are others, so only the pattern can be compared, not the figures."
+            ],
+        )
+        for problem in problems:
+            rng = np.random.default_rng(settings.seed)
+            drawn = [sample(problem, total, np.array(self.weights), rng) for _ in range(samplings)]
+            words.append(about_sample(problem, drawn[0][0]))
+            for part in self.parts:
+                losses = self._measure(part, drawn, settings, advance)
+                tables.append(_table(part, problem, losses))
+                words += [f"{problem.name}: {sentence}" for sentence in pattern(losses, part.name, "samplings")]
+        return Outcome(tuple(tables), tuple(words))
+
+    def _measure(
+        self, part: Part, drawn: Sequence[tuple[Problem, Problem]], settings: Settings, advance: Advance
+    ) -> NDArray[np.float64]:
+        """(ways, 2, samplings)."""
+        grid = QUICK_GRID if settings.quick else GRID
+        found = []
+        for k, (train, test) in enumerate(drawn):
+            losses, _ = cross(train, test, part.loss, grid, settings.seed + k, advance)
+            found.append(losses.mean(axis=2))
+        return np.stack(found, axis=2)
+
+
+def _problems(protocol: Protocol, settings: Settings) -> list[Problem]:
+    if settings.quick:
+        return [common_labels(digit_traits(), protocol.p)]
+    return [common_labels(read(path), protocol.p) for path in need_data(settings, protocol.name, FILES)]
+
+
+def _table(part: Part, problem: Problem, losses: NDArray[np.float64]) -> Table:
+    means, errors = mean_and_error(losses)
+    title = f"{problem.name}, {part.name} = {part.loss!r}: mean loss ± standard error over {losses.shape[2]} samplings"
+    return Table(title, NAMES, (part.name, "0-1"), means, errors, beside(part.published), beside(part.published_errors))

@@ -1,0 +1,111 @@
+"""What the tables of LH share: its four ways of training, the choice of C, and the pattern that the paper claims."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.loss import Loss
+from setwise.experiments.compare import Duel
+from setwise.experiments.methods import SetMethod, Trained, standardized
+from setwise.experiments.problem import Problem
+from setwise.inference import Greedy
+from setwise.losses import Hamming
+from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
+
+GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""Constants C for a decision, as in :mod:`setwise.experiments.compare`."""
+
+QUICK_GRID = (1e-3, 1e-1, 10.0)
+
+TRAINERS: tuple[SetMethod, ...] = (
+    SetMethod("L", "Lovász hinge", lambda loss, scale: LovaszHinge(loss)),
+    SetMethod("0-1", "support vector machine", lambda loss, scale: LovaszHinge(loss), hamming=True),
+    SetMethod("S", "slack rescaling, greedy", lambda loss, scale: SlackRescaling(loss, Greedy())),
+    SetMethod("M", "margin rescaling, greedy", lambda loss, scale: MarginRescaling(loss, Greedy())),
+    SetMethod("S exact", "slack rescaling, exact", lambda loss, scale: SlackRescaling(loss)),
+    SetMethod("M exact", "margin rescaling, exact", lambda loss, scale: MarginRescaling(loss)),
+)
+"""The rows of LH's tables, L to M, and slack and margin rescaling with exact inference, which the paper could not try."""
+
+NAMES = tuple(trainer.name for trainer in TRAINERS)
+STEPS = len(TRAINERS)
+
+
+def cross(
+    train: Problem, test: Problem, loss: Loss, grid: Sequence[float], seed: int, advance: Callable[[str], None]
+) -> tuple[NDArray[np.float64], list[Trained]]:
+    """Train in all six ways and test with ``loss`` and with the number of mistakes.
+
+    C is chosen on a third of the training sets, by the loss that is trained for; the last fit is on all of them.
+    ``advance`` is called once for each way. Returns losses (ways, 2, test sets) and what was trained.
+    """
+    part, held_out = train.folds(3, seed)[0]
+    inner = standardized(train.take(part), train.take(held_out))
+    whole, judged = standardized(train, test)
+    losses, models = [], []
+    for trainer in TRAINERS:
+        target = Hamming() if trainer.hamming else loss
+        found = [inner[1].loss(target, trainer.train(inner[0], loss, c, 1e-2).judged(inner[1])) for c in grid]
+        model = trainer.train(whole, loss, grid[int(np.argmin(np.round(found, 12)))], 1e-3)
+        scores = model.judged(judged)
+        losses.append([judged.losses(loss, scores), judged.losses(Hamming(), scores)])
+        models.append(model)
+        advance(f"{train.name}: {trainer.name}")
+    return np.array(losses), models
+
+
+def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
+    """Whether training on the loss of the test wins, in sentences.
+
+    ``samples`` (ways, 2, repetitions) are losses at test, the ways as in :data:`TRAINERS`, the columns ``name`` and 0-1;
+    ``unit`` says what a repetition is. Comparisons are paired over repetitions.
+    """
+    said = []
+    for column, (own, loss) in enumerate((("L", name), ("0-1", "0-1"))):
+        row = NAMES.index(own)
+        others = [i for i in range(4) if i != row]
+        rival = min(others, key=lambda i: samples[i, column].mean())
+        duel = Duel.of(samples[row, column], samples[rival, column])
+        if not duel.clear:
+            outcome = "is undecided: the difference is within chance"
+        else:
+            outcome = "holds" if duel.difference < 0 else "fails"
+        said.append(
+            f"{loss} at test: the paper's pattern (training on it, {own}, is best) {outcome}. {own} has "
+            f"{samples[row, column].mean():.4f}, the best other way, {NAMES[rival]}, {samples[rival, column].mean():.4f} "
+            f"(difference {duel.difference:+.4f}, 95 % interval ± {duel.width:.4f} over {samples.shape[2]} {unit})."
+        )
+    return [*said, *inference_matters(samples, name)]
+
+
+def inference_matters(samples: NDArray[np.float64], name: str) -> list[str]:
+    """Whether approximate inference is why slack and margin rescaling fall behind, as LH 6.5 says."""
+    said = []
+    lovasz = samples[NAMES.index("L"), 0]
+    for way, words in (("S", "Slack"), ("M", "Margin")):
+        greedy, exact = samples[NAMES.index(way), 0], samples[NAMES.index(f"{way} exact"), 0]
+        behind, gain = Duel.of(exact, lovasz), Duel.of(exact, greedy)
+        change = f"{greedy.mean():.4f} with greedy and {exact.mean():.4f} with exact inference"
+        if behind.clear and behind.difference > 0:
+            part = "part of the distance" if gain.clear and gain.difference < 0 else "none of it"
+            said.append(
+                f"{words} rescaling has {change} in {name}, against {lovasz.mean():.4f} of L: greedy inference explains "
+                f"{part}. What is left is the surrogate's own."
+            )
+        elif gain.clear and gain.difference < 0:
+            said.append(f"{words} rescaling has {change} in {name}: exact inference makes it level with L or better.")
+        else:
+            said.append(f"{words} rescaling has {change} in {name}: not clearly behind L, whatever the inference.")
+    return said
+
+
+def mean_and_error(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard error over the last axis."""
+    return samples.mean(axis=-1), samples.std(axis=-1, ddof=1) / np.sqrt(samples.shape[-1])
+
+
+def beside(published: dict[str, tuple[float, ...]]) -> NDArray[np.float64]:
+    """Published figures (ways, columns) in the order of :data:`TRAINERS`, NaN where the paper has no such row."""
+    width = len(next(iter(published.values())))
+    return np.array([published.get(name, (np.nan,) * width) for name in NAMES])

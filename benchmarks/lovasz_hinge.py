@@ -1,6 +1,7 @@
 """Lovász hinge of Jaccard, value and gradient, against sorting the same array: ``python benchmarks/lovasz_hinge.py``.
 
-The limit is one ``numpy.sort`` of packed 64-bit keys (order-preserving bits of the float32 margin error above, index below).
+The limit is one ``numpy.sort`` of packed 64-bit keys: order-preserving bits of the float32 margin error above, index
+below.
 """
 
 import sys
@@ -29,13 +30,14 @@ def main(sizes: list[int]) -> None:
         sign = np.where(y, 1, -1).astype(np.float32)
         scores = rng.standard_normal(size).astype(np.float32)
         margin = np.where(rng.random(size) < 0.95, 1.0 + rng.random(size), rng.random(size)).astype(np.float32)
+        double = scores.astype(np.float64)
         sets, keys = Sets.single(y), packed(1 - sign * scores)
         times = race(
             {
                 "sort": lambda keys=keys: np.sort(keys),
                 "random": lambda sets=sets, scores=scores: hinge.batch(sets, scores),
                 "satisfied": lambda sets=sets, scores=sign * margin: hinge.batch(sets, scores),
-                "float64": lambda sets=sets, scores=scores.astype(np.float64): hinge.batch(sets, scores),
+                "float64": lambda sets=sets, scores=double: hinge.batch(sets, scores),
             },
             rounds=15 if size <= 1_000_000 else 5,
         )

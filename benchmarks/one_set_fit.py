@@ -1,4 +1,7 @@
-"""Training one set for Jaccard to a gap of 1e-3, d = 100 dense, and its growth with n: ``python benchmarks/one_set_fit.py [n ...]``."""
+"""Training one set for Jaccard to a gap of 1e-3, d = 100 dense, and its growth with n.
+
+``python benchmarks/one_set_fit.py [n ...]``
+"""
 
 import sys
 import time

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from setwise import __version__
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
 )
+
+SENTENCE_END = re.compile(r"(?<!\bEq)(?<!\bDef)(?<!\bProp)(?<!\bFig)(?<!\bal)\.\s")
+"""A full stop that does not belong to an abbreviation."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -130,8 +134,8 @@ def _list(options: argparse.Namespace) -> int:
 def _line(kind: object) -> str:
     """The first sentence of a docstring, without its markup."""
     text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("``", "")
-    end = text.find(". ")
-    return text if end < 0 else text[: end + 1]
+    end = SENTENCE_END.search(text)
+    return text if end is None else text[: end.start() + 1]
 
 
 def _say_files(files: Sequence[Path], begin: float) -> None:

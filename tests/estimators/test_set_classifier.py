@@ -285,31 +285,34 @@ def test_zeros_and_huge_features():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (dict(X=np.full((4, 2), np.nan)), "NaN"),
-        (dict(X=np.full((4, 2), np.inf)), "infinity"),
-        (dict(y=[0, 1, 0]), "inconsistent numbers of samples"),
-        (dict(y=[1, 1, 1, 1]), "only one class"),
-        (dict(y=[0, 1, 2, 1]), "Only binary classification"),
-        (dict(y=[0.1, 0.2, 0.3, 0.4]), "Unknown label type"),
-        (dict(y=[[0, 2], [1, 0], [1, 1], [0, 1]]), "must be a matrix of labels 0 and 1|multiclass-multioutput"),
-        (dict(groups=[0, 1]), r"groups must have shape \(4,\)"),
-        (dict(groups=[0.0, 1.0, np.nan, 1.0]), "groups must not hold NaN"),
-        (dict(groups=np.array([0, None, 1, 1], dtype=object)), "groups must not hold missing"),
-        (dict(sample_weight=[1, -1, 1, 1]), "sample_weight must be finite, not negative"),
-        (dict(sample_weight=[1, 2, 1, 1]), "the same for all rows of a set"),
-        (dict(sample_weight=[1, 1]), r"sample_weight must have shape \(4,\)"),
-        (dict(y=[[0, 1], [1, 0], [1, 1], [0, 1]], groups=[0, 0, 1, 1]), "what is a set in a label matrix Y, average says"),
+        ({"X": np.full((4, 2), np.nan)}, "NaN"),
+        ({"X": np.full((4, 2), np.inf)}, "infinity"),
+        ({"y": [0, 1, 0]}, "inconsistent numbers of samples"),
+        ({"y": [1, 1, 1, 1]}, "only one class"),
+        ({"y": [0, 1, 2, 1]}, "Only binary classification"),
+        ({"y": [0.1, 0.2, 0.3, 0.4]}, "Unknown label type"),
+        ({"y": [[0, 2], [1, 0], [1, 1], [0, 1]]}, "must be a matrix of labels 0 and 1|multiclass-multioutput"),
+        ({"groups": [0, 1]}, r"groups must have shape \(4,\)"),
+        ({"groups": [0.0, 1.0, np.nan, 1.0]}, "groups must not hold NaN"),
+        ({"groups": np.array([0, None, 1, 1], dtype=object)}, "groups must not hold missing"),
+        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be finite, not negative"),
+        ({"sample_weight": [1, 2, 1, 1]}, "the same for all rows of a set"),
+        ({"sample_weight": [1, 1]}, r"sample_weight must have shape \(4,\)"),
+        (
+            {"y": [[0, 1], [1, 0], [1, 1], [0, 1]], "groups": [0, 0, 1, 1]},
+            "what is a set in a label matrix Y, average says",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(change, words):
-    arguments = dict(X=np.eye(4)[:, :2], y=[0, 1, 0, 1]) | change
+    arguments = {"X": np.eye(4)[:, :2], "y": [0, 1, 0, 1]} | change
     with pytest.raises((ValueError, TypeError), match=words):
         SetClassifier().fit(**arguments)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [dict(loss="nope"), dict(surrogate="nope"), dict(learner=3), dict(C=0.0), dict(tol=-1.0), dict(max_iter=0)],
+    [{"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": 0.0}, {"tol": -1.0}, {"max_iter": 0}],
 )
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(ValueError, match="parameter of SetClassifier"):
@@ -323,7 +326,7 @@ def test_loss_that_does_not_fit_the_sets(bags):
 
 
 def test_unfitted_and_unknown_labels(bags):
-    X, y, groups = bags
+    X, y, _groups = bags
     with pytest.raises(NotFittedError):
         SetClassifier().predict(X)
     model = SetClassifier().fit(X, y)

@@ -1,17 +1,37 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from problems import truths_and_scores
 
+from problems import truths_and_scores
 from setwise.core import enumerate as brute
 from setwise.core.inference import Problem
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import ByArea, loss_augmented_inference
-from setwise.losses import AreaWeighted, BalancedError, ErrorRate, FBeta, GMean, Jaccard, RocArea, Trait, Tversky, ZeroOne
+from setwise.losses import (
+    AreaWeighted,
+    BalancedError,
+    ErrorRate,
+    FBeta,
+    GMean,
+    Jaccard,
+    RocArea,
+    Trait,
+    Tversky,
+    ZeroOne,
+)
 from setwise.surrogates import LovaszHinge
 
-LOSSES = [Jaccard(), Jaccard("fraction"), Jaccard("ignore"), FBeta(), FBeta(0.5), FBeta(2.0), Tversky(0.3, 0.8), ErrorRate()]
+LOSSES = [
+    Jaccard(),
+    Jaccard("fraction"),
+    Jaccard("ignore"),
+    FBeta(),
+    FBeta(0.5),
+    FBeta(2.0),
+    Tversky(0.3, 0.8),
+    ErrorRate(),
+]
 SHAPE = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
 
 
@@ -51,7 +71,11 @@ def test_equals_the_loss_of_the_single_pixels(problem):
         loss = AreaWeighted(inner, areas)
         assert loss(y, y ^ wrong) == pytest.approx(inner(np.repeat(y, areas), np.repeat(y ^ wrong, areas)))
         assert loss.traits & SHAPE <= brute.traits(loss, y)
-        pixels = brute.margin_rescaling(inner, np.repeat(y, areas), np.repeat(scores / areas, areas)) if areas.sum() < 13 else np.inf
+        pixels = (
+            brute.margin_rescaling(inner, np.repeat(y, areas), np.repeat(scores / areas, areas))
+            if areas.sum() < 13
+            else np.inf
+        )
         assert brute.margin_rescaling(loss, y, scores) <= pixels + 1e-9 * (1 + np.abs(scores).sum())
 
 

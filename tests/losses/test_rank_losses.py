@@ -1,4 +1,4 @@
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_bounds_the_loss_and_batches_agree_with_single_sets(loss):
     sets = Sets(y, offsets)
     batch = MarginRescaling(loss).batch(sets, s)
     assert (batch.values >= loss.values(sets, s) - 1e-12).all()
-    for i, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(offsets)):
         alone = MarginRescaling(loss)(y[a:b], s[a:b])
         assert alone.value == pytest.approx(batch.values[i], rel=1e-12)
         np.testing.assert_allclose(alone.gradient, batch.gradient[a:b], atol=1e-12)

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -111,7 +113,7 @@ def test_a_ragged_batch_is_its_sets_one_by_one(problem):
     offsets = np.concatenate(([0], cuts, [len(y)])).astype(np.int64)
     hinge = LovaszHinge(Jaccard())
     batch = hinge.batch(Sets(y, offsets), scores)
-    for i, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(offsets)):
         alone = hinge(y[a:b], scores[a:b])
         assert alone.value == pytest.approx(batch.values[i], rel=1e-12)
         np.testing.assert_allclose(alone.gradient, batch.gradient[a:b], atol=1e-12)

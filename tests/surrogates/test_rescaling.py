@@ -111,7 +111,8 @@ def test_large_sets_are_exact_or_say_that_they_are_not():
     rng = np.random.default_rng(0)
     y, scores = rng.random(60) < 0.4, 0.05 * rng.standard_normal(60)
     capped_pairs = SetFunctionLoss(
-        lambda _, wrong: min(4.0, float(wrong.sum())) + 0.5 * float(wrong[:30].any()), (Trait.SUBMODULAR, Trait.INCREASING)
+        lambda _, wrong: min(4.0, float(wrong.sum())) + 0.5 * float(wrong[:30].any()),
+        (Trait.SUBMODULAR, Trait.INCREASING),
     )
     bound = MarginRescaling(capped_pairs)(y, scores)
     assert bound.value <= bound.upper < np.inf

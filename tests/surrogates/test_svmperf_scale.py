@@ -1,5 +1,7 @@
 """Our objective on the scale of the set is SVM^perf's with C_perf = C / 100; its formulas are written out here anew."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from setwise.surrogates import MarginRescaling
 
 
 def risk(loss, y, s):
-    """100 max over labelings of Delta - (1/2n) <y - ybar, s> with labels -1 and 1, by a scan of all counts, in percent."""
+    """Max over labelings of 100 Delta - (50/n) <y - ybar, s> with labels -1 and 1, by a scan of all counts."""
     n, a, b = len(y), np.sort(s[y])[::-1], np.sort(s[~y])[::-1]
     P, N = len(a), len(b)
     if loss == "error":
@@ -27,7 +29,9 @@ def risk(loss, y, s):
     return best
 
 
-@pytest.mark.parametrize(("name", "loss"), [("error", ErrorRate()), ("roc", RocArea()), ("prbep", BreakEven()), ("f1", FBeta())])
+@pytest.mark.parametrize(
+    ("name", "loss"), [("error", ErrorRate()), ("roc", RocArea()), ("prbep", BreakEven()), ("f1", FBeta())]
+)
 def test_the_risks_are_equal(name, loss):
     rng = np.random.default_rng(0)
     for scale in (0.1, 1.0, 10.0):
@@ -49,7 +53,7 @@ def test_size_follows_each_set_and_leaves_rankings_alone():
     offsets = np.array([0, 5, 25, 60])
     y, s = rng.random(60) < 0.4, rng.standard_normal(60)
     batch = MarginRescaling(FBeta(), scale="size").batch(Sets(y, offsets), s)
-    for i, (a, b) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(offsets)):
         alone = MarginRescaling(FBeta(), scale=float(b - a))(y[a:b], s[a:b])
         assert alone.value == pytest.approx(batch.values[i])
         np.testing.assert_allclose(alone.gradient, batch.gradient[a:b])

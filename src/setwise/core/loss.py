@@ -62,7 +62,7 @@ class Loss(ABC):
 
     @property
     def by_area(self) -> "tuple[Any, Values] | None":
-        """``(f, areas)`` where the loss is f(fn, fp, P, N) with areas (p,) of decisions instead of counts; else None."""
+        """``(f, areas)`` where the loss is f(fn, fp, P, N) with areas (p,) instead of counts; else None."""
         return None
 
     @property

@@ -55,15 +55,17 @@ class Grouping:
         if len(weight) == len(self.sets) and isinstance(self.model, MultiLabel):
             return weight
         if self.is_matrix:
-            weight = np.repeat(weight, self.sets.total // n_rows) if isinstance(self.model, MultiLabel) else np.tile(
-                weight, len(self.sets)
+            weight = (
+                np.repeat(weight, self.sets.total // n_rows)
+                if isinstance(self.model, MultiLabel)
+                else np.tile(weight, len(self.sets))
             )
         weight = weight if self.order is None else weight[self.order]
         first = weight[self.sets.offsets[:-1]]
         if (weight != first[self.sets.owners]).any():
             raise ValueError(
-                "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has no weights "
-                "for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
+                "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has "
+                "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
             )
         return first
 
@@ -73,7 +75,8 @@ def group(
 ) -> Grouping:
     """Sets of decisions: all of y (n,), its groups, or what ``average`` says of a 0/1 label matrix Y (n, p).
 
-    ``"samples"`` makes a set of each row, ``"macro"`` of each column, ``"micro"`` one set of the whole matrix. ``classes`` are the two labels of an earlier fit, to which y is then held.
+    ``"samples"`` makes a set of each row, ``"macro"`` of each column, ``"micro"`` one set of the whole matrix.
+    ``classes`` are the two labels of an earlier fit, to which y is then held.
     """
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] > 1:
@@ -109,8 +112,8 @@ def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has {len(classes)} "
-            "classes, and SetClassifier takes two. For several labels at once pass a matrix Y of 0 and 1."
+            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has "
+            f"{len(classes)} classes, and SetClassifier takes two. For several labels at once pass a matrix Y of 0/1."
         )
     if len(classes) < 2:
         raise ValueError(f"y must have two classes to learn from; got only one class, {classes.tolist()[0]!r}.")

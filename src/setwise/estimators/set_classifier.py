@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -45,18 +45,19 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     ----------
     loss : a name of :data:`setwise.losses.names.LOSSES` or a loss
     surrogate : ``"auto"`` takes the Lovász hinge for submodular losses, as Jaccard, and margin rescaling for others, as
-        F1 (``MarginRescaling(loss, scale="size")``) and AUC; or ``"lovasz"``, ``"margin"``, ``"slack"``, or a surrogate,
-        which brings its own loss to train for: ``loss`` is then what :meth:`score` measures
-    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings its own
-        C, tol and max_iter
+        F1 (``MarginRescaling(loss, scale="size")``) and AUC; or ``"lovasz"``, ``"margin"``, ``"slack"``, or a
+        surrogate, which brings its own loss to train for: ``loss`` is then what :meth:`score` measures
+    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings
+        its own C, tol and max_iter
     C : weight of the mean surrogate against the regulariser, above 0. The mean is over sets: where the whole sample is
         one set, useful values are large, 1e1 to 1e5
     tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
     max_iter : iterations at most; a warning says when they did not suffice
     fit_intercept : adds a constant feature of value 1, regularised like the others (as in SVM^perf)
-    class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each row
-        were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
-    average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole matrix
+    class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each
+        row were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
+    average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole
+        matrix
     n_jobs : threads that share the sets of a ragged batch; results do not depend on it
     random_state : for learners that draw sets
     verbose : 1 draws a progress bar on standard error
@@ -67,13 +68,14 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     coef_ : (1, d), or (p, d) for a label matrix
     intercept_ : (1,) or (p,)
     classes_ : the two labels, the second is the positive one; ``arange(p)`` for a label matrix
-    objective_, lower_bound_, duality_gap_ : objective at the weights, certified lower bound of its minimum, relative gap
+    objective_, lower_bound_, duality_gap_ : objective at the weights, certified lower bound of its minimum, relative
+        gap
     history_ : dict of arrays by iteration: objective, lower_bound, upper_bound, seconds
     n_iter_, stop_reason_ : how many iterations, and why no more
     loss_ : the loss that :meth:`score` measures
     """
 
-    _parameter_constraints: dict[str, Any] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "loss": [StrOptions(set(LOSSES)), HasMethods(["judge", "values"])],
         "surrogate": [StrOptions(set(SURROGATES)), HasMethods(["batch"])],
         "learner": [StrOptions(set(LEARNERS)), HasMethods(["minimize"])],
@@ -119,7 +121,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on the sets of (X, y).
 
         Parameters
@@ -161,8 +165,10 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         positive = self.decision_function(X) > 0
         return positive.astype(np.int64) if self._many else self.classes_[positive.astype(np.int64)]
 
-    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`. Not the accuracy, unless that is the loss."""
+    def score(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`."""
         scores = self.decision_function(X)
         y = np.asarray(y)
         if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(scores):
@@ -179,7 +185,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             train = self.loss_ if weights is None else with_class_weights(self.loss_, *weights)
             return SURROGATES[self.surrogate](train)
         if weights is not None:
-            raise Refusal("class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.")
+            raise Refusal(
+                "class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead."
+            )
         return self.surrogate
 
     def _class_weights(self, grouping: Grouping, y: NDArray[Any]) -> tuple[float, float] | None:

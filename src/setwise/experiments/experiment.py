@@ -30,7 +30,7 @@ class Settings:
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Measured means (rows, columns) with their standard errors, and the published ones beside them; NaN where there is none.
+    """Measured means (rows, columns), their standard errors, and published ones beside them; NaN where there is none.
 
     ``best`` marks cells; by default the least of each column.
     """
@@ -130,8 +130,8 @@ def need_data(settings: Settings, name: str, files: Sequence[str]) -> list[Path]
     """
     if settings.data is None:
         raise ValueError(
-            f"{name} needs {' and '.join(files)} of the Mulan collection: give their folder by --data DIR or the variable "
-            "SETWISE_DATA, or run the small version on bundled data with --quick."
+            f"{name} needs {' and '.join(files)} of the Mulan collection: give their folder by --data DIR or the "
+            "variable SETWISE_DATA, or run the small version on bundled data with --quick."
         )
     found = []
     for file in files:

@@ -29,9 +29,9 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     words = [
         f"The paper says that all surfaces are convex: {'so they are' if convex else 'not all of them are'}.",
         f"The paper says that the dots touch the surfaces. They do for {'; '.join(touching)}.",
-        f"They do not for {'; '.join(apart)}: slack rescaling is an extension of increasing losses only (Prop. 1), margin "
-        "rescaling only of increasing losses and in a small scale (Prop. 2).",
-        "The Lovász hinge of (iii) is refused: the loss is not submodular, so the surface would not be convex (Prop. 4).",
+        f"They do not for {'; '.join(apart)}: slack rescaling is an extension of increasing losses only (Prop. 1), "
+        "margin rescaling only of increasing losses and in a small scale (Prop. 2).",
+        "The Lovász hinge of (iii) is refused: the loss is not submodular, so it would not be convex (Prop. 4).",
     ]
 
     def figure() -> object:

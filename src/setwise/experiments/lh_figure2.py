@@ -17,7 +17,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     holds = forced == 0 and bulge > 0 and right == 0 and flat == 0
     words = (
         "The paper says that the dots touch the thresholded surface and that it is not convex (Prop. 9): "
-        f"{'both hold' if holds else 'this does not hold'}; the middle of a segment lies up to {bulge:.3f} above its ends.",
+        f"{'both hold' if holds else 'it does not hold'}; the middle of a segment is up to {bulge:.3f} above its ends.",
         f"Under Def. 6 the same loss gives a convex surface: largest bulge {flat:.3f}.",
     )
 

@@ -33,7 +33,7 @@ class Part:
 @final
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """A table of LH: its parts, ``p`` labels, ``total`` rows a sampling in the proportions ``weights`` of 0..p labels."""
+    """A table of LH: its parts, ``p`` labels, ``total`` rows a sampling, ``weights`` of the rows with 0..p labels."""
 
     name: str
     source: str
@@ -53,9 +53,7 @@ class Protocol:
         samplings, total = (2, self.total // 4) if settings.quick else (self.samplings, self.total)
         tables, words = (
             [],
-            [
-                f"The paper's data are {self.source}; these are others, so only the pattern can be compared, not the figures."
-            ],
+            [f"The paper's data are {self.source}; these are others, so only the pattern can be compared."],
         )
         for problem in problems:
             rng = np.random.default_rng(settings.seed)

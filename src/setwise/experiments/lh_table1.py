@@ -24,7 +24,7 @@ SHORT = "Δ1"
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """1,000 training and 5,000 test bags of 15 samples (200 and 1,000 when quick); standard errors over the test bags."""
+    """1,000 training and 5,000 test bags of 15 samples (200 and 1,000 when quick); standard errors over test bags."""
     n_train, n_test = (200, 1000) if settings.quick else (1000, 5000)
     train, test = bags(n_train, settings.seed), bags(n_test, settings.seed + 1)
     losses, models = cross(
@@ -32,8 +32,8 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     )
     means, errors = mean_and_error(losses)
     title = (
-        f"Mean loss of {n_test:,} test bags ± standard error, trained on {n_train:,}. The distributions in the plane are "
-        "ours: the paper gives no numbers for its Fig. 3."
+        f"Mean loss of {n_test:,} test bags ± standard error, trained on {n_train:,}. The distributions in the "
+        "plane are ours: the paper gives no numbers for its Fig. 3."
     )
     table = Table(title, NAMES, (SHORT, "0-1"), means, errors, beside(PUBLISHED), beside(PUBLISHED_ERRORS))
     words = pattern(losses, SHORT, "test bags")

@@ -55,7 +55,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 def _class(
     train: Problem, test: Problem, grid: Sequence[float], seed: int, advance: Advance
 ) -> tuple[float, float, float, float]:
-    """Jaccard by L and by 0-1, error rate by L and by 0-1; C by a third of the training rows, by the loss trained for."""
+    """Jaccard by L and by 0-1, error rate by L and by 0-1; C by the loss trained for, on a third of the rows."""
     part, held_out = train.folds(3, seed)[0]
     inner, whole = standardized(train.take(part), train.take(held_out)), standardized(train, test)
     found: list[tuple[float, float]] = []
@@ -90,8 +90,8 @@ def _words(found: NDArray[np.float64]) -> list[str]:
         verdict = "is undecided" if not duel.clear else "holds" if duel.difference < 0 else "fails"
         said.append(
             f"in {name} training on it ({own}) wins {wins} of {len(found)} classes and ties {ties}; on average "
-            f"{found[:, a].mean():.3f} against {found[:, b].mean():.3f} by {other}, difference {duel.difference:+.3f} with a "
-            f"95 % interval ± {duel.width:.3f} over classes: the paper's pattern {verdict}."
+            f"{found[:, a].mean():.3f} against {found[:, b].mean():.3f} by {other}, difference {duel.difference:+.3f} "
+            f"with a 95 % interval ± {duel.width:.3f} over classes: the paper's pattern {verdict}."
         )
     return said
 

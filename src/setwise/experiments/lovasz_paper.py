@@ -26,7 +26,7 @@ TRAINERS: tuple[SetMethod, ...] = (
     SetMethod("S exact", "slack rescaling, exact", lambda loss, scale: SlackRescaling(loss)),
     SetMethod("M exact", "margin rescaling, exact", lambda loss, scale: MarginRescaling(loss)),
 )
-"""The rows of LH's tables, L to M, and slack and margin rescaling with exact inference, which the paper could not try."""
+"""The rows of LH's tables, L to M; then slack and margin rescaling with exact inference, which LH could not try."""
 
 NAMES = tuple(trainer.name for trainer in TRAINERS)
 STEPS = len(TRAINERS)
@@ -58,7 +58,7 @@ def cross(
 def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
     """Whether training on the loss of the test wins, in sentences.
 
-    ``samples`` (ways, 2, repetitions) are losses at test, the ways as in :data:`TRAINERS`, the columns ``name`` and 0-1;
+    ``samples`` (ways, 2, repetitions) are losses at test, ways as in :data:`TRAINERS`, columns ``name`` and 0-1;
     ``unit`` says what a repetition is. Comparisons are paired over repetitions.
     """
     said = []
@@ -73,8 +73,9 @@ def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
             outcome = "holds" if duel.difference < 0 else "fails"
         said.append(
             f"{loss} at test: the paper's pattern (training on it, {own}, is best) {outcome}. {own} has "
-            f"{samples[row, column].mean():.4f}, the best other way, {NAMES[rival]}, {samples[rival, column].mean():.4f} "
-            f"(difference {duel.difference:+.4f}, 95 % interval ± {duel.width:.4f} over {samples.shape[2]} {unit})."
+            f"{samples[row, column].mean():.4f}, the best other way, {NAMES[rival]}, "
+            f"{samples[rival, column].mean():.4f} (difference {duel.difference:+.4f}, 95 % interval "
+            f"± {duel.width:.4f} over {samples.shape[2]} {unit})."
         )
     return [*said, *inference_matters(samples, name)]
 
@@ -90,8 +91,8 @@ def inference_matters(samples: NDArray[np.float64], name: str) -> list[str]:
         if behind.clear and behind.difference > 0:
             part = "part of the distance" if gain.clear and gain.difference < 0 else "none of it"
             said.append(
-                f"{words} rescaling has {change} in {name}, against {lovasz.mean():.4f} of L: greedy inference explains "
-                f"{part}. What is left is the surrogate's own."
+                f"{words} rescaling has {change} in {name}, against {lovasz.mean():.4f} of L: greedy inference "
+                f"explains {part}. What is left is the surrogate's own."
             )
         elif gain.clear and gain.difference < 0:
             said.append(f"{words} rescaling has {change} in {name}: exact inference makes it level with L or better.")

@@ -21,7 +21,7 @@ def read(path: Path) -> Problem:
 def common_labels(problem: Problem, p: int) -> Problem:
     """The problem with the ``p`` labels that occur together most often, the most frequent first.
 
-    Ties, as where all p never occur together, go to those that occur most often all but one, then all but two, and so on.
+    Ties, as where all p never occur together, go to those that occur most often all but one, then all but two, ...
     """
     Y = problem.y.astype(bool)
 
@@ -72,4 +72,5 @@ def about_sample(problem: Problem, part: Problem) -> str:
     levels = np.bincount(part.y.sum(axis=1), minlength=part.y.shape[1] + 1)
     counts = ", ".join(f"{c} with {k}" for k, c in enumerate(levels.tolist()))
     labels = ", ".join(part.classes)
-    return f"{problem.name}: labels {labels}; a sampling has {len(part.y)} rows for training ({counts} labels) and as many for test."
+    size = f"a sampling has {len(part.y)} rows for training ({counts} labels) and as many for test"
+    return f"{problem.name}: labels {labels}; {size}."

@@ -37,11 +37,11 @@ th{color:#5a5a5a;font-weight:normal}td.best{font-weight:bold;background:#e3f1fa}
 BEST = ' class="best"'
 
 HOW = (
-    "Every method is trained on the same folds and chooses its C from the same grid of constants for a decision, by the "
-    "mean of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM choose "
-    "by the measure too. ± is the standard error over folds; folds share training data, so it is somewhat too small. The "
-    "tuned threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for groups and "
-    "label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. Gap is the "
+    "Every method is trained on the same folds and chooses its C from the same grid of constants for a decision, by "
+    "the mean of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM "
+    "choose by the measure too. ± is the standard error over folds; folds share training data, so it is somewhat too "
+    "small. The tuned threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for "
+    "groups and label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. Gap is the "
     "certified relative gap of the worst fold: how far the objective can be from its minimum. Seconds are for one fit "
     "with the chosen C."
 )

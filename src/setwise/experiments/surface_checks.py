@@ -24,7 +24,7 @@ def distance_to_dots(surrogate: Surrogate) -> float:
 
 
 def bulge(surrogate: Surrogate, seed: int, segments: int = 20_000) -> float:
-    """Largest excess of the surrogate at the middle of random segments over the mean of its ends; 0 where it is convex."""
+    """Largest excess of the surrogate at the middle of random segments over the mean of the ends; 0 where convex."""
     rng = np.random.default_rng(seed)
     a, b = rng.uniform(-1.0, 2.0, (2, segments, 2))
     sets = Sets.rows(np.ones((segments, 2)))

@@ -17,7 +17,8 @@ from setwise.core.sets import Bools
 class Side:
     """The decisions of one class by rising margin per area: what an area of them costs at least is convex in the area.
 
-    ``area``, ``cost`` (k+1,) are sums over the cheapest 0, 1, ..., k; ``price`` (k,) margins per area; ``items`` (k,) places.
+    ``area``, ``cost`` (k+1,) are sums over the cheapest 0, 1, ..., k; ``price`` (k,) margins per area; ``items`` (k,)
+    places.
     """
 
     area: Values
@@ -38,10 +39,10 @@ class Side:
 class ByArea(Inference):
     """``max_A f(fn, fp, P, N) - m(A)`` with areas for counts; a bound and a labeling, exact where they meet.
 
-    Where parts of decisions may be wrong, the best choice of an area takes the cheapest margins per area, so the maximum
-    is one over (fn, fp). f is convex in fn and concave in fp: the best fn cuts no decision, and for each the best fp is
-    found by a search: O(p log p) for a set, and at most one decision is cut. The labeling comes from rounding that one, then
-    from flips of one decision while they help.
+    Where parts of decisions may be wrong, the best choice of an area takes the cheapest margins per area, so the
+    maximum is one over (fn, fp). f is convex in fn and concave in fp: the best fn cuts no decision, and for each the
+    best fp is found by a search: O(p log p) for a set, and at most one decision is cut. The labeling comes from
+    rounding that one, then from flips of one decision while they help.
     """
 
     def refuses(self, problem: Problem) -> str | None:
@@ -142,7 +143,11 @@ def _repair(loss: CountBased, mistakes: Bools, labels: Bools, margins: Values, a
         sign = np.where(mistakes, -1.0, 1.0)
         after_fn = np.clip(np.where(labels, fn + sign * areas, fn), 0.0, P)
         after_fp = np.clip(np.where(labels, fp, fp + sign * areas), 0.0, N)
-        rise = loss.of_counts(after_fn, after_fp, P, N) - loss.of_counts(np.asarray(fn), np.asarray(fp), P, N) - sign * margins
+        rise = (
+            loss.of_counts(after_fn, after_fp, P, N)
+            - loss.of_counts(np.asarray(fn), np.asarray(fp), P, N)
+            - sign * margins
+        )
         best = int(rise.argmax())
         if rise[best] <= 1e-13 * (1.0 + np.abs(margins).sum()):
             break

@@ -17,7 +17,8 @@ from setwise.losses.area_weighted import AreaWeighted
 def loss_augmented_inference(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None, slack: bool = False
 ) -> Solution:
-    """``max over yhat of loss(y, yhat) + <scores, yhat>``, or with ``slack`` ``loss(y, yhat) (1 + <scores, yhat - y>)``.
+    """``max over yhat of loss(y, yhat) + <scores, yhat>``, or with ``slack``
+    ``loss(y, yhat) (1 + <scores, yhat - y>)``.
 
     The best exact method for the loss is chosen: Jaccard and F_beta take O(p log p), see :func:`default_inference`.
     Where none is exact the answer has ``exact`` False and an honest ``bound``.

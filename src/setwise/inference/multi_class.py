@@ -14,10 +14,11 @@ Labels = NDArray[np.int64]
 
 
 def multi_class_inference(loss: Loss, y: ArrayLike, scores: ArrayLike, positive: int) -> Solution:
-    """``max over yhat of loss([y = positive], [yhat = positive]) + sum_i scores[i, yhat_i]`` (DD Algorithm 1), O(pk) more.
+    """``max over yhat of loss([y = positive], [yhat = positive]) + sum_i scores[i, yhat_i]`` (DD Algorithm 1), O(pk)
+    more.
 
-    A decision that is not ``positive`` takes the best of its other labels, so the problem is one of binary decisions with
-    the scores ``scores[i, positive] - max of the others``; as exact as the inference for those.
+    A decision that is not ``positive`` takes the best of its other labels, so the problem is one of binary decisions
+    with the scores ``scores[i, positive] - max of the others``; as exact as the inference for those.
 
     Parameters
     ----------
@@ -35,18 +36,22 @@ def multi_class_inference(loss: Loss, y: ArrayLike, scores: ArrayLike, positive:
     labels, value, bound = _binary(loss, truth == positive, s[:, positive] - base)
     constant = float(base.sum())
     return Solution(
-        np.where(labels, positive, instead), value + constant, bound + constant, bound <= value, "one label against the rest"
+        np.where(labels, positive, instead),
+        value + constant,
+        bound + constant,
+        bound <= value,
+        "one label against the rest",
     )
 
 
-def mean_over_classes(
-    loss: Loss, y: ArrayLike, scores: ArrayLike, tol: float = 1e-6, max_iter: int = 200
-) -> Solution:
-    """``max over yhat of (1/k) sum_c loss([y = c], [yhat = c]) + sum_i scores[i, yhat_i]``, as for the mean Jaccard of k classes.
+def mean_over_classes(loss: Loss, y: ArrayLike, scores: ArrayLike, tol: float = 1e-6, max_iter: int = 200) -> Solution:
+    """``max over yhat of (1/k) sum_c loss([y = c], [yhat = c]) + sum_i scores[i, yhat_i]``, as for the mean Jaccard
+    of k classes.
 
-    The classes are decoupled by one multiplier for each decision, ``sum_i m_i (1 - sum_c [yhat_i = c])``: every m gives a bound,
-    the sum of k binary problems. Polyak subgradient steps lower it; every iterate is rounded to a labeling by the score
-    and the classes that ask for it. What is left is ``bound - value``, and ``exact`` says if it is nothing.
+    The classes are decoupled by one multiplier for each decision, ``sum_i m_i (1 - sum_c [yhat_i = c])``: every m
+    gives a bound, the sum of k binary problems. Polyak subgradient steps lower it; every iterate is rounded to a
+    labeling by the score and the classes that ask for it. What is left is ``bound - value``, and ``exact`` says if it
+    is nothing.
 
     Parameters
     ----------
@@ -88,7 +93,9 @@ def _check(y: ArrayLike, scores: ArrayLike) -> tuple[Labels, Values]:
     if not np.isfinite(s).all():
         raise ValueError("scores must be finite; got NaN or inf.")
     if truth.shape != s.shape[:1] or truth.dtype.kind not in "iu" or truth.min() < 0 or truth.max() >= s.shape[1]:
-        raise ValueError(f"y must hold {s.shape[0]} labels in 0..{s.shape[1] - 1}; got shape {truth.shape}, {truth.dtype}.")
+        raise ValueError(
+            f"y must hold {s.shape[0]} labels in 0..{s.shape[1] - 1}; got shape {truth.shape}, {truth.dtype}."
+        )
     return truth.astype(np.int64), s
 
 
@@ -110,5 +117,8 @@ def _round(s: Values, asked: NDArray[np.bool_], m: Values) -> Labels:
 
 def _objective(loss: Loss, targets: list[NDArray[np.bool_]], s: Values, guess: Labels) -> float:
     sets: list[Any] = [Sets.single(target) for target in targets]
-    losses = [float(loss.values(one, target != (guess == c))[0]) for c, (one, target) in enumerate(zip(sets, targets, strict=True))]
+    losses = [
+        float(loss.values(one, target != (guess == c))[0])
+        for c, (one, target) in enumerate(zip(sets, targets, strict=True))
+    ]
     return float(np.mean(losses)) + float(s[np.arange(len(guess)), guess].sum())

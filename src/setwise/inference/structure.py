@@ -26,10 +26,9 @@ def doubt(loss: Loss, sets: Sets, quotient: Quotient | None, slack: bool = False
     if slack:
         return 0.0, None
     P, N = sets.positives.astype(np.float64), sets.negatives.astype(np.float64)
-    if quotient is not None:
-        return 0.0, step_caps(quotient[0], quotient[1], P, N)
     none = np.zeros(len(sets))
-    return 0.0, np.repeat(loss.of_counts(P, N, P, N) - loss.of_counts(none, none, P, N), 2)
+    whole = np.repeat(loss.of_counts(P, N, P, N) - loss.of_counts(none, none, P, N), 2)
+    return 0.0, whole if quotient is None else np.minimum(whole, step_caps(quotient[0], quotient[1], P, N))
 
 
 def quotient_of(loss: Loss, sets: Sets) -> Quotient | None:

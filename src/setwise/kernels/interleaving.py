@@ -1,7 +1,7 @@
 """The worst ranking of positives and negatives that are each sorted by score.
 
-Positives ``a`` and negatives ``b`` fall. A ranking is told by ``above[i]``, the number of negatives above positive i, which never
-falls with i. Swapping pair (i, j) wins ``weight_i drop_(i+j) + c (b_j - a_i)``.
+Positives ``a`` and negatives ``b`` fall. A ranking is told by ``above[i]``, the number of negatives above positive i,
+which never falls with i. Swapping pair (i, j) wins ``weight_i drop_(i+j) + c (b_j - a_i)``.
 """
 
 from typing import Any
@@ -97,7 +97,7 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
 
 @kernel
 def _tail(a: Array, b: Array, sums: Array, c: float, i: int, j: int) -> float:
-    """Score won by the positives from i on: all negatives before j stand above them, later ones where they outscore them."""
+    """Score won by the positives from i on: negatives before j stand above them, later ones where they outscore."""
     total, k = 0.0, j
     for x in range(i, len(a)):
         while k < len(b) and b[k] > a[x]:
@@ -130,8 +130,9 @@ def worst_rankings(
 ) -> None:
     """Values (n,) and gradients (total,) of ``max sum over swapped pairs of weight_i drop_(i+j) + c (b_j - a_i)``.
 
-    ``places`` (total,) holds for each set the flat positions of its positives, then of its negatives, scores falling in each;
-    ``weight`` and ``drop`` are flat with the offsets of the sets; a negative ``depth`` means that all ranks count.
+    ``places`` (total,) holds for each set the flat positions of its positives, then of its negatives, scores falling
+    in each; ``weight`` and ``drop`` are flat with the offsets of the sets; a negative ``depth`` means that all ranks
+    count.
     """
     for n in range(len(offsets) - 1):
         start, middle, stop = offsets[n], offsets[n] + P[n], offsets[n + 1]

@@ -102,7 +102,7 @@ def _positive(a: float, b: float, c: float) -> tuple[float, float]:
         return (-np.inf, -c / b) if b < 0.0 else (-c / b, np.inf)
     square = b * b - 4.0 * a * c
     q = -0.5 * (b + np.copysign(np.sqrt(max(square, 0.0)), b))
-    if square <= 0.0 or q == 0.0:
+    if not square > 0.0 or q == 0.0:
         return 0.0, 0.0
     return min(q / a, c / q), max(q / a, c / q)
 

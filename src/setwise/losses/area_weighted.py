@@ -21,8 +21,8 @@ from setwise.losses.weights import check_weights, weights_repr
 class AreaWeighted(Loss):
     """``f(fn, fp, P, N)`` with areas instead of counts: ``fn`` is the area of wrong positives, and so on (DD 4.1).
 
-    For losses that are a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. Equal to the loss
-    of the single pixels when all pixels of an area share one decision. Keeps increasing and submodular.
+    For losses that are a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. Equal to
+    the loss of the single pixels when all pixels of an area share one decision. Keeps increasing and submodular.
 
     Parameters
     ----------
@@ -39,10 +39,8 @@ class AreaWeighted(Loss):
             raise ValueError("areas must be above 0.")
         object.__setattr__(self, "areas", areas)
         if not isinstance(self.loss, CountBased) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
-            raise Refusal(
-                f"AreaWeighted refuses {self.loss!r}: it is not a quotient of linear functions of the counts, so areas have "
-                "no meaning for it. Use Jaccard, FBeta, Tversky or ErrorRate."
-            )
+            why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
+            raise Refusal(f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky or ErrorRate.")
 
     @property
     def traits(self) -> frozenset[Trait]:

@@ -29,7 +29,7 @@ def gap_curves(
     """
     if not histories:
         raise ValueError("gap_curves needs at least one history.")
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
     longest = 1.0
     for i, (name, history) in enumerate(histories.items()):

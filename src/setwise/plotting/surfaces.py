@@ -48,7 +48,7 @@ def surfaces(
     view: tuple[float, float] = VIEW,
     columns: int = 3,
 ) -> Figure:
-    """Several surfaces as :func:`surface` draws them, each with a title, ``columns`` in a row; None leaves a place empty."""
+    """Several surfaces as :func:`surface` draws them, with titles, ``columns`` in a row; None leaves a place empty."""
     truth = Sets.single(y)
     if truth.total != 2:
         raise ValueError(f"y must have two decisions; got {truth.total}.")
@@ -62,7 +62,7 @@ def surfaces(
         axes = figure.add_subplot(rows, columns, i + 1, projection="3d", computed_zorder=False)
         _draw(axes, surrogate, truth, low, high, view)
         axes.set_title(title, fontsize=10, y=0.98)
-    figure.subplots_adjust(left=0.02, right=0.94, bottom=0.05, top=0.94, wspace=0.12, hspace=0.14)
+    figure.subplots_adjust(left=0.02, right=0.94, bottom=0.03, top=0.99, wspace=0.12, hspace=0.02)
     return figure
 
 

@@ -102,6 +102,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     begin = time.perf_counter()
     experiment = find(options.name)
     settings = Settings(options.quick, data_folder(options.data), options.seed)
+    options.out.mkdir(parents=True, exist_ok=True)
     steps = Steps(experiment.steps(settings), experiment.name)
     outcome = experiment.run(settings, steps.advance)
     steps.close()

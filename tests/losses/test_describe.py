@@ -101,7 +101,7 @@ def test_a_random_search_finds_a_violation_for_a_supermodular_loss_of_40_decisio
     assert "by random search for violations among 256 pairs" in text
     assert "  submodular    no\n  supermodular  no violation found, not promised\n  modular       no\n" in text
     assert "lovasz  refused: the loss is not submodular." in text
-    assert "not tractable: greedy inference" in text
+    assert "not tractable: approximate inference" in text
 
 
 def test_a_random_search_tells_promises_from_findings():
@@ -109,7 +109,7 @@ def test_a_random_search_tells_promises_from_findings():
     assert "  submodular    promised, no violation found\n  supermodular  no\n" in text
     assert "slack   convex; tight; tractable: a search over the counts of misses and false alarms." in text
     text = describe(EarlyDetection(), LARGE)
-    assert "slack   convex; tight; not tractable: greedy inference, with a bound of what it may miss." in text
+    assert "slack   convex; tight; not tractable: approximate inference, with a bound of what it may miss." in text
     silent = describe(SetFunctionLoss(rooted), LARGE)
     assert "  submodular    no violation found, not promised\n" in silent
     assert "lovasz  refused: the loss does not promise to be submodular." in silent

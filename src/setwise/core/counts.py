@@ -38,6 +38,11 @@ class CountBased(Loss):
         """How many decisions must be predicted positive for the loss to be defined, (n,); None where any number may."""
         return None
 
+    @property
+    def tied(self) -> bool:
+        """Whether :meth:`predicted` gives numbers."""
+        return self.predicted(np.ones(1), np.ones(1)) is not None
+
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
         """The loss of what ``scores`` predict: those above 0, or as many of the largest as the loss asks for; (n,)."""
         predicted = self.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))

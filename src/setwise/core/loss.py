@@ -61,6 +61,11 @@ class Loss(ABC):
         return np.zeros(sets.total)
 
     @property
+    def tied(self) -> bool:
+        """Whether the loss is about labelings with a given number of predicted positives only, as precision at k."""
+        return False
+
+    @property
     def by_area(self) -> "tuple[Any, Values] | None":
         """``(f, areas)`` where the loss is f(fn, fp, P, N) with areas (p,) instead of counts; else None."""
         return None
@@ -144,6 +149,11 @@ class Sum(Loss):
     first: Loss
     second: Loss
 
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if part.tied:
+                raise Refusal(f"+ refuses {part!r}: it ties the number of predicted positives. Train for it alone.")
+
     @property
     def traits(self) -> frozenset[Trait]:
         return self.first.traits & self.second.traits
@@ -194,6 +204,13 @@ class Scaled(Loss):
 
     def check(self, sets: Sets) -> None:
         self.loss.check(sets)
+
+    @property
+    def tied(self) -> bool:
+        return self.loss.tied
+
+    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
+        return self.factor * self.loss.judge(sets, scores)
 
     def values(self, sets: Sets, mistakes: Bools) -> Values:
         return self.factor * self.loss.values(sets, mistakes)

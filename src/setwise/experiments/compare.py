@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
-from setwise.experiments.methods import METHODS, Method, Trained, standardized
+from setwise.experiments.methods import METHODS, ROUGH, Method, Trained, standardized
 from setwise.experiments.problem import Problem
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -172,7 +172,7 @@ def choose(method: Method, train: Problem, loss: Loss | RankLoss, plan: Plan, ad
     for c in plan.grid:
         found = []
         for part, held_out in parts:
-            found.append(held_out.loss(loss, method.train(part, loss, c, 10 * plan.tol).judged(held_out)))
+            found.append(held_out.loss(loss, method.train(part, loss, c, **ROUGH).judged(held_out)))
             advance()
         means.append(np.mean(found))
     return plan.grid[int(np.argmin(np.round(means, 12)))]

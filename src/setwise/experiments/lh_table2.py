@@ -11,7 +11,7 @@ from setwise.datasets import load
 from setwise.experiments.compare import Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import GRID, QUICK_GRID
-from setwise.experiments.methods import LOVASZ, SVM, SetMethod, standardized
+from setwise.experiments.methods import LOVASZ, ROUGH, SVM, SetMethod, standardized
 from setwise.experiments.problem import Problem
 from setwise.losses import Hamming, Jaccard
 
@@ -61,7 +61,7 @@ def _class(
     found: list[tuple[float, float]] = []
     ways: tuple[tuple[SetMethod, Jaccard | Hamming], ...] = ((LOVASZ, Jaccard()), (SVM, Hamming()))
     for method, loss in ways:
-        tried = [inner[1].loss(loss, method.train(inner[0], loss, c, 1e-2).judged(inner[1])) for c in grid]
+        tried = [inner[1].loss(loss, method.train(inner[0], loss, c, **ROUGH).judged(inner[1])) for c in grid]
         model = method.train(whole[0], loss, grid[int(np.argmin(np.round(tried, 12)))], 1e-3)
         scores = model.judged(whole[1])
         found.append((whole[1].loss(Jaccard(), scores), whole[1].loss(Hamming(), scores) / len(test.y)))

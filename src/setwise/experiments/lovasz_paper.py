@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from setwise.core.loss import Loss
 from setwise.experiments.compare import Duel
-from setwise.experiments.methods import SetMethod, Trained, standardized
+from setwise.experiments.methods import ROUGH, SetMethod, Trained, standardized
 from setwise.experiments.problem import Problem
 from setwise.inference import Greedy
 from setwise.losses import Hamming
@@ -46,7 +46,7 @@ def cross(
     losses, models = [], []
     for trainer in TRAINERS:
         target = Hamming() if trainer.hamming else loss
-        found = [inner[1].loss(target, trainer.train(inner[0], loss, c, 1e-2).judged(inner[1])) for c in grid]
+        found = [inner[1].loss(target, trainer.train(inner[0], loss, c, **ROUGH).judged(inner[1])) for c in grid]
         model = trainer.train(whole, loss, grid[int(np.argmin(np.round(found, 12)))], 1e-3)
         scores = model.judged(judged)
         losses.append([judged.losses(loss, scores), judged.losses(Hamming(), scores)])
@@ -89,7 +89,8 @@ def inference_matters(samples: NDArray[np.float64], name: str) -> list[str]:
         behind, gain = Duel.of(exact, lovasz), Duel.of(exact, greedy)
         change = f"{greedy.mean():.4f} with greedy and {exact.mean():.4f} with exact inference"
         if behind.clear and behind.difference > 0:
-            part = "part of the distance" if gain.clear and gain.difference < 0 else "none of it"
+            share = -gain.difference / (greedy.mean() - lovasz.mean())
+            part = f"{share:.0%} of the distance" if gain.clear and gain.difference < 0 else "none of the distance"
             said.append(
                 f"{words} rescaling has {change} in {name}, against {lovasz.mean():.4f} of L: greedy inference "
                 f"explains {part}. What is left is the surrogate's own."

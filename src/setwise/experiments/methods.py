@@ -29,6 +29,9 @@ from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 THRESHOLDS = 100
 """So many thresholds are tried, as in scikit-learn."""
 
+ROUGH = {"tol": 1e-2, "max_iter": 300}
+"""How well the fits are solved that only serve to choose C."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,8 @@ class Method(ABC):
     ours: bool
 
     @abstractmethod
-    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
-        """Train for ``loss`` with the constant ``c`` for a decision, to the relative gap ``tol``."""
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+        """Train for ``loss`` with the constant ``c`` for a decision, to the gap ``tol`` or ``max_iter`` steps."""
 
 
 @final
@@ -79,7 +82,7 @@ class Logistic(Method):
     @property
     def name(self) -> str:
         """For tables."""
-        return "logistic regression, tuned threshold" if self.tuned else "logistic regression at 0.5"
+        return "logistic regression (tuned threshold)" if self.tuned else "logistic regression at 0.5"
 
     @property
     def about(self) -> str:
@@ -88,7 +91,7 @@ class Logistic(Method):
             return "maximum likelihood, positive where the probability is above 1/2"
         return "the same, with the threshold that does best in the measure on held-out parts of the training data"
 
-    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float, max_iter: int = 1000) -> Trained:
         """As :meth:`Method.train`."""
         if self.tuned and isinstance(loss, RankLoss):
             raise Refusal(f"{loss!r} judges a ranking, in which no threshold occurs.")
@@ -122,7 +125,7 @@ class SetMethod(Method):
     hamming: bool = False
     ours: bool = True
 
-    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float) -> Trained:
+    def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float, max_iter: int = 1000) -> Trained:
         """As :meth:`Method.train`, with C scaled."""
         begin = time.perf_counter()
         sets = problem.sets
@@ -130,7 +133,7 @@ class SetMethod(Method):
         height = float(np.mean(target.judge(sets, np.where(sets.labels, -1.0, 1.0))))
         per_set = sets.total / len(sets)
         surrogate = self.surrogate(target, per_set / max(height, 1e-12))
-        model = SetClassifier(target, surrogate, C=c * sets.total / max(height, 1e-12), tol=tol, max_iter=1000)
+        model = SetClassifier(target, surrogate, C=c * sets.total / max(height, 1e-12), tol=tol, max_iter=max_iter)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit did not reach is in its gap, which the tables show
             model.fit(problem.X, problem.y, groups=problem.groups)

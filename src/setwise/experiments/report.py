@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,6 @@ import numpy as np
 from setwise import __version__
 from setwise.experiments.compare import Comparison, Row
 from setwise.experiments.words import gap_text, verdict
-
-try:
-    from setwise import plotting
-except ImportError:  # matplotlib is optional
-    plotting = None
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;
@@ -41,9 +37,9 @@ HOW = (
     "the mean of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM "
     "choose by the measure too. ± is the standard error over folds; folds share training data, so it is somewhat too "
     "small. The tuned threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for "
-    "groups and label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. Gap is the "
-    "certified relative gap of the worst fold: how far the objective can be from its minimum. Seconds are for one fit "
-    "with the chosen C."
+    "groups and label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. "
+    "Gap is the certified relative gap of the worst fold: how far the objective can be from its minimum. Seconds are "
+    "for one fit with the chosen C."
 )
 
 
@@ -68,7 +64,7 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
             images[name] = data
         parts.append(_section(comparison, images))
     page, results = out / "report.html", out / "results.json"
-    page.write_text(_page(title, parts, seconds), encoding="utf-8")
+    page.write_text(_page(title, parts, seconds, bool(written)), encoding="utf-8")
     results.write_text(
         json.dumps(_results(found, title, seconds), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
@@ -77,7 +73,9 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
 
 def pictures(found: Comparison) -> dict[str, bytes]:
     """PNGs by name: table, gaps, scores; none without matplotlib."""
-    if plotting is None:
+    try:
+        from setwise import plotting
+    except ImportError:
         return {}
     title = f"{found.problem.name}, trained for {found.measure}"
     names = [row.method.name for row in found.rows]
@@ -85,7 +83,7 @@ def pictures(found: Comparison) -> dict[str, bytes]:
     histories = {r.method.name: r.trained[0].history for r in found.rows if r.trained[0].history is not None}
     if histories:
         figures["gaps"] = plotting.gap_curves(histories, found.plan.tol, f"{title}, first fold")
-    figures["scores"] = _scores(found, title)
+    figures["scores"] = _scores(plotting, found, title)
     images = {}
     for name, figure in figures.items():
         buffer = io.BytesIO()
@@ -94,7 +92,7 @@ def pictures(found: Comparison) -> dict[str, bytes]:
     return images
 
 
-def _scores(found: Comparison, title: str) -> Any:
+def _scores(plotting: ModuleType, found: Comparison, title: str) -> Any:
     _, test = found.fold
     if test.X.shape[1] == 2 and not test.many:
         ours_first = sorted(found.rows, key=lambda r: not r.method.ours)
@@ -138,8 +136,8 @@ def _table_row(row: Row, best: np.ndarray) -> str:
     return f"<tr><td>{escape(row.method.name)}</td>{cells}<td>{gap_text(row)}</td><td>{row.fit_seconds:.2f}</td></tr>"
 
 
-def _page(title: str, parts: Sequence[str], seconds: float) -> str:
-    missing = "" if plotting else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
+def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> str:
+    missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'

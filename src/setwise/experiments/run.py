@@ -48,6 +48,7 @@ def compare_command(
     for (problem, _), losses in zip(work, judges, strict=True):
         for judge in losses.values():
             judge.check(problem.sets)
+    out.mkdir(parents=True, exist_ok=True)
     steps = Steps(sum(len(names) for _, names in work) * plan.steps(), "compare")
     found = [
         compare(problem, name, losses, plan, steps.advance)

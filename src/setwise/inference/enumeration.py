@@ -23,6 +23,8 @@ class Enumeration(Inference):
     limit: int = 20
 
     def refuses(self, problem: Problem) -> str | None:
+        if problem.loss.tied:
+            return f"Enumeration refuses {problem.loss!r}: it ties the number of predicted positives. Use CountSearch."
         largest = int(problem.sets.sizes.max())
         if largest > self.limit:
             return f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. Use Greedy."

@@ -21,6 +21,8 @@ class Greedy(Inference):
     """
 
     def refuses(self, problem: Problem) -> str | None:
+        if problem.loss.tied:
+            return f"Greedy refuses {problem.loss!r}: it ties the number of predicted positives. Use CountSearch."
         return None
 
     def maximize(self, problem: Problem) -> Solutions:

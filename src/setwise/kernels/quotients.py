@@ -169,18 +169,23 @@ def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, be
     return at
 
 
-@kernel
 def quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
 ) -> tuple[Array, Array]:
     """The best numbers of ranked positives and negatives that are wrong, for every set: two (n,) int64 arrays; O(p)."""
-    n = len(origin)
-    fn, fp = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    longest = 0
-    for i in range(n):
-        longest = max(longest, starts[2 * i + 1] - starts[2 * i])
-    best, where = np.empty(longest + 1, np.float64), np.empty(longest + 2, np.int32)
-    for i in range(n):
+    longest = int(np.diff(starts)[::2].max()) + 1
+    best, where = np.empty(longest), np.empty(longest + 1, np.int32)
+    fn, fp = np.zeros(len(origin), np.int64), np.zeros(len(origin), np.int64)
+    _quotient_argmax(margins, sums, starts, low, top, bottom, origin, best, where, fn, fp)
+    return fn, fp
+
+
+@kernel
+def _quotient_argmax(
+    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,
+    best: Array, where: Array, fn: Array, fp: Array,
+) -> None:  # fmt: skip
+    for i in range(len(origin)):
         a, b, e = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
         c = coefficients(top[i], bottom[i], origin[i], False)
         across = sums[b + 2 * i + 1 : e + 2 * i + 2]
@@ -191,7 +196,6 @@ def quotient_argmax(
             if v > winner:
                 winner, at = v, r
         fn[i], fp[i] = at, where[at]
-    return fn, fp
 
 
 def step_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:

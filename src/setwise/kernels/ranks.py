@@ -143,15 +143,21 @@ def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
             out[j + k + 1] = total
 
 
-@kernel
 def mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
 ) -> Array:
     """True where the margin is at or under the floor, and at the first ``counts[k]`` keys of each segment, (total,)."""
     out = np.empty(len(labels), np.bool_)
+    _mark_mistakes(scores, labels, offsets, floor, keys, starts, counts, out)
+    return out
+
+
+@kernel
+def _mark_mistakes(
+    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array
+) -> None:
     for j in range(len(labels)):
         out[j] = (scores[j] if labels[j] else -scores[j]) <= floor
     for k in range(len(starts) - 1):
         for j in range(starts[k], starts[k] + counts[k]):
             out[offsets[k // 2] + np.int64(keys[j] & np.uint64(0xFFFFFFFF))] = True
-    return out

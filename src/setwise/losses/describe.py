@@ -136,7 +136,7 @@ def _margin(loss: Loss, p: int, found: Found) -> Verdict:
     increasing = found.holds(Trait.INCREASING)
     scale = np.inf if found.steepest <= 0 else 1.0 / found.steepest
     tight: bool | None = increasing
-    if _tied(loss):
+    if loss.tied:
         tight, how = None, TIED
     elif increasing is False:
         how = "not tight, for the loss is not increasing"
@@ -154,7 +154,7 @@ def _margin(loss: Loss, p: int, found: Found) -> Verdict:
 def _slack(loss: Loss, p: int, found: Found) -> Verdict:
     tight = found.holds(Trait.INCREASING)
     how = {True: "tight", False: "not tight, for the loss is not increasing", None: "tight as far as is known"}[tight]
-    if _tied(loss):
+    if loss.tied:
         tight, how = None, TIED
     tractable, way = _maximizable(loss, p, slack=True)
     return Verdict("slack", tractable, tight, True, f"convex; {how}; {way}.")
@@ -173,7 +173,7 @@ def _maximizable(loss: Loss, p: int, slack: bool) -> tuple[bool, str]:
         return True, f"tractable for so few decisions: all 2^{p} labelings are tried"
     if Trait.SUPERMODULAR in rest.traits and not slack:
         return True, "tractable: submodular minimization, for some hundred decisions"
-    return False, "not tractable: greedy inference, with a bound of what it may miss"
+    return False, "not tractable: approximate inference, with a bound of what it may miss"
 
 
 def _steepest(values: Values, p: int) -> float:
@@ -216,10 +216,3 @@ def _nested(labels: Bools, rows: int, rng: np.random.Generator) -> tuple[Bools, 
     more = less.copy()
     more[np.arange(rows), free[:, 0]] = True
     return less, more
-
-
-def _tied(loss: Loss) -> bool:
-    """Whether inference maximizes over labelings with a given number of predicted positives only."""
-    while isinstance(loss, Scaled):
-        loss = loss.loss
-    return isinstance(loss, CountBased) and loss.predicted(np.ones(1), np.ones(1)) is not None

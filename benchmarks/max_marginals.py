@@ -1,20 +1,21 @@
-"""All 2p max-marginals of the Jaccard factor, and the argmax for Jaccard and F1: ``python benchmarks/max_marginals.py [p ...]``.
+"""All 2p max-marginals of the Jaccard factor, and the argmax for Jaccard and F1.
 
-HOL (table in its section 4.2 A) reports 0.03, 0.32, 3.3 and 34.5 s for 10k, 100k, 1M and 10M variables, on other hardware: its figures
-stand beside ours for scale. The limit is one ``numpy.sort`` of packed 64-bit keys of the float32 scores.
+``python benchmarks/max_marginals.py [p ...]``. HOL's implementation was reported to take 0.03, 0.32, 3.3 and 34.5 s
+for 10k, 100k, 1M and 10M variables, on other hardware: its figures stand beside ours for scale. The limit is one
+``numpy.sort`` of packed 64-bit keys of the float32 scores.
 """
 
 import sys
 import tracemalloc
 
 import numpy as np
-from timing import race, table
 
 from setwise.core.inference import Problem
 from setwise.core.sets import Sets
 from setwise.inference import CountSearch
 from setwise.inference.max_marginals import batch_max_marginals
 from setwise.losses import FBeta, Jaccard
+from timing import race, table
 
 PUBLISHED = {10_000: 0.03, 100_000: 0.32, 1_000_000: 3.3, 10_000_000: 34.5}
 

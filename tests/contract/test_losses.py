@@ -354,8 +354,13 @@ def test_a_multiple_is_a_multiple(make, rng):
     for loss in make(4):
         y, guess = rng.random(4) < 0.5, rng.random(4) < 0.5
         assert (2.5 * loss)(y, guess) == pytest.approx(2.5 * loss(y, guess))
-        assert (loss + loss)(y, guess) == pytest.approx(2 * loss(y, guess))
         assert (2.5 * loss).traits == loss.traits
+        assert (2.5 * loss).tied == loss.tied
+        if loss.tied:
+            with pytest.raises(Refusal, match="ties the number of predicted positives"):
+                loss + losses.Hamming()
+        else:
+            assert (loss + loss)(y, guess) == pytest.approx(2 * loss(y, guess))
         with pytest.raises(ValueError, match="factor must be a finite number"):
             loss * -1.0
 

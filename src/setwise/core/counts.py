@@ -44,7 +44,7 @@ class CountBased(Loss):
         return self.predicted(np.ones(1), np.ones(1)) is not None
 
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        """The loss of what ``scores`` predict: those above 0, or as many of the largest as the loss asks for; (n,)."""
+        """The loss of what ``scores`` predict: above 0, or as many of the largest as :meth:`predicted` says; (n,)."""
         predicted = self.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))
         if predicted is None:
             return super().judge(sets, scores)

@@ -63,7 +63,7 @@ def prefix_gains(items: Array, starts: Array, offsets: Array, gamma: Array) -> A
 def _gains(order: Array, p: int, gamma: Array, out: Array) -> None:
     m = len(order)
     full, half = _last_ranks(order, p)
-    by_rank = np.argsort(full, kind="mergesort")
+    by_rank = _by_rank(full, m)
     tree = np.zeros(p + 1, np.float64)
     for t in range(p):
         _add(tree, t, gamma[t])
@@ -78,6 +78,21 @@ def _gains(order: Array, p: int, gamma: Array, out: Array) -> None:
             _add(tree, by_rank[a], -gamma[by_rank[a]])
             a += 1
         out[r] = max(0.0, _suffix(tree, order[r])) + at_half[r]
+
+
+@kernel
+def _by_rank(full: Array, m: int) -> Array:
+    """Times by their last rank (-1..m), in a counting sort."""
+    first = np.zeros(m + 3, np.int64)
+    for r in full:
+        first[r + 2] += 1
+    for r in range(m + 2):
+        first[r + 1] += first[r]
+    out = np.empty(len(full), np.int64)
+    for t in range(len(full)):
+        out[first[full[t] + 1]] = t
+        first[full[t] + 1] += 1
+    return out
 
 
 @kernel

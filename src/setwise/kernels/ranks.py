@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
-from setwise.kernels.sorting import sort_packed
+from setwise.kernels.sorting import mend_runs, sort_packed
 
 Array = NDArray[Any]
-
-SHORT = 32
 
 
 def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
@@ -35,6 +33,7 @@ def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, cap
         _decode(keys, margins.view(np.uint32))
     else:
         _gather(scores, offsets, starts, keys, margins)
+        mend_runs(margins, keys, starts)
     return keys, margins, starts, low, base, truth
 
 
@@ -95,35 +94,12 @@ def _decode(keys: Array, bits: Array) -> None:
 
 @kernel
 def _gather(scores: Array, offsets: Array, starts: Array, keys: Array, margins: Array) -> None:
-    """The float64 margins of sorted keys; runs that tie in float32 are put in their exact order."""
+    """The float64 margins of sorted keys."""
     for k in range(len(starts) - 1):
         first = offsets[k // 2]
-        a = starts[k]
-        for j in range(a, starts[k + 1]):
+        for j in range(starts[k], starts[k + 1]):
             s = scores[first + np.int64(keys[j] & np.uint64(0xFFFFFFFF))]
             margins[j] = -s if k % 2 else s
-        while a < starts[k + 1]:
-            b = a + 1
-            while b < starts[k + 1] and keys[b] >> np.uint64(32) == keys[a] >> np.uint64(32):
-                b += 1
-            if b - a > SHORT:
-                order = np.argsort(margins[a:b], kind="mergesort")
-                margins[a:b] = margins[a:b][order]
-                keys[a:b] = keys[a:b][order]
-            else:
-                _insert(margins, keys, a, b)
-            a = b
-
-
-@kernel
-def _insert(margins: Array, keys: Array, a: int, b: int) -> None:
-    for j in range(a + 1, b):
-        m, key = margins[j], keys[j]
-        k = j - 1
-        while k >= a and margins[k] > m:
-            margins[k + 1], keys[k + 1] = margins[k], keys[k]
-            k -= 1
-        margins[k + 1], keys[k + 1] = m, key
 
 
 def prefix_sums(margins: Array, starts: Array) -> Array:

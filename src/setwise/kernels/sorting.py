@@ -135,10 +135,13 @@ def sort_falling(
     """
     keys, starts = pack(values, labels, offsets, above_zero)
     sort_packed(keys, starts)
-    items, tags, rounded = unpack(keys, starts, offsets)
     if values.dtype == np.float32:
-        return items, tags, rounded, starts
-    return items, tags, exact_order(values, items, tags, rounded, starts), starts
+        return *unpack(keys, starts, offsets), starts
+    falling = np.empty(len(keys), np.float64)
+    _gather_negated(values, keys, starts, offsets, falling)
+    mend_runs(falling, keys, starts)
+    items, tags, _ = unpack(keys, starts, offsets)
+    return items, tags, np.negative(falling, out=falling), starts
 
 
 @kernel
@@ -159,36 +162,69 @@ def _unpack_set(keys: Array, first: np.int32, items: Array, labels: Array, bits:
 
 
 @kernel
-def exact_order(values: Array, items: Array, labels: Array, rounded: Array, starts: Array) -> Array:
-    """The float64 values (m,) in exact downward order; ``items`` and ``labels`` are reordered with them.
+def _gather_negated(values: Array, keys: Array, starts: Array, offsets: Array, out: Array) -> None:
+    for i in range(len(starts) - 1):
+        for j in range(starts[i], starts[i + 1]):
+            out[j] = -values[offsets[i] + np.int64((keys[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))]
 
-    The float32 order is right except inside runs of equal ``rounded`` values: short runs are mended by insertion, long
-    ones by a sort of their own.
+
+@kernel
+def mend_runs(values: Array, keys: Array, starts: Array) -> None:
+    """Put float64 ``values`` (m,), and their sorted ``keys`` with them, in exact upward order; O(m) but for long ties.
+
+    The keys know values by their float32 rounding, so only runs of equal upper halves can be out of order: short ones
+    are mended by insertion, long ones by a heap. Equal values stay in the order of their places.
     """
-    out = values[items]
     for i in range(len(starts) - 1):
         a = starts[i]
         while a < starts[i + 1]:
             b = a + 1
-            while b < starts[i + 1] and rounded[b] == rounded[a]:
+            ordered = True
+            while b < starts[i + 1] and keys[b] >> np.uint64(32) == keys[a] >> np.uint64(32):
+                ordered &= values[b] >= values[b - 1]
                 b += 1
-            if b - a > INSERTION:
-                order = np.argsort(-out[a:b], kind="mergesort")
-                out[a:b] = out[a:b][order]
-                items[a:b] = items[a:b][order]
-                labels[a:b] = labels[a:b][order]
-            elif b - a > 1:
-                _insert_down(out[a:b], items[a:b], labels[a:b])
+            if not ordered and b - a > INSERTION:
+                _heap_sort(values[a:b], keys[a:b])
+            elif not ordered:
+                _insert_pairs(values[a:b], keys[a:b])
             a = b
-    return out
 
 
 @kernel
-def _insert_down(values: Array, items: Array, labels: Array) -> None:
+def _insert_pairs(values: Array, keys: Array) -> None:
     for j in range(1, len(values)):
-        u, item, label = values[j], items[j], labels[j]
+        value, key = values[j], keys[j]
         k = j - 1
-        while k >= 0 and values[k] < u:
-            values[k + 1], items[k + 1], labels[k + 1] = values[k], items[k], labels[k]
+        while k >= 0 and values[k] > value:
+            values[k + 1], keys[k + 1] = values[k], keys[k]
             k -= 1
-        values[k + 1], items[k + 1], labels[k + 1] = u, item, label
+        values[k + 1], keys[k + 1] = value, key
+
+
+@kernel
+def _heap_sort(values: Array, keys: Array) -> None:
+    m = len(values)
+    for root in range(m // 2 - 1, -1, -1):
+        _sift_down(values, keys, root, m)
+    for last in range(m - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        keys[0], keys[last] = keys[last], keys[0]
+        _sift_down(values, keys, 0, last)
+
+
+@kernel
+def _sift_down(values: Array, keys: Array, root: int, stop: int) -> None:
+    while 2 * root + 1 < stop:
+        child = 2 * root + 1
+        if child + 1 < stop and _before(values, keys, child, child + 1):
+            child += 1
+        if not _before(values, keys, root, child):
+            return
+        values[root], values[child] = values[child], values[root]
+        keys[root], keys[child] = keys[child], keys[root]
+        root = child
+
+
+@kernel
+def _before(values: Array, keys: Array, i: int, j: int) -> bool:
+    return bool(values[i] < values[j] or (values[i] == values[j] and keys[i] < keys[j]))

@@ -1,16 +1,14 @@
 """1 - the break-even point of precision and recall."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.counts import CountBased
 from setwise.core.loss import Values
-from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import hits, top_mistakes
+from setwise.losses.top import hits
 
 
 @final
@@ -34,7 +32,3 @@ class BreakEven(CountBased):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
-
-    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        """The loss of predicting the P largest ``scores`` of each set as positive, (n,)."""
-        return self.values(sets, top_mistakes(sets, scores, sets.positives))

@@ -6,9 +6,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.counts import CountBased
 from setwise.core.enumerate import LIMIT, table, traits
-from setwise.core.loss import Loss, Scaled, Values
+from setwise.core.loss import Loss, Values
 from setwise.core.ranking import RankLoss
 from setwise.core.sets import Bools, Sets
 from setwise.core.traits import Trait

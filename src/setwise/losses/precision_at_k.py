@@ -1,17 +1,16 @@
 """1 - precision at k."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.checks import as_count
 from setwise.core.counts import CountBased
 from setwise.core.loss import Values
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import check_size, hits, top_mistakes
+from setwise.losses.top import check_size, hits
 
 
 @final
@@ -46,7 +45,3 @@ class PrecisionAtK(CountBased):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return 1.0 - hits(fn, fp, P, self.k) / self.k
-
-    def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        """The loss of predicting the k largest ``scores`` of each set as positive, (n,)."""
-        return self.values(sets, top_mistakes(sets, scores, np.full(len(sets), self.k)))

@@ -1,12 +1,9 @@
 """Labelings with a given number of predicted positives."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Ints, Sets
+from setwise.core.sets import Sets
 
 
 def check_size(k: int, sets: Sets, loss: Loss) -> None:
@@ -18,11 +15,3 @@ def check_size(k: int, sets: Sets, loss: Loss) -> None:
 def hits(fn: Values, fp: Values, P: Values, k: Values | float) -> Values:
     """True positives among k predicted: missing ones count as wrong, of more than k a random k is expected."""
     return (P - fn) * k / np.maximum(np.maximum(P - fn + fp, k), 1.0)
-
-
-def top_mistakes(sets: Sets, scores: NDArray[Any], counts: Ints) -> Bools:
-    """The mistakes of predicting the ``counts[i]`` largest ``scores`` of each set as positive, ties in their order."""
-    order = np.lexsort((-scores, sets.owners))
-    predicted = np.zeros(sets.total, dtype=bool)
-    predicted[order] = sets.places < np.repeat(counts, sets.sizes)
-    return np.not_equal(predicted, sets.labels)

@@ -31,18 +31,16 @@ def margin_scale(loss: Loss, y: ArrayLike) -> float:
     """The largest g for which margin rescaling of ``g * loss`` is an extension (LH Prop. 2); inf if every g will do.
 
     ``min |I1 - I2| / (l(I1) - l(I2))`` over all ``I1, I2`` with ``l(I1) > l(I2)``, the empty set included: at its
-    vertex too no labeling may win. O(4^p), p <= 12. 0 where no g will do: the loss then is not increasing.
+    vertex too no labeling may win. For an increasing loss that is 1 / (the largest gain of one mistake), for others 0:
+    no g will do. O(2^p p), p <= 16.
     """
-    values = table(loss, y)
-    p = int(np.log2(len(values)))
-    if p > 12:
-        raise ValueError(f"y must have at most 12 decisions to be enumerated; got {p}.")
-    sets = np.arange(len(values))
-    best = np.inf
-    for vertex in sets:
-        rise = values - values[vertex]
-        extra = np.bitwise_count(sets & ~vertex)
-        up = rise > 1e-12
-        if up.any():
-            best = min(best, float(np.min(extra[up] / rise[up])))
-    return best
+    truth = Sets.single(y).labels
+    if len(truth) > 16:
+        raise ValueError(f"y must have at most 16 decisions to be enumerated; got {len(truth)}.")
+    masks = subsets(len(truth))
+    sets = Sets.rows(np.broadcast_to(truth, masks.shape))
+    loss.check(sets)
+    gains = loss.marginals(sets, masks.ravel())
+    if gains.min() < -1e-12:
+        return 0.0
+    return float(1.0 / gains.max()) if gains.max() > 1e-12 else np.inf

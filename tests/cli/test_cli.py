@@ -1,0 +1,172 @@
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from setwise import __version__
+from setwise.cli import main
+
+
+def run(*words):
+    try:
+        return main(list(words))
+    except SystemExit as stop:
+        return stop.code
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(90) < 0.3
+    x = rng.normal(size=(90, 2)) + 1.5 * y[:, None]
+    lines = ["u,v,bag,sick"]
+    lines += [
+        f"{a:.4f},{b:.4f},{i // 6},{'yes' if c else 'no'}" for i, ((a, b), c) in enumerate(zip(x, y, strict=True))
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_list_has_a_line_for_everything(capsys):
+    assert run("list") == 0
+    out = capsys.readouterr().out
+    for title in ("losses:", "surrogates:", "learners:", "experiments:"):
+        assert title in out
+    for name in ("jaccard", "early_detection", "lovasz", "one_slack", "lh_table1", "lh_figure6"):
+        line = re.search(rf"^  {name} +(.+)$", out, re.MULTILINE)
+        assert line, name
+        assert len(line.group(1)) > 10
+    assert "(LH Eq." not in [line.rstrip()[-7:] for line in out.splitlines()]
+
+
+def test_version_and_help(capsys):
+    assert run("--version") == 0
+    assert __version__ in capsys.readouterr().out
+    assert run("compare", "--help") == 0
+    assert "--loss" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "sets"), [((), "one set"), (("--group", "bag"), "Each of the 15 groups is a set")])
+def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
+    out = tmp_path / "report"
+    assert run("compare", str(table), "--target", "sick", *words, "--quick", "--folds", "2", "--out", str(out)) == 0
+    shown = capsys.readouterr()
+    assert sets in shown.out
+    for name in ("logistic regression at 0.5", "Hamming SVM", "Lovász hinge", "margin rescaling", "slack rescaling"):
+        assert name in shown.out
+    assert re.search(r"In jaccard (training for it wins|no clear winner|setwise loses)", shown.out)
+    assert "compare" in shown.err
+    assert "\r" not in shown.err
+    kept = json.loads((out / "results.json").read_text())
+    for row in kept["problems"][0]["rows"]:
+        assert 0 <= row["mean"]["jaccard"] <= 1
+    assert (out / "report.html").stat().st_size > 1000
+
+
+def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = (X + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
+    np.savez(tmp_path / "m.npz", X=X, Y=Y)
+    words = ("--loss", "jaccard,zero_one", "--quick", "--folds", "2", "--out", str(tmp_path / "r"))
+    assert run("compare", str(tmp_path / "m.npz"), *words) == 0
+    out = capsys.readouterr().out
+    assert "m.npz, trained for jaccard" in out
+    assert "m.npz, trained for zero_one" in out
+    assert "In short" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("compare", "none.csv"), "there is no file none.csv."),
+        (("compare", "--loss", "nope"), "there is no loss 'nope'; use"),
+        (("compare", "--target", "y"), "are for a file"),
+        (("compare", "--quick", "--folds", "1"), "--folds must be at least 2; got 1."),
+        (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
+        (("compare", "--seed", "-1"), "--seed must not be negative"),
+        (("reproduce", "nope"), "there is no experiment 'nope'; use lh_figure1"),
+        (("reproduce", "lh_table3"), "lh_table3 needs scene.npz and yeast.npz"),
+        (("reproduce", "lh_table3", "--data", "no/such/folder"), "there is no folder no/such/folder of real data."),
+        (("nope",), "invalid choice: 'nope'"),
+        ((), "COMMAND"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_code_2(capsys, monkeypatch, tmp_path, words, says):
+    monkeypatch.delenv("SETWISE_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run(*words) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.startswith("setwise: ")
+    assert len(err.strip().splitlines()) == 1
+    assert not list(tmp_path.rglob("report.html"))
+
+
+def test_a_report_that_can_not_be_written_fails_before_the_work(table, tmp_path, capsys):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert run("compare", str(table), "--target", "sick", "--out", str(blocked)) == 2
+    assert "File exists" in capsys.readouterr().err
+
+
+def test_a_data_folder_without_the_file(tmp_path, capsys):
+    assert run("reproduce", "lh_table4", "--data", str(tmp_path)) == 2
+    assert "needs scene.npz, which is neither in" in capsys.readouterr().err
+
+
+def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
+    from setwise.experiments import run as command
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "compare", interrupted)
+    assert run("compare", str(table), "--target", "sick", "--out", str(tmp_path / "r")) == 130
+    assert "setwise: interrupted" in capsys.readouterr().err
+
+
+def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
+    from setwise.core.risk import SurrogateRisk
+    from setwise.experiments.bundled import bags
+    from setwise.experiments.methods import LOVASZ
+    from setwise.losses import Jaccard
+
+    def interrupted(self, w):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SurrogateRisk, "cut", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        LOVASZ.train(bags(5, 0), Jaccard(), 1.0, 1e-2)
+
+
+def test_reproduce_writes_its_figure(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert run("reproduce", "lh_figure2", "--quick", "--out", str(tmp_path)) == 0
+    assert "(Prop. 9): both hold" in " ".join(capsys.readouterr().out.split())
+    assert {p.name for p in tmp_path.iterdir()} == {"lh_figure2.json", "lh_figure2.png"}
+
+
+def test_the_module_runs_without_matplotlib(table, tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from setwise.cli import main; "
+        f"sys.exit(main(['compare', {str(table)!r}, '--target', 'sick', '--quick', '--folds', '2', "
+        f"'--out', {str(tmp_path / 'r')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html", "results.json"}
+    assert "For pictures install matplotlib" in (tmp_path / "r" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_quick_built_in_comparison_tells_both_stories(tmp_path, capsys):
+    assert run("compare", "--quick", "--out", str(tmp_path)) == 0
+    out = capsys.readouterr().out
+    assert "early detection: In early_detection training for it wins: Lovász hinge beats" in " ".join(out.split())
+    assert "digit 8 against the rest" in out
+    assert "breast cancer" in out

@@ -4,7 +4,7 @@ import numpy as np
 
 from setwise.core import enumerate as brute
 from setwise.core.sets import Sets
-from setwise.inference.structure import predicted_of
+from setwise.inference.counts.structure import predicted_of
 from setwise.losses import (
     MCC,
     BalancedError,

@@ -67,6 +67,21 @@ def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
     assert (out / "report.html").stat().st_size > 1000
 
 
+def test_quick_takes_a_part_of_a_large_file(tmp_path):
+    from setwise.experiments.run import _work
+
+    y = np.arange(9000) % 3 == 0
+    np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
+    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, True, 0)
+    assert not rest
+    assert measures == ("jaccard",)
+    assert len(problem.y) == pytest.approx(3000, abs=9)
+    assert (np.unique(problem.groups, return_counts=True)[1] == 9).all()
+    assert "of its 9,000 rows" in problem.about
+    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, False, 0)[0][0]
+    assert len(whole.y) == 9000
+
+
 def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -6,7 +6,7 @@ from setwise.core import enumerate as brute
 from setwise.core.inference import Problem
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference.count_search import CountSearch
+from setwise.inference.counts.search import CountSearch
 from setwise.losses import MCC, CountLoss, EarlyDetection, FBeta, GMean, HMean, Jaccard, Saturating, Trait
 
 

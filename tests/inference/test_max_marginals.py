@@ -8,7 +8,7 @@ from count_cases import KINDS, LOSSES, allowed, fits, problem, slow_marginals, w
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference.max_marginals import batch_max_marginals, max_marginals
+from setwise.inference.counts.max_marginals import batch_max_marginals, max_marginals
 from setwise.losses import MCC, BreakEven, CountLoss, EarlyDetection, FBeta, GMean, HMean, Jaccard, Tversky
 
 

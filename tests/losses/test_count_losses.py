@@ -6,7 +6,7 @@ from scipy.stats import gmean, hmean
 from sklearn import metrics
 
 from setwise.core.sets import Sets
-from setwise.inference.structure import is_monge
+from setwise.inference.counts.structure import is_monge
 from setwise.losses import (
     MCC,
     BalancedError,

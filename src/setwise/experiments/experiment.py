@@ -121,8 +121,14 @@ def data_folder(given: Path | None) -> Path | None:
     return named
 
 
-def need_data(settings: Settings, name: str, files: Sequence[str]) -> list[Path]:
-    """Paths of files in the data folder, in it or in its folder ``multilabel``.
+def need_data(
+    settings: Settings,
+    name: str,
+    files: Sequence[str],
+    source: str = "the Mulan collection",
+    folders: Sequence[str] = ("multilabel",),
+) -> list[Path]:
+    """Paths of files in the data folder, in it or in one of its ``folders``; ``source`` says where they come from.
 
     Raises
     ------
@@ -130,15 +136,16 @@ def need_data(settings: Settings, name: str, files: Sequence[str]) -> list[Path]
     """
     if settings.data is None:
         raise ValueError(
-            f"{name} needs {' and '.join(files)} of the Mulan collection: give their folder by --data DIR or the "
+            f"{name} needs {' and '.join(files)} of {source}: give their folder by --data DIR or the "
             "variable SETWISE_DATA, or run the small version on bundled data with --quick."
         )
     found = []
     for file in files:
-        places = [settings.data / file, settings.data / "multilabel" / file]
+        places = [settings.data / file, *(settings.data / folder / file for folder in folders)]
         path = next((p for p in places if p.is_file()), None)
         if path is None:
-            raise ValueError(f"{name} needs {file}, which is neither in {settings.data} nor in its folder multilabel.")
+            inside = " or ".join(folders)
+            raise ValueError(f"{name} needs {file}, which is neither in {settings.data} nor in its folder {inside}.")
         found.append(path)
     return found
 

@@ -4,12 +4,11 @@ from setwise.core.inference import Inference, Problem, Solution, Solutions
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
-from setwise.inference.count_search import CountSearch
+from setwise.inference.counts import CountSearch, max_marginals
 from setwise.inference.default import default_inference
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.greedy import Greedy
 from setwise.inference.loss_augmented import loss_augmented_inference
-from setwise.inference.max_marginals import max_marginals
 from setwise.inference.min_norm_point import minimize_submodular
 from setwise.inference.modular import Modular
 from setwise.inference.multi_class import mean_over_classes, multi_class_inference

@@ -4,7 +4,7 @@ from setwise.core.inference import Inference, Problem
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
-from setwise.inference.count_search import CountSearch
+from setwise.inference.counts.search import CountSearch
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.greedy import Greedy
 from setwise.inference.modular import Modular

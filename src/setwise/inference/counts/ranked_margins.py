@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class RankedMargins:
     """Margins of each class of each set sorted upwards; with c of a class wrong the best choice is the c smallest.
 
     Segment ``2 i`` holds the positives of set i and ``2 i + 1`` its negatives. Decisions with a margin at or under
@@ -35,7 +35,9 @@ class Ranking:
     truth: Floats
 
     @classmethod
-    def of(cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Floats | None = None) -> "Ranking":
+    def of(
+        cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Floats | None = None
+    ) -> "RankedMargins":
         """Sort all margins in (floor, cap), O(p log p)."""
         caps = np.full(2 * len(sets), np.inf) if caps is None else caps
         return cls(sets, scores, floor, caps, *rank_margins(scores, sets.labels, sets.offsets, floor, caps))

@@ -11,10 +11,10 @@ from setwise.core.loss import Values
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Ints
 from setwise.core.traits import Trait
-from setwise.inference.objective import Objective
-from setwise.inference.ranking import Ranking
-from setwise.inference.structure import doubt, is_monge, monge_tables, predicted_of, quotient_of
-from setwise.inference.tables import Rows, falling_rows, prune_table, scan_rows
+from setwise.inference.counts.objective import Objective
+from setwise.inference.counts.ranked_margins import RankedMargins
+from setwise.inference.counts.structure import doubt, is_monge, monge_tables, predicted_of, quotient_of
+from setwise.inference.counts.tables import Rows, falling_rows, prune_table, scan_rows
 from setwise.kernels.quotients import quotient_argmax
 from setwise.kernels.tables import run_argmax
 
@@ -70,22 +70,22 @@ class CountSearch(Inference):
         loss, sets, scores, slack = bare.loss, bare.sets, bare.scores, bare.slack
         predicted = predicted_of(loss, sets)
         if predicted is not None:
-            return _tied(Objective(loss, Ranking.of(sets, scores), slack), predicted.astype(np.int64))
+            return _tied(Objective(loss, RankedMargins.of(sets, scores), slack), predicted.astype(np.int64))
         quotient = None if slack else quotient_of(loss, sets)
-        objective = Objective(loss, Ranking.of(sets, scores, *doubt(loss, sets, quotient, slack)), slack)
+        objective = Objective(loss, RankedMargins.of(sets, scores, *doubt(loss, sets, quotient, slack)), slack)
         if quotient is None:
             return self._search(objective)
-        ranking = objective.ranking
-        x, y = quotient_argmax(ranking.margins, ranking.sums, ranking.starts, ranking.low, *quotient)
+        order = objective.order
+        x, y = quotient_argmax(order.margins, order.sums, order.starts, order.low, *quotient)
         return _solutions(objective, x, y)
 
     def _search(self, objective: Objective) -> Solutions:
         """Every set by the scan, divide and conquer, or bound and prune that suits it."""
-        ranking, loss = objective.ranking, objective.loss
-        heights, widths = ranking.ranked[::2] + 1, ranking.ranked[1::2] + 1
+        order, loss = objective.order, objective.loss
+        heights, widths = order.ranked[::2] + 1, order.ranked[1::2] + 1
         x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
         cells = heights * widths
-        monge = monge_tables(loss, ranking.sets, np.zeros_like(cells) if objective.slack else cells)
+        monge = monge_tables(loss, order.sets, np.zeros_like(cells) if objective.slack else cells)
         prune = ~monge & (cells > SCANNED_TABLE) & (Trait.INCREASING in loss.traits)
         for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
             tables = np.flatnonzero(chosen)
@@ -99,7 +99,7 @@ class CountSearch(Inference):
 
 def _tied(objective: Objective, predicted: Ints) -> Solutions:
     """A loss with ``predicted`` positives: the diagonal of the table on which ``P - fn + fp`` is that."""
-    positives, negatives = objective.ranking.sets.positives, objective.ranking.sets.negatives
+    positives, negatives = objective.order.sets.positives, objective.order.sets.negatives
     ahead = predicted - positives
     first = np.maximum(0, -ahead)
     heights = np.minimum(positives, negatives - ahead) - first + 1
@@ -119,4 +119,4 @@ def _solutions(objective: Objective, x: Ints, y: Ints, above: Values | None = No
     """The labelings with x and y ranked decisions wrong; exact where no larger bound ``above`` is known."""
     values = objective(np.arange(len(x)), x, y)
     bounds = values if above is None else np.maximum(values, above)
-    return Solutions(objective.ranking.mistakes(x, y), values, bounds, bounds <= values)
+    return Solutions(objective.order.mistakes(x, y), values, bounds, bounds <= values)

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.loss import Loss, Values
 from setwise.core.sets import Ints
-from setwise.inference.ranking import Ranking
+from setwise.inference.counts.ranked_margins import RankedMargins
 
 
 @final
@@ -16,18 +16,18 @@ class Objective:
     """``f + won`` with x ranked positives and y ranked negatives of set ``i`` wrong; with ``slack`` ``f (1 + won)``."""
 
     loss: Loss
-    ranking: Ranking
+    order: RankedMargins
     slack: bool = False
 
     def loss_at(self, i: Ints, x: Ints, y: Ints) -> Values:
         """``f(fn, fp, P, N)`` with x and y counted above the decisions that are always wrong."""
-        sets, low = self.ranking.sets, self.ranking.low
+        sets, low = self.order.sets, self.order.low
         fn, fp = (low[2 * i] + x).astype(np.float64), (low[2 * i + 1] + y).astype(np.float64)
         return self.loss.of_counts(fn, fp, sets.positives[i].astype(np.float64), sets.negatives[i].astype(np.float64))
 
     def __call__(self, i: Ints, x: Ints, y: Ints) -> Values:
         """The objective at cells; vectorised."""
-        won = self.ranking.won(i, x, y)
+        won = self.order.won(i, x, y)
         return self.loss_at(i, x, y) * (1.0 + won) if self.slack else self.loss_at(i, x, y) + won
 
     def above(self, i: Ints, rows: Ints, columns: Ints) -> Values:
@@ -35,6 +35,6 @@ class Objective:
 
         The loss is greatest with most mistakes, the score won with fewest, as ranked margins are positive there.
         """
-        won = self.ranking.won(i, rows[:, 0], columns[:, 0])
+        won = self.order.won(i, rows[:, 0], columns[:, 0])
         most = self.loss_at(i, rows[:, 1], columns[:, 1])
         return most * np.maximum(1.0 + won, 0.0) if self.slack else most + won

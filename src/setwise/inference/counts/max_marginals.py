@@ -11,10 +11,10 @@ from setwise.core.loss import Loss, Values
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Ints, Sets
 from setwise.core.traits import Trait
-from setwise.inference.objective import Objective
-from setwise.inference.ranking import Ranking
-from setwise.inference.structure import doubt, monge_tables, predicted_of, quotient_of
-from setwise.inference.tables import Rows, falling_rows, scan_rows
+from setwise.inference.counts.objective import Objective
+from setwise.inference.counts.ranked_margins import RankedMargins
+from setwise.inference.counts.structure import doubt, monge_tables, predicted_of, quotient_of
+from setwise.inference.counts.tables import Rows, falling_rows, scan_rows
 from setwise.kernels.marginals import quotient_marginals, table_marginals
 from setwise.kernels.segments import segment_sums
 
@@ -62,70 +62,68 @@ def batch_max_marginals(loss: Loss, sets: Sets, scores: NDArray[Any]) -> Values:
         return _one_class(loss, sets, scores)
     quotient, predicted = quotient_of(loss, sets), predicted_of(loss, sets)
     if predicted is not None:
-        objective = Objective(loss, Ranking.of(sets, scores))
+        objective = Objective(loss, RankedMargins.of(sets, scores))
         ahead = predicted.astype(np.int64) - sets.positives
         heights = [_tied_heights(objective, ahead, side) for side in (0, 1)]
     else:
-        objective = Objective(loss, Ranking.of(sets, scores, *doubt(loss, sets, quotient)))
+        objective = Objective(loss, RankedMargins.of(sets, scores, *doubt(loss, sets, quotient)))
         if quotient is not None:
-            parts = objective.ranking.parts
+            parts = objective.order.parts
             return quotient_marginals(
-                parts, scores, sets.labels, sets.offsets, objective.ranking.base + objective.ranking.truth, quotient
+                parts, scores, sets.labels, sets.offsets, objective.order.base + objective.order.truth, quotient
             )
         heights = [_free_heights(objective, side) for side in (0, 1)]
-    return _marginals(objective.ranking, objective.ranking.truth, *heights)
+    return _marginals(objective.order, objective.order.truth, *heights)
 
 
-def _marginals(ranking: Ranking, truth: Values, first: Heights, second: Heights) -> Values:
+def _marginals(order: RankedMargins, truth: Values, first: Heights, second: Heights) -> Values:
     """Max-marginals from the heights of both classes."""
     counts = np.stack([first.counts, second.counts], axis=1)
     heights = np.empty(counts.sum())
     owner = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
     heights[owner], heights[~owner] = first.values, second.values
     edges = np.concatenate(([0], np.cumsum(counts)))
-    sets = ranking.sets
-    return table_marginals(
-        ranking.parts, ranking.scores, sets.labels, sets.offsets, ranking.base + truth, heights, edges
-    )
+    sets = order.sets
+    return table_marginals(order.parts, order.scores, sets.labels, sets.offsets, order.base + truth, heights, edges)
 
 
 def _one_class(loss: Loss, sets: Sets, scores: NDArray[Any]) -> Values:
     """A loss of the number of mistakes: all decisions form one class, as if positive, and the loss is its heights."""
     merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
-    ranking = Ranking.of(merged, np.where(sets.labels, scores, -scores), *doubt(loss, sets, None))
+    order = RankedMargins.of(merged, np.where(sets.labels, scores, -scores), *doubt(loss, sets, None))
     truth = segment_sums(np.where(sets.labels, scores, 0.0), sets.offsets)
-    first, counts = _reach(ranking, 0)
+    first, counts = _reach(order, 0)
     i, r = _flat(counts)
-    k, P = ranking.low[2 * i] + first[i] + r, sets.positives[i]
+    k, P = order.low[2 * i] + first[i] + r, sets.positives[i]
     fn = np.minimum(k, P)
     heights = loss.of_counts(*(v.astype(np.float64) for v in (fn, k - fn, P, sets.negatives[i])))
-    out = _marginals(ranking, truth, Heights(heights, counts), Heights(np.empty(0), np.zeros_like(counts)))
+    out = _marginals(order, truth, Heights(heights, counts), Heights(np.empty(0), np.zeros_like(counts)))
     return np.where(sets.labels[:, None], out, out[:, ::-1])
 
 
 def _tied_heights(objective: Objective, ahead: Ints, side: int) -> Heights:
     """Heights of a loss on labelings with ``fp - fn = ahead``; -inf where there are none."""
-    ranking = objective.ranking
-    i, x = _flat(ranking.ranked[side::2] + 1)
+    order = objective.order
+    i, x = _flat(order.ranked[side::2] + 1)
     other = x - ahead[i] if side else x + ahead[i]
-    inside = (other >= 0) & (other <= ranking.ranked[1 - side :: 2][i])
+    inside = (other >= 0) & (other <= order.ranked[1 - side :: 2][i])
     i, x, other = i[inside], x[inside], other[inside]
     values = np.full(len(inside), -np.inf)
     fn, fp = (other, x) if side else (x, other)
-    values[inside] = objective.loss_at(i, fn, fp) - ranking.paid(2 * i + 1 - side, other)
-    return Heights(values, ranking.ranked[side::2] + 1)
+    values[inside] = objective.loss_at(i, fn, fp) - order.paid(2 * i + 1 - side, other)
+    return Heights(values, order.ranked[side::2] + 1)
 
 
 def _free_heights(objective: Objective, side: int) -> Heights:
     """Heights by divide and conquer for Monge losses, else by a look at every cell."""
-    ranking, sets = objective.ranking, objective.ranking.sets
-    first, counts = _reach(ranking, side)
-    widths = ranking.ranked[1 - side :: 2] + 1
+    order, sets = objective.order, objective.order.sets
+    first, counts = _reach(order, side)
+    widths = order.ranked[1 - side :: 2] + 1
 
     def value(i: Ints, r: Ints, c: Ints) -> Values:
         x = first[i] + r
         loss = objective.loss_at(i, c, x) if side else objective.loss_at(i, x, c)
-        return loss - ranking.paid(2 * i + 1 - side, c)
+        return loss - order.paid(2 * i + 1 - side, c)
 
     rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
     out = np.empty(edges[-1])
@@ -144,10 +142,10 @@ def _free_heights(objective: Objective, side: int) -> Heights:
     return Heights(out, counts)
 
 
-def _reach(ranking: Ranking, side: int) -> tuple[Ints, Ints]:
+def _reach(order: RankedMargins, side: int) -> tuple[Ints, Ints]:
     """First number of ranked mistakes, 0 or -1, that forcing one decision may ask for, and how many there are."""
-    low, ranked = ranking.low[side::2], ranking.ranked[side::2]
-    size = ranking.sets.negatives if side else ranking.sets.positives
+    low, ranked = order.low[side::2], order.ranked[side::2]
+    size = order.sets.negatives if side else order.sets.positives
     shift = np.minimum(low, 1)
     return -shift, shift + np.minimum(ranked + 1, size - low) + 1
 

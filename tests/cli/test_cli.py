@@ -104,7 +104,7 @@ def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
         (("compare", "--quick", "--folds", "1"), "--folds must be at least 2; got 1."),
         (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
         (("compare", "--seed", "-1"), "--seed must not be negative"),
-        (("reproduce", "nope"), "there is no experiment 'nope'; use lh_figure1"),
+        (("reproduce", "nope"), "there is no experiment 'nope'; use "),
         (("reproduce", "lh_table3"), "lh_table3 needs scene.npz and yeast.npz"),
         (("reproduce", "lh_table3", "--data", "no/such/folder"), "there is no folder no/such/folder of real data."),
         (("nope",), "invalid choice: 'nope'"),

@@ -242,6 +242,18 @@ def test_digits_jaccard_beats_predicting_all_positive():
     assert model.score(X[1::2] / 16, y[1::2]) > 0.9
 
 
+@pytest.mark.parametrize("learner", ["block_frank_wolfe", "subgradient"])
+def test_random_state_repeats_a_fit(learner, bags):
+    X, y, groups = bags
+    model = SetClassifier("hamming", learner=learner, C=10, tol=1e-2)
+    fits = [
+        clone(model).set_params(random_state=state).fit(X, y, groups=groups).coef_
+        for state in (3, 3, np.random.RandomState(3), np.random.RandomState(3))
+    ]
+    assert np.array_equal(fits[0], fits[1])
+    assert np.array_equal(fits[2], fits[3])
+
+
 def test_verbose_draws_a_bar(bags, capsys):
     X, y, _ = bags
     SetClassifier(verbose=1, C=100).fit(X, y)

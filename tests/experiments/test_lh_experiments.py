@@ -30,8 +30,10 @@ def outcome(name, settings=QUICK):
 
 
 def test_the_registry_finds_every_file():
-    assert tuple(e.name for e in experiments()) == NAMES_OF_ALL
-    assert all(e.about.startswith("LH ") for e in experiments())
+    found = {e.name: e for e in experiments()}
+    assert list(found) == sorted(found)
+    assert {name for name in found if name.startswith("lh_")} == set(NAMES_OF_ALL)
+    assert all(found[name].about.startswith("LH ") for name in NAMES_OF_ALL)
     with pytest.raises(ValueError, match="there is no experiment 'x'"):
         find("x")
 

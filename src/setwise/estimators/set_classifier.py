@@ -9,7 +9,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -202,8 +202,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.learner, str):
             return self.learner
         kind = LEARNERS[self.learner]
-        drawn = {"random_state": self.random_state} if "random_state" in kind.__dataclass_fields__ else {}
-        return kind(float(self.C), float(self.tol), int(self.max_iter), **drawn)
+        common = (float(self.C), float(self.tol), int(self.max_iter))
+        if "random_state" not in kind.__dataclass_fields__:
+            return kind(*common)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        return kind(*common, random_state=seed)
 
     def _start(self, size: int) -> NDArray[np.float64] | None:
         if not self.warm_start or not hasattr(self, "coef_"):

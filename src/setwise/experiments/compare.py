@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
-from setwise.experiments.methods import METHODS, ROUGH, Method, Trained, standardized
+from setwise.experiments.methods import METHODS, ROUGH, Method, Trained, only_order, standardized
 from setwise.experiments.problem import Problem
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -79,7 +79,8 @@ class Row:
 class Comparison:
     """All methods on one problem, trained for ``measure``, judged by all ``measures`` (its own first).
 
-    ``fold`` is the first pair of standardized training and test parts; ``notes`` say which methods refused, and why.
+    ``fold`` is the first pair of standardized training and test parts; ``notes`` say which methods refused, and why;
+    ``ordered`` are the measures in which only the order of scores counts.
     """
 
     problem: Problem
@@ -89,6 +90,7 @@ class Comparison:
     plan: Plan
     fold: tuple[Problem, Problem]
     notes: tuple[str, ...] = ()
+    ordered: frozenset[str] = frozenset()
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -141,7 +143,8 @@ def compare(
             notes.append(f"{method.name} is left out: {refusal}")
             for _ in range(plan.steps([method])):
                 advance(f"{method.name} refused")
-    return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes))
+    ordered = frozenset(n for n in names if only_order(losses[n]))
+    return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes), ordered)
 
 
 def _row(

@@ -19,9 +19,8 @@ from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.datasets import load
 from setwise.experiments.bundled import digits
-from setwise.experiments.compare import Duel
+from setwise.experiments.compare import QUICK_GRID, Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
-from setwise.experiments.lovasz_paper import GRID, QUICK_GRID
 from setwise.experiments.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
 from setwise.experiments.problem import Problem
 from setwise.losses import AveragePrecision, BreakEven, FBeta, RocArea
@@ -53,6 +52,9 @@ FITS: tuple[tuple[int, Method, tuple[str, ...]], ...] = (
     (3, TUNED, ("F1",)),
 )
 """Row of the table, how it is trained, and the columns that it fills; what comes for one column is trained for it."""
+
+GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""Constants C for a decision that every way chooses from."""
 
 SPLITS, TEST_SHARE, TOL = 10, 1 / 3, 1e-3
 RIVALS = {

@@ -1,7 +1,7 @@
 """What LH Tables 3 and 4 share: many samplings of multi-label data, trained and tested with two losses each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.loss import Loss
 from setwise.experiments.bundled import digit_traits
 from setwise.experiments.experiment import Advance, Outcome, Settings, Table, need_data
-from setwise.experiments.lovasz_paper import GRID, NAMES, QUICK_GRID, STEPS, beside, cross, mean_and_error, pattern
+from setwise.experiments.lovasz_paper import NAMES, STEPS, beside, cross, mean_and_error, pattern
 from setwise.experiments.multilabel import about_sample, common_labels, read, sample
 from setwise.experiments.problem import Problem
 
@@ -69,10 +69,9 @@ class Protocol:
         self, part: Part, drawn: Sequence[tuple[Problem, Problem]], settings: Settings, advance: Advance
     ) -> NDArray[np.float64]:
         """(ways, 2, samplings)."""
-        grid = QUICK_GRID if settings.quick else GRID
         found = []
         for k, (train, test) in enumerate(drawn):
-            losses, _ = cross(train, test, part.loss, grid, settings.seed + k, advance)
+            losses, _ = cross(train, test, part.loss, replace(settings, seed=settings.seed + k), advance)
             found.append(losses.mean(axis=2))
         return np.stack(found, axis=2)
 

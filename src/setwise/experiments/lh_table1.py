@@ -5,9 +5,7 @@ import numpy as np
 from setwise.experiments.bundled import bags
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import (
-    GRID,
     NAMES,
-    QUICK_GRID,
     STEPS,
     TRAINERS,
     beside,
@@ -27,9 +25,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     """1,000 training and 5,000 test bags of 15 samples (200 and 1,000 when quick); standard errors over test bags."""
     n_train, n_test = (200, 1000) if settings.quick else (1000, 5000)
     train, test = bags(n_train, settings.seed), bags(n_test, settings.seed + 1)
-    losses, models = cross(
-        train, test, EarlyDetection(), QUICK_GRID if settings.quick else GRID, settings.seed, advance
-    )
+    losses, models = cross(train, test, EarlyDetection(), settings, advance)
     means, errors = mean_and_error(losses)
     title = (
         f"Mean loss of {n_test:,} test bags ± standard error, trained on {n_train:,}. The distributions in the "

@@ -1,22 +1,27 @@
 """What the tables of LH share: its four ways of training, the choice of C, and the pattern that the paper claims."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.loss import Loss
-from setwise.experiments.compare import Duel
-from setwise.experiments.methods import ROUGH, SetMethod, Trained, standardized
+from setwise.experiments.compare import Duel, Plan, choose
+from setwise.experiments.experiment import Settings
+from setwise.experiments.methods import SetMethod, Trained, standardized
 from setwise.experiments.problem import Problem
 from setwise.inference import Greedy
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""Constants C for a decision, as in :mod:`setwise.experiments.compare`."""
-
 QUICK_GRID = (1e-3, 1e-1, 10.0)
+"""Constants C for a decision: wide grids."""
+
+THOROUGH = Plan(inner=3, grid=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0))
+QUICK = Plan(inner=2, grid=QUICK_GRID)
+"""How the tables of LH choose C: finer where a few hundred sets have their best."""
 
 TRAINERS: tuple[SetMethod, ...] = (
     SetMethod("L", "Lovász hinge", lambda loss, scale: LovaszHinge(loss)),
@@ -33,26 +38,28 @@ STEPS = len(TRAINERS)
 
 
 def cross(
-    train: Problem, test: Problem, loss: Loss, grid: Sequence[float], seed: int, advance: Callable[[str], None]
+    train: Problem, test: Problem, loss: Loss, settings: Settings, advance: Callable[[str], None]
 ) -> tuple[NDArray[np.float64], list[Trained]]:
     """Train in all six ways and test with ``loss`` and with the number of mistakes.
 
-    C is chosen on a third of the training sets, by the loss that is trained for; the last fit is on all of them.
+    C is chosen by folds of the training sets, by the loss that is trained for; the last fit is on all of them.
     ``advance`` is called once for each way. Returns losses (ways, 2, test sets) and what was trained.
     """
-    part, held_out = train.folds(3, seed)[0]
-    inner = standardized(train.take(part), train.take(held_out))
-    whole, judged = standardized(train, test)
     losses, models = [], []
+    whole, judged = standardized(train, test)
     for trainer in TRAINERS:
-        target = Hamming() if trainer.hamming else loss
-        found = [inner[1].loss(target, trainer.train(inner[0], loss, c, **ROUGH).judged(inner[1])) for c in grid]
-        model = trainer.train(whole, loss, grid[int(np.argmin(np.round(found, 12)))], 1e-3)
+        model = trainer.train(whole, loss, pick(trainer, train, Hamming() if trainer.hamming else loss, settings), 1e-3)
         scores = model.judged(judged)
         losses.append([judged.losses(loss, scores), judged.losses(Hamming(), scores)])
         models.append(model)
         advance(f"{train.name}: {trainer.name}")
     return np.array(losses), models
+
+
+def pick(method: SetMethod, train: Problem, loss: Loss, settings: Settings) -> float:
+    """The constant C for a decision with the least mean of ``loss`` over folds of the training sets."""
+    plan = replace(QUICK if settings.quick else THOROUGH, seed=settings.seed)
+    return choose(method, train, loss, plan, lambda: None)
 
 
 def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:

@@ -93,8 +93,8 @@ class Logistic(Method):
 
     def train(self, problem: Problem, loss: Loss | RankLoss, c: float, tol: float, max_iter: int = 1000) -> Trained:
         """As :meth:`Method.train`."""
-        if self.tuned and isinstance(loss, RankLoss):
-            raise Refusal(f"{loss!r} judges a ranking, in which no threshold occurs.")
+        if self.tuned and only_order(loss):
+            raise Refusal(f"{loss!r} judges the order of scores, in which no threshold occurs.")
         begin = time.perf_counter()
         if self.tuned and problem.groups is None and not problem.many:
             scorer = make_scorer(_gain, loss=loss)
@@ -169,6 +169,11 @@ def standardized(train: Problem, test: Problem) -> tuple[Problem, Problem]:
     """
     scaler = make_pipeline(MaxAbsScaler() if issparse(train.X) else StandardScaler()).fit(train.X)
     return replace(train, X=scaler.transform(train.X)), replace(test, X=scaler.transform(test.X))
+
+
+def only_order(loss: Loss | RankLoss) -> bool:
+    """Whether only the order of scores counts: a loss of a ranking, or of its first few as :class:`BreakEven`."""
+    return isinstance(loss, RankLoss) or loss.tied
 
 
 def _gain(y_true: Any, y_pred: Any, loss: Loss) -> float:

@@ -96,7 +96,15 @@ def _other_measures(found: Comparison) -> list[str]:
     """What training for one measure costs in the others."""
     said = []
     ours = _best(found, True)
+    unfit = [n for n in found.measures if n not in found.ordered] if found.measure in found.ordered else []
+    if unfit:
+        said.append(
+            f"Only the order of scores counts in {found.measure}, so what is trained for it has no threshold to go by: "
+            f"figures in {' and '.join(unfit)} say little of it."
+        )
     for j, name in enumerate(found.measures[1:], 1):
+        if name in unfit:
+            continue
         best = min(found.rows, key=lambda r, j=j: r.mean[j])
         if best is ours:
             continue

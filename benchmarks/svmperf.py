@@ -2,7 +2,7 @@
 
 SVM^perf's CPU seconds of training (file reading excluded), to relative gaps of 5e-4 to 1e-2, were measured beforehand
 on a machine of the same kind; it may not be redistributed. setwise runs to a certified gap of 5e-4 on one thread.
-SVM^perf's C is ours / 100 (``MarginRescaling(scale="size")``), and the bias is one more regularised weight in both.
+SVM^perf's C is ours / 100 (``MarginRescaling(scale="size")``), and the bias is one more regularized weight in both.
 """
 
 import statistics

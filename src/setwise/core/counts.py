@@ -16,7 +16,7 @@ from setwise.kernels.sorting import sort_falling
 class CountBased(Loss):
     """``l_y(A) = f(fn, fp, P, N)``: false negatives, false positives, positives and negatives of the set.
 
-    A subclass gives :meth:`of_counts`, vectorised over float64 arrays; values, gains and marginals follow in O(p).
+    A subclass gives :meth:`of_counts`, vectorized over float64 arrays; values, gains and marginals follow in O(p).
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Inference: what maximises loss and score together over all labelings of a set."""
+"""Inference: what maximizes loss and score together over all labelings of a set."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A learner: what minimises ``0.5 |w|^2 + C risk(w)``, seeing planes and nothing else."""
+"""A learner: what minimizes ``0.5 |w|^2 + C risk(w)``, seeing planes and nothing else."""
 
 import time
 from abc import ABC, abstractmethod
@@ -84,7 +84,7 @@ _MESSAGES = {
 
 
 class Learner(ABC):
-    """Minimises ``F(w) = 0.5 |w|^2 + C risk(w)`` to a certified relative gap.
+    """Minimizes ``F(w) = 0.5 |w|^2 + C risk(w)`` to a certified relative gap.
 
     A subclass yields :class:`Step` after :class:`Step`; the loop around it (bounds, history, callback, stop, Ctrl-C) is
     here, once.

@@ -49,7 +49,7 @@ class Loss(ABC):
         """Raise ValueError where the parameters do not fit the sets, as weights of another length."""
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        """The loss from counts alone, vectorised; only for losses with ``Trait.COUNTS``."""
+        """The loss from counts alone, vectorized; only for losses with ``Trait.COUNTS``."""
         raise Refusal(f"{self} is not a function of (fn, fp, P, N).")
 
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:

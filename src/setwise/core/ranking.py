@@ -24,11 +24,11 @@ class RankLoss(ABC):
 
     @abstractmethod
     def weight(self, i: Ints, P: Ints, N: Ints) -> Values:
-        """``weight_i`` of the positive at place i (from 0) among P, vectorised."""
+        """``weight_i`` of the positive at place i (from 0) among P, vectorized."""
 
     @abstractmethod
     def drop(self, r: Ints, P: Ints, N: Ints) -> Values:
-        """What is lost when a positive falls from rank r + 1 to rank r + 2, vectorised."""
+        """What is lost when a positive falls from rank r + 1 to rank r + 2, vectorized."""
 
     @property
     def depth(self) -> int | None:

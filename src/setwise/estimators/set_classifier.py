@@ -30,7 +30,7 @@ from setwise.surrogates.names import SURROGATES
 
 @final
 class SetClassifier(ClassifierMixin, BaseEstimator):
-    """Linear scores, trained to minimise ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
+    """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
     The loss judges a set of decisions together. What is a set follows from the shape of the target:
 
@@ -49,11 +49,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         surrogate, which brings its own loss to train for: ``loss`` is then what :meth:`score` measures
     learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings
         its own C, tol and max_iter
-    C : weight of the mean surrogate against the regulariser, above 0. The mean is over sets: where the whole sample is
+    C : weight of the mean surrogate against the regularizer, above 0. The mean is over sets: where the whole sample is
         one set, useful values are large, 1e1 to 1e5
     tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
     max_iter : iterations at most; a warning says when they did not suffice
-    fit_intercept : adds a constant feature of value 1, regularised like the others (as in SVM^perf)
+    fit_intercept : adds a constant feature of value 1, regularized like the others (as in SVM^perf)
     class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each
         row were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
     average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole

@@ -42,13 +42,19 @@ def cross(
 ) -> tuple[NDArray[np.float64], list[Trained]]:
     """Train in all six ways and test with ``loss`` and with the number of mistakes.
 
-    C is chosen by folds of the training sets, by the loss that is trained for; the last fit is on all of them.
+    C is chosen by folds of the training sets, by the loss that is trained for; the last fit is on all. Slack and
+    margin rescaling choose it with exact inference, and use it for greedy too: only inference differs between the two.
     ``advance`` is called once for each way. Returns losses (ways, 2, test sets) and what was trained.
     """
     losses, models = [], []
     whole, judged = standardized(train, test)
+    exact = {trainer.name: trainer for trainer in TRAINERS}
+    chosen: dict[str, float] = {}
     for trainer in TRAINERS:
-        model = trainer.train(whole, loss, pick(trainer, train, Hamming() if trainer.hamming else loss, settings), 1e-3)
+        way, target = trainer.name.removesuffix(" exact"), Hamming() if trainer.hamming else loss
+        if way not in chosen:
+            chosen[way] = pick(exact.get(f"{way} exact", trainer), train, target, settings)
+        model = trainer.train(whole, loss, chosen[way], 1e-3)
         scores = model.judged(judged)
         losses.append([judged.losses(loss, scores), judged.losses(Hamming(), scores)])
         models.append(model)

@@ -1,4 +1,4 @@
-"""Inference: maximise loss and score together, exactly where possible, with a certificate everywhere."""
+"""Inference: maximize loss and score together, exactly where possible, with a certificate everywhere."""
 
 from setwise.core.inference import Inference, Problem, Solution, Solutions
 from setwise.inference.by_area import ByArea

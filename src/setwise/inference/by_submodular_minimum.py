@@ -1,4 +1,4 @@
-"""Supermodular losses: maximising them against a modular score is submodular minimisation."""
+"""Supermodular losses: maximizing them against a modular score is submodular minimization."""
 
 from dataclasses import dataclass
 from typing import final

@@ -1,4 +1,4 @@
-"""Submodular minimisation by the minimum norm point of the base polytope (Fujishige 1980; Wolfe 1976)."""
+"""Submodular minimization by the minimum norm point of the base polytope (Fujishige 1980; Wolfe 1976)."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
 
 
 def _vertex(gains: Gains, x: Floats) -> Floats:
-    """The base that minimises ``<x, b>`` (Edmonds' greedy algorithm)."""
+    """The base that minimizes ``<x, b>`` (Edmonds' greedy algorithm)."""
     order = np.argsort(x, kind="stable")
     out = np.empty(len(x))
     out[order] = gains(order)
@@ -63,7 +63,7 @@ def _minor(corral: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _affine_minimum(corral: Floats) -> Floats:
-    """Weights that sum to 1 and minimise the norm of ``weights @ corral``."""
+    """Weights that sum to 1 and minimize the norm of ``weights @ corral``."""
     k = len(corral)
     system = np.zeros((k + 1, k + 1))
     system[:k, :k] = corral @ corral.T

@@ -1,4 +1,4 @@
-"""Honest upper bounds for maximisations that are too hard to solve."""
+"""Honest upper bounds for maximizations that are too hard to solve."""
 
 import numpy as np
 

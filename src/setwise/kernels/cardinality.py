@@ -11,7 +11,7 @@ Array = NDArray[Any]
 
 @kernel
 def best_prefix(g: Array, none: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array) -> None:
-    """Marks in each set the first k ``items`` that maximise ``g_k + sum gains`` or ``g_k (1 + sum gains)``; O(total).
+    """Marks in each set the first k ``items`` that maximize ``g_k + sum gains`` or ``g_k (1 + sum gains)``; O(total).
 
     ``g`` (total,) holds the loss of 1, 2, ... mistakes, ``none`` (n,) that of none; ``gains`` fall inside each set.
     ``mistakes`` (total,) bool comes in all False.

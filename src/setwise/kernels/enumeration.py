@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 @kernel
 def best_subsets(table: Array, margins: Array, offsets: Array, members: Array, slack: bool, mistakes: Array) -> None:
-    """Marks for each member set the A that maximises ``table_A - m(A)``, or ``table_A (1 - m(A))``; O(2^p) a set.
+    """Marks for each member set the A that maximizes ``table_A - m(A)``, or ``table_A (1 - m(A))``; O(2^p) a set.
 
     ``table`` (2^p,) is indexed by the bits of A. Sums ``m(A)`` come from A without its highest decision, by doubling.
     """

@@ -110,7 +110,7 @@ def _radix(keys: Array, other: Array) -> None:
 def sort_packed(keys: Array, starts: Array) -> None:
     """Sort every segment of ``keys`` upwards, in place.
 
-    Small segments by insertion, middle ones by radix, large ones by NumPy's vectorised sort: the loop over those in
+    Small segments by insertion, middle ones by radix, large ones by NumPy's vectorized sort: the loop over those in
     Python is short because they are large.
     """
     _sort_segments(keys, starts, INSERTION, VECTORIZED)

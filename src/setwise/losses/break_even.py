@@ -16,7 +16,7 @@ from setwise.losses.top import hits
 class BreakEven(CountBased):
     """``fn / P`` of labelings with as many predicted positives as positives, where precision equals recall (PRBEP).
 
-    Inference maximises over such labelings only (Joachims 2005); the truth is one of them. A model is judged by its P
+    Inference maximizes over such labelings only (Joachims 2005); the truth is one of them. A model is judged by its P
     largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(P, predicted)``, the smaller of
     precision and recall. Without positives the loss is 0 if none is predicted, else 1.
     """

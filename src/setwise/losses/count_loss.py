@@ -16,7 +16,7 @@ PROMISES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR)
 @final
 @dataclass(frozen=True, repr=False)
 class CountLoss(CountBased):
-    """``f(fn, fp, P, N)`` for any vectorised f of false negatives, false positives, positives and negatives.
+    """``f(fn, fp, P, N)`` for any vectorized f of false negatives, false positives, positives and negatives.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""1 - the normalised discounted cumulative gain."""
+"""1 - the normalized discounted cumulative gain."""
 
 from dataclasses import dataclass
 from typing import Any, final

@@ -18,7 +18,7 @@ from setwise.losses.top import check_size, hits
 class PrecisionAtK(CountBased):
     """``1 - tp / k`` of labelings with exactly k predicted positives: the wrong share of the first k (Joachims 2005).
 
-    Inference maximises over such labelings only; the truth need not be one of them. So a trained model is judged by the
+    Inference maximizes over such labelings only; the truth need not be one of them. So a trained model is judged by the
     k largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(k, predicted)``: missing places
     count as wrong, and of too many positives k are drawn at random.
 

@@ -15,7 +15,7 @@ from setwise.core.sets import Ints, Sets
 class Independent(Model):
     """``s_i = <w, x_i> + b``: row i of ``X`` (rows, features) is decision i.
 
-    With ``intercept`` the last weight is b, the weight of a constant feature of value 1, regularised like the others.
+    With ``intercept`` the last weight is b, the weight of a constant feature of value 1, regularized like the others.
     """
 
     intercept: bool = True

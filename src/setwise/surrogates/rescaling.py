@@ -1,4 +1,4 @@
-"""Margin and slack rescaling: surrogates that maximise over all labelings (LH section 3)."""
+"""Margin and slack rescaling: surrogates that maximize over all labelings (LH section 3)."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -29,7 +29,7 @@ class MarginRescaling(Surrogate):
 
     Parameters
     ----------
-    loss : any loss. A loss of a ranking is maximised over rankings; a swapped pair loses ``(s_i - s_j) / (P N g)``
+    loss : any loss. A loss of a ranking is maximized over rankings; a swapped pair loses ``(s_i - s_j) / (P N g)``
     inference : None chooses by the loss; an object forces one, e.g. ``Greedy()`` as in LH 6.1
     scale : g > 0, or ``"size"`` for the number of decisions of each set. Scores of a large set add up while a loss like
         F1 stays below 1, so that tiny scores would do at g = 1; ``"size"`` weighs the loss against the mean score, as

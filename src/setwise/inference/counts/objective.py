@@ -26,7 +26,7 @@ class Objective:
         return self.loss.of_counts(fn, fp, sets.positives[i].astype(np.float64), sets.negatives[i].astype(np.float64))
 
     def __call__(self, i: Ints, x: Ints, y: Ints) -> Values:
-        """The objective at cells; vectorised."""
+        """The objective at cells; vectorized."""
         won = self.order.won(i, x, y)
         return self.loss_at(i, x, y) * (1.0 + won) if self.slack else self.loss_at(i, x, y) + won
 

@@ -58,11 +58,11 @@ class RankedMargins:
         return self.keys, self.margins, self.sums, self.starts, self.low, self.floor, self.caps
 
     def paid(self, segment: Ints, count: Ints) -> Floats:
-        """Sum of the ``count`` smallest ranked margins of segments; vectorised."""
+        """Sum of the ``count`` smallest ranked margins of segments; vectorized."""
         return np.asarray(self.sums[self.starts[segment] + segment + count])
 
     def won(self, owner: Ints, x: Ints, y: Ints) -> Floats:
-        """Best ``-m(A)`` with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorised."""
+        """Best ``-m(A)`` with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorized."""
         return self.base[owner] - (self.paid(2 * owner, x) + self.paid(2 * owner + 1, y))
 
     def mistakes(self, x: Ints, y: Ints) -> Bools:

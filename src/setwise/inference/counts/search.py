@@ -1,4 +1,4 @@
-"""Exact maximisation of losses that depend on counts, over independent decisions."""
+"""Exact maximization of losses that depend on counts, over independent decisions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

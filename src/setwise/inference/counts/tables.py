@@ -1,4 +1,4 @@
-"""Exact maxima over tables of any vectorised function: row by row, by divide and conquer, by bound and prune."""
+"""Exact maxima over tables of any vectorized function: row by row, by divide and conquer, by bound and prune."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ LEAF = 256
 class Rows:
     """All rows of a batch of tables; table ``i`` has ``heights[i] >= 1`` rows of ``widths[i] >= 1`` cells.
 
-    ``value(table, row, column)`` is vectorised over integer arrays.
+    ``value(table, row, column)`` is vectorized over integer arrays.
     """
 
     value: Value

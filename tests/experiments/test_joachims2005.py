@@ -64,7 +64,7 @@ def test_the_verdict_says_wins_losses_and_neither():
     percent = 50.0 + 0.05 * rng.standard_normal((4, 4, 10))
     percent[0] += np.array([10.0, -10.0, 0.0, 0.05])[:, None]
     percent[1:, 2] = percent[0, 2]
-    first, second = joachims2005._verdicts(Measured(digits(), percent, Counter(), 0, 130))
+    first, second = joachims2005._verdicts(Measured(digits(), percent, Counter(), Counter(), 0, 130))
     for sentence in (first, second):
         assert "training for the measure wins in F1 (+10.0 ± 0." in sentence
         assert "it makes no clear difference in ROCArea (+0.0 ± 0.0)" in sentence
@@ -74,12 +74,16 @@ def test_the_verdict_says_wins_losses_and_neither():
 
 def test_cautions_tell_of_edges_and_open_gaps():
     edges = (Counter({"a (F1)": 3}), Counter({"a (F1)": 2, "b (AP)": 1}))
-    measured = [Measured(digits(), np.zeros((4, 4, 10)), e, n, 130) for e, n in zip(edges, (0, 2), strict=True)]
+    measured = [
+        Measured(digits(), np.zeros((4, 4, 10)), e, Counter({f"{OURS.name} (F1)": n}), n, 130)
+        for e, n in zip(edges, (0, 2), strict=True)
+    ]
     text = " ".join(joachims2005._cautions(measured))
     assert "at an end of the grid in 6 of 260 cases, most often by a (F1): 5 of 20" in text
     assert "2 of 260 models did not reach" in text
     assert "2.4 times as wide" in text
-    assert len(joachims2005._cautions([Measured(digits(), np.zeros((4, 4, 10)), Counter(), 0, 130)])) == 2
+    assert text.count("trained for the measure (F1) kept all weights at zero in 2 of 10 splits") == 1
+    assert len(joachims2005._cautions([Measured(digits(), np.zeros((4, 4, 10)), Counter(), Counter(), 0, 130)])) == 2
 
 
 def test_parts_of_a_text_file_are_put_together(tmp_path):
@@ -129,5 +133,6 @@ def test_on_real_data(monkeypatch):
     (table,) = found.tables
     check(table, 4)
     assert (table.means[:3] > 90).all()
+    assert any("yeast Class9: trained for the measure (F1) kept all weights at zero" in w for w in found.words)
     assert "acq: texts of Reuters-21578" in " ".join(found.words)
     assert len([w for w in found.words if "training for the measure" in w and " beside " in w]) >= 8

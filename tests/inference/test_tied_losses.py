@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
+from setwise import SetClassifier
+from setwise.core.enumerate import subsets
 from setwise.core.inference import Problem
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Enumeration, Greedy
 from setwise.losses import BreakEven, Hamming, PrecisionAtK, RecallAtK
-from setwise.surrogates import MarginRescaling
+from setwise.surrogates import MarginRescaling, SlackRescaling
 
 
 @pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(3), RecallAtK(3), 2 * BreakEven()], ids=repr)
@@ -32,3 +34,37 @@ def test_break_even_bounds_its_loss():
     for _ in range(50):
         y, s = rng.random(12) < 0.4, rng.standard_normal(12)
         assert MarginRescaling(BreakEven())(y, s).value >= BreakEven().judge(Sets.single(y), s)[0] - 1e-12
+
+
+@pytest.mark.parametrize("make", [PrecisionAtK, RecallAtK])
+def test_margin_rescaling_compares_with_the_mean_of_the_best_labelings(make):
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        p = int(rng.integers(2, 8))
+        k = int(rng.integers(1, p + 1))
+        y, s = rng.random(p) < rng.choice([0.0, 0.3, 0.6, 1.0]), rng.standard_normal(p)
+        loss, P = make(k), int(y.sum())
+        tied = [guess for guess in subsets(p) if guess.sum() == k]
+        fewest = min((guess ^ y).sum() for guess in tied)
+        reference = np.mean([guess for guess in tied if (guess ^ y).sum() == fewest], axis=0)
+        truth = max(loss(y, guess) + s @ (guess - reference) for guess in tied)
+        bound = MarginRescaling(loss)(y, s)
+        assert bound.value == pytest.approx(truth, abs=1e-9)
+        assert bound.value >= loss.judge(Sets.single(y), s)[0] - 1e-12
+        other = rng.standard_normal(p)
+        assert MarginRescaling(loss)(y, other).value >= bound.value + bound.gradient @ (other - s) - 1e-9
+        if k != P:
+            with pytest.raises(Refusal, match="the truth is not among the labelings it is about"):
+                SlackRescaling(loss)(y, s)
+
+
+@pytest.mark.parametrize("loss", [PrecisionAtK(1), RecallAtK(2), BreakEven()], ids=repr)
+def test_learners_agree_on_tied_losses(loss):
+    rng = np.random.default_rng(2)
+    X, groups = rng.standard_normal((60, 3)), np.repeat(np.arange(10), 6)
+    y = X[:, 0] + rng.standard_normal(60) > 0.3
+    fits = [
+        SetClassifier(loss, "margin", learner, C=20, tol=1e-4, random_state=0).fit(X, y, groups=groups)
+        for learner in ("one_slack", "n_slack", "block_frank_wolfe")
+    ]
+    assert all(fit.objective_ == pytest.approx(fits[0].objective_, rel=2e-4) for fit in fits)

@@ -43,6 +43,16 @@ class CountBased(Loss):
         """Whether :meth:`predicted` gives numbers."""
         return self.predicted(np.ones(1), np.ones(1)) is not None
 
+    def reference(self, sets: Sets) -> Values | None:
+        """The mean of the labelings with as many predicted positives as asked for and fewest mistakes, (total,)."""
+        P, N = _sizes(sets)
+        k = self.predicted(P, N)
+        if k is None or (k == P).all():
+            return None
+        positive = np.minimum(k / np.maximum(P, 1.0), 1.0)
+        negative = np.maximum(k - P, 0.0) / np.maximum(N, 1.0)
+        return np.where(sets.labels, positive[sets.owners], negative[sets.owners])
+
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
         """The loss of what ``scores`` predict: above 0, or as many of the largest as :meth:`predicted` says; (n,)."""
         predicted = self.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))

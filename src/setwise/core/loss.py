@@ -65,6 +65,13 @@ class Loss(ABC):
         """Whether the loss is about labelings with a given number of predicted positives only, as precision at k."""
         return False
 
+    def reference(self, sets: Sets) -> Values | None:
+        """What labelings are compared with in score, (total,) in [0, 1]; None means the truth.
+
+        A tied loss whose truth has another number of positives is compared with the mean of its best labelings.
+        """
+        return None
+
     @property
     def by_area(self) -> "tuple[Any, Values] | None":
         """``(f, areas)`` where the loss is f(fn, fp, P, N) with areas (p,) instead of counts; else None."""
@@ -208,6 +215,9 @@ class Scaled(Loss):
     @property
     def tied(self) -> bool:
         return self.loss.tied
+
+    def reference(self, sets: Sets) -> Values | None:
+        return self.loss.reference(sets)
 
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
         return self.factor * self.loss.judge(sets, scores)

@@ -15,6 +15,7 @@ from setwise.core.sets import Sets
 from setwise.core.surrogate import Bounds, Surrogate
 from setwise.inference.default import default_inference
 from setwise.inference.worst_ranking import worst_ranking
+from setwise.kernels.segments import segment_sums
 
 
 @final
@@ -26,6 +27,9 @@ class MarginRescaling(Surrogate):
     at most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). Exact for modular losses, losses of counts,
     supermodular losses, losses of a ranking and any loss of up to 20 decisions; beyond that greedy: ``exact`` is False
     then and ``upper`` honest.
+
+    A loss that ties the number of predicted positives to k, as precision at k, is maximized over such labelings, and
+    y is replaced by the mean of the best of them: positives count min(1, k / P), negatives max(0, k - P) / N.
 
     Parameters
     ----------
@@ -53,7 +57,12 @@ class MarginRescaling(Surrogate):
         scale = self._scale(sets, scores.dtype)
         found = _solve(Problem(self.loss, sets, scores / scale), self.inference)
         step = np.where(found.mistakes, 1 - 2 * sets.labels.astype(scores.dtype), 0)
-        return Bounds(found.values, step / scale, found.bounds, found.exact)
+        reference = self.loss.reference(sets)
+        if reference is None:
+            return Bounds(found.values, step / scale, found.bounds, found.exact)
+        away = (sets.labels - reference) / scale
+        lift = segment_sums(away * scores, sets.offsets)
+        return Bounds(found.values + lift, (step / scale + away).astype(scores.dtype), found.bounds + lift, found.exact)
 
     def _scale(self, sets: Sets, dtype: np.dtype) -> NDArray[Any]:
         if self.scale != "size":
@@ -91,6 +100,11 @@ class SlackRescaling(Surrogate):
 
     def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``loss * (yh - y)`` and bound of every set."""
+        if self.loss.reference(sets) is not None:
+            raise Refusal(
+                f"SlackRescaling refuses {self.loss!r}: the truth is not among the labelings it is about. "
+                "Use surrogate='margin'."
+            )
         found = _solve(Problem(self.loss, sets, scores, slack=True), self.inference)
         weight = self.loss.values(sets, found.mistakes)[sets.owners]
         gradient = np.where(found.mistakes, np.where(sets.labels, -weight, weight), 0.0).astype(scores.dtype)

@@ -23,13 +23,6 @@ class CountBased(Loss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         """The formula; the four arguments broadcast, with 0 <= fn <= P and 0 <= fp <= N."""
 
-    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
-        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator where the loss is a quotient of linear forms.
-
-        The denominator is positive, except at fn = fp = 0 where it may vanish. None for all other losses.
-        """
-        return None
-
     def monge(self, P: int, N: int) -> bool | None:
         """Whether the gain of a false negative never grows with fp, for 0 <= fn <= P, 0 <= fp <= N; None if unknown."""
         return None

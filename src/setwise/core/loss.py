@@ -56,6 +56,13 @@ class Loss(ABC):
         """The loss of the predictions that ``scores`` (total,) make, positive where above 0; (n,)."""
         return self.values(sets, (scores > 0) != sets.labels)
 
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
+        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator, where the loss is such a quotient of counts.
+
+        The denominator is positive, except at fn = fp = 0 where it may vanish. None for all other losses.
+        """
+        return None
+
     def costs(self, sets: Sets) -> Values:
         """The modular part: ``l(A) = sum_(i in A) costs_i + curved(A)``, (total,)."""
         return np.zeros(sets.total)

@@ -198,8 +198,8 @@ def _cautions(found: Sequence[Measured]) -> list[str]:
         "logistic regression too: a gain is one of training, not of choosing.",
     ]
     said += [
-        f"{m.problem.name}: {way} kept all weights at zero in {times} of {splits} splits. Margin rescaling costs no more than 1 "
-        "there, and where features tell little no weights cost less."
+        f"{m.problem.name}: {way} kept all weights at zero in {times} of {splits} splits. Margin rescaling costs no "
+        "more than 1 there, and where features tell little no weights cost less."
         for m in found
         for way, times in m.idle.items()
         if times and way.startswith(OURS.name)

@@ -42,23 +42,31 @@ def quotient_gains(labels: Array, offsets: Array, top: Array, bottom: Array) -> 
 def _quotient_gains(labels: Array, offsets: Array, top: Array, bottom: Array, out: Array) -> None:
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
-        _quotient_steps(labels[a:b], top[i], bottom[i], out[a:b])
+        _quotient_set(labels[a:b], top[i], bottom[i], out[a:b])
 
 
 @kernel
-def _quotient_steps(labels: Array, top: Array, bottom: Array, out: Array) -> None:
-    t0, t1, t2 = top[0], top[1], top[2]
-    b0, b1, b2 = bottom[0], bottom[1], bottom[2]
+def _quotient_set(labels: Array, top: Array, bottom: Array, out: Array) -> None:
     misses = 0
     for j in range(len(out)):
         out[j] = misses
         misses += labels[j]
-    # The counts above run one by one; the quotients below compile to vector instructions.
+    quotient_steps(0, top, bottom, labels, out)
+
+
+@kernel
+def quotient_steps(before: int, top: Array, bottom: Array, labels: Array, out: Array) -> None:
+    """Gains of consecutive mistakes, the first after ``before`` others; ``out`` holds the fn before each on entry.
+
+    No branches: the loop compiles to vector instructions.
+    """
+    t0, t1, t2 = top[0], top[1], top[2]
+    b0, b1, b2 = bottom[0], bottom[1], bottom[2]
     for j in range(len(out)):
         fn, miss = out[j], np.float64(labels[j])
-        fp = np.float64(j) - fn
+        fp = np.float64(before + j) - fn
         t, b = t2 + miss * (t1 - t2), b2 + miss * (b1 - b2)
         n, d = t0 + t1 * fn + t2 * fp, b0 + b1 * fn + b2 * fp
         out[j] = (t * d - b * n) / (d * (d + b))
-    if len(out) and b0 == 0.0:
+    if before == 0 and len(out) and b0 == 0.0:
         out[0] = (t0 + t1) / (b0 + b1) if labels[0] else (t0 + t2) / (b0 + b2)

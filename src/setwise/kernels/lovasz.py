@@ -5,9 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.kernels.counts import quotient_steps
 from setwise.kernels.jit import kernel
 
 Array = NDArray[Any]
+
+BLOCK = 512
+"""So many decisions at a time fit the first cache."""
 
 
 def margin_errors(scores: Array, labels: Array) -> tuple[Array, bool]:
@@ -66,3 +70,67 @@ def _inner(a: Array, b: Array) -> float:
     for j in range(m, len(a)):
         t0 += a[j] * b[j]
     return (t0 + t1) + (t2 + t3)
+
+
+@kernel
+def quotient_hinge(
+    keys: Array,
+    exact: Array,
+    starts: Array,
+    offsets: Array,
+    top: Array,
+    bottom: Array,
+    start: Array,
+    gradient: Array,
+) -> Array:
+    """The same for the quotient ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, straight from sorted keys; O(m).
+
+    One pass without arrays in between: keys hold place, label and float32 error of each decision; ``exact`` (m,) holds
+    the errors where they are float64, else it is empty. ``top``, ``bottom`` (n, 3) as in
+    :func:`setwise.kernels.counts.quotient_gains`. For increasing losses, whose value can not fall below 0.
+    """
+    n = len(starts) - 1
+    values = np.zeros(n, np.float64)
+    bits, gains, labels = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
+    errors = np.empty(BLOCK, np.float64)
+    for i in range(n):
+        total, misses, first = start[i], 0, starts[i]
+        while first < starts[i + 1]:
+            last = min(first + BLOCK, starts[i + 1])
+            misses = _quotient_block(keys[first:last], first - starts[i], misses, top[i], bottom[i], labels, gains)
+            if len(exact):
+                errors[: last - first] = exact[first:last]
+            else:
+                _decode_errors(keys[first:last], bits, errors)
+            total += _inner(errors[: last - first], gains[: last - first])
+            for j in range(last - first):
+                place = np.int64((keys[first + j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
+                gradient[offsets[i] + place] = gains[j] * (1.0 - 2.0 * labels[j])
+            first = last
+        values[i] = total
+    return values
+
+
+@kernel
+def _quotient_block(
+    keys: Array, before: int, misses: int, top: Array, bottom: Array, labels: Array, gains: Array
+) -> int:
+    """Gains of the next decisions in order, after ``before`` mistakes of which ``misses`` are positives."""
+    for j in range(len(keys)):
+        label = np.int64(keys[j] & np.uint64(1))
+        labels[j] = label
+        gains[j] = misses
+        misses += label
+    quotient_steps(before, top, bottom, labels[: len(keys)], gains[: len(keys)])
+    return misses
+
+
+@kernel
+def _decode_errors(keys: Array, bits: Array, errors: Array) -> None:
+    values = bits.view(np.float32)
+    for j in range(len(keys)):
+        falling = np.uint32(keys[j] >> np.uint64(32))
+        negative = np.uint32(np.int32(falling) >> np.int32(31))
+        bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
+    for j in range(len(keys)):
+        errors[j] = values[j]

@@ -133,15 +133,23 @@ def sort_falling(
 
     Exact for float32 and float64; O(m log m) in the number m of values that enter (see :func:`pack`).
     """
+    keys, exact, starts = sort_keys(values, labels, offsets, above_zero)
+    items, tags, rounded = unpack(keys, starts, offsets)
+    return items, tags, rounded if exact is None else exact, starts
+
+
+def sort_keys(
+    values: Array, labels: Array, offsets: Array, above_zero: bool = False
+) -> tuple[Array, Array | None, Array]:
+    """The same as sorted keys (m,), the values (m,) where the keys do not hold them (float64), and segment offsets."""
     keys, starts = pack(values, labels, offsets, above_zero)
     sort_packed(keys, starts)
     if values.dtype == np.float32:
-        return *unpack(keys, starts, offsets), starts
+        return keys, None, starts
     falling = np.empty(len(keys), np.float64)
     _gather_negated(values, keys, starts, offsets, falling)
     mend_runs(falling, keys, starts)
-    items, tags, _ = unpack(keys, starts, offsets)
-    return items, tags, np.negative(falling, out=falling), starts
+    return keys, np.negative(falling, out=falling), starts
 
 
 @kernel

@@ -12,8 +12,8 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.surrogate import Bounds, Surrogate
 from setwise.core.traits import Trait
-from setwise.kernels.lovasz import lovasz_bounds, margin_errors
-from setwise.kernels.sorting import sort_falling
+from setwise.kernels.lovasz import lovasz_bounds, margin_errors, quotient_hinge
+from setwise.kernels.sorting import sort_falling, sort_keys
 
 
 @final
@@ -60,8 +60,14 @@ class LovaszHinge(Surrogate):
         errors, finite = margin_errors(scores, sets.labels)
         if not finite:
             raise ValueError("scores must be finite; got NaN or inf.")
-        items, labels, ordered, starts = sort_falling(errors, sets.labels, sets.offsets, above_zero=thresholded)
-        gains = self.loss.gains(sets, Orders(items, labels, starts))
-        gradient = np.zeros_like(scores)
-        values = lovasz_bounds(ordered, gains, items, labels, starts, self.loss.at_none(sets), gradient)
+        gradient, none = np.zeros_like(scores), self.loss.at_none(sets)
+        quotient = self.loss.quotient(sets.positives, sets.negatives) if thresholded else None
+        if quotient is not None:
+            keys, exact, starts = sort_keys(errors, sets.labels, sets.offsets, above_zero=True)
+            exact = np.empty(0) if exact is None else exact
+            values = quotient_hinge(keys, exact, starts, sets.offsets, *quotient, none, gradient)
+        else:
+            items, labels, ordered, starts = sort_falling(errors, sets.labels, sets.offsets, above_zero=thresholded)
+            gains = self.loss.gains(sets, Orders(items, labels, starts))
+            values = lovasz_bounds(ordered, gains, items, labels, starts, none, gradient)
         return Bounds(values, gradient, values, np.ones(len(sets), dtype=bool))

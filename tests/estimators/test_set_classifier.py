@@ -212,6 +212,30 @@ def test_pipeline_grid_search_and_cross_validation_route_groups(bags):
         set_config(enable_metadata_routing=False)
 
 
+def test_a_large_intercept_scaling_frees_the_intercept(bags):
+    X, y, groups = bags
+    shifted = X + 30.0
+    held, free = (
+        SetClassifier(C=10, tol=1e-5, max_iter=5000, intercept_scaling=c).fit(shifted, y, groups=groups).objective_
+        for c in (1.0, 100.0)
+    )
+    centered = SetClassifier(C=10, tol=1e-5, max_iter=5000, intercept_scaling=100.0).fit(X, y, groups=groups).objective_
+    assert abs(free - centered) < 0.2 * abs(held - centered)
+
+
+@pytest.mark.parametrize("average", ["samples", "micro", "macro"])
+def test_intercept_scaling_is_a_constant_feature(average):
+    X, Y = make_multilabel_classification(50, 4, n_classes=3, random_state=2)
+    wide = np.column_stack([X, np.full(len(X), 5.0)])
+    scaled = SetClassifier("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0).fit(X, Y)
+    column = SetClassifier("hamming", C=5, tol=1e-7, average=average, fit_intercept=False).fit(wide, Y)
+    np.testing.assert_allclose(scaled.coef_, column.coef_[:, :-1], atol=1e-3)
+    np.testing.assert_allclose(scaled.intercept_, 5.0 * column.coef_[:, -1], atol=5e-3)
+    warm = SetClassifier("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0, warm_start=True).fit(X, Y)
+    warm.fit(X, Y)
+    assert warm.history_["objective"][0] == pytest.approx(scaled.objective_, rel=1e-6)
+
+
 def test_pickle_and_warm_start(bags):
     X, y, groups = bags
     model = SetClassifier(C=30, tol=1e-4, warm_start=True).fit(X, y, groups=groups)

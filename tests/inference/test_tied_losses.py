@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,24 @@ def test_a_multiple_judges_by_the_same_labeling():
     y, s = np.array([1, 0, 1, 0]), np.array([-1.0, -2.0, -3.0, -4.0])
     sets = Sets.single(y)
     assert (2 * BreakEven()).judge(sets, s)[0] == pytest.approx(2 * BreakEven().judge(sets, s)[0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(2), RecallAtK(3)], ids=repr)
+def test_equal_scores_share_the_last_places_in_expectation(loss):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        y, s = rng.random(5) < 0.5, rng.integers(0, 3, 5) / 2
+        k = int(y.sum()) if isinstance(loss, BreakEven) else loss.k
+        chosen = []
+        for order in permutations(range(5)):
+            best = sorted(order, key=lambda i, order=order: (-s[i], order.index(i)))[:k]
+            chosen.append(loss(y, np.isin(np.arange(5), best)))
+        assert loss.judge(Sets.single(y), s)[0] == pytest.approx(np.mean(chosen))
+
+
+def test_break_even_of_a_sorted_file_is_not_perfect_without_a_model():
+    y = np.arange(10) < 3
+    assert BreakEven().judge(Sets.single(y), np.zeros(10))[0] == pytest.approx(0.7)
 
 
 def test_break_even_bounds_its_loss():

@@ -47,14 +47,23 @@ class CountBased(Loss):
         return np.where(sets.labels, positive[sets.owners], negative[sets.owners])
 
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        """The loss of what ``scores`` predict: above 0, or as many of the largest as :meth:`predicted` says; (n,)."""
-        predicted = self.predicted(sets.positives.astype(np.float64), sets.negatives.astype(np.float64))
+        """The loss of what ``scores`` predict: above 0, or as many of the largest as :meth:`predicted` says; (n,).
+
+        Scores tied for the last of these places share them: expected counts of a random choice, whatever their order.
+        """
+        predicted = self.predicted(*_sizes(sets))
         if predicted is None:
             return super().judge(sets, scores)
         items, _, _, _ = sort_falling(scores, sets.labels, sets.offsets)
-        chosen = np.zeros(sets.total, dtype=bool)
-        chosen[items] = sets.places < predicted[sets.owners]
-        return self.values(sets, chosen != sets.labels)
+        last = sets.offsets[:-1] + np.maximum(predicted.astype(np.int64) - 1, 0)
+        cut = scores[items[last]][sets.owners]
+        above, tied = scores > cut, scores == cut
+        ahead, ties = (count_true(mask, sets.offsets).astype(np.float64) for mask in (above, tied))
+        share = np.clip(predicted - ahead, 0.0, ties) / ties
+        tp = count_true(above & sets.labels, sets.offsets) + share * count_true(tied & sets.labels, sets.offsets)
+        P, N = _sizes(sets)
+        tp = np.where(predicted > 0, tp, 0.0)
+        return self.of_counts(P - tp, predicted - tp, P, N)
 
     def values(self, sets: Sets, mistakes: Bools) -> Values:
         """``f(fn, fp, P, N)`` of every set, (n,)."""

@@ -71,7 +71,7 @@ class Grouping:
 
 
 def group(
-    y: Any, groups: Any, intercept: bool, average: str = "samples", classes: NDArray[Any] | None = None
+    y: Any, groups: Any, intercept: float, average: str = "samples", classes: NDArray[Any] | None = None
 ) -> Grouping:
     """Sets of decisions: all of y (n,), its groups, or what ``average`` says of a 0/1 label matrix Y (n, p).
 
@@ -94,7 +94,7 @@ def group(
     return Grouping(Sets(labels[order], offsets), model, classes, order)
 
 
-def _label_matrix(Y: NDArray[Any], groups: Any, intercept: bool, average: str) -> Grouping:
+def _label_matrix(Y: NDArray[Any], groups: Any, intercept: float, average: str) -> Grouping:
     if groups is not None:
         raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
     check_classification_targets(Y)

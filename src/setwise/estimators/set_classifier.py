@@ -53,7 +53,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         one set, useful values are large, 1e1 to 1e5
     tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
     max_iter : iterations at most; a warning says when they did not suffice
-    fit_intercept : adds a constant feature of value 1, regularized like the others (as in SVM^perf)
+    fit_intercept : adds a constant feature, regularized like the others (as in SVM^perf)
+    intercept_scaling : value of that feature; the larger, the less the intercept is held back by the regularizer
     class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each
         row were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
     average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole
@@ -83,6 +84,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "average": [StrOptions({"samples", "macro", "micro"})],
         "n_jobs": [Integral, None],
@@ -100,6 +102,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         tol: float = 1e-3,
         max_iter: int = 1000,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
         average: str = "samples",
         n_jobs: int | None = None,
@@ -114,6 +117,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.average = average
         self.n_jobs = n_jobs
@@ -135,7 +139,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, order="C")
-        grouping = group(y, groups, self.fit_intercept, self.average)
+        grouping = group(y, groups, self._intercept, self.average)
         surrogate = self._surrogate(grouping, y)
         risk = SurrogateRisk(
             grouping.model,
@@ -173,10 +177,14 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         y = np.asarray(y)
         if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(scores):
             raise ValueError(f"y must have the shape of predict(X), {scores.shape}; got shape {y.shape}.")
-        grouping = group(y, groups, self.fit_intercept, self.average, None if self._many else self.classes_)
+        grouping = group(y, groups, self._intercept, self.average, None if self._many else self.classes_)
         self.loss_.check(grouping.sets)
         losses = self.loss_.judge(grouping.sets, grouping.flat(scores))
         return 1.0 - float(np.average(losses, weights=grouping.weights(sample_weight, len(y))))
+
+    @property
+    def _intercept(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _surrogate(self, grouping: Grouping, y: NDArray[Any]) -> Surrogate:
         self.loss_ = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
@@ -211,7 +219,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def _start(self, size: int) -> NDArray[np.float64] | None:
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        last = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        last = self.coef_
+        if self.fit_intercept:
+            last = np.column_stack([last, self.intercept_ / self.intercept_scaling])
         return last.ravel() if last.size == size else None
 
     def _keep(self, fit: Fit, grouping: Grouping) -> None:
@@ -219,7 +229,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         weights = fit.w.reshape(many, -1)
         self.classes_, self._many = grouping.classes, grouping.is_matrix
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
-        self.intercept_ = weights[:, -1].copy() if self.fit_intercept else np.zeros(many)
+        self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(many)
         self.objective_, self.lower_bound_, self.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}

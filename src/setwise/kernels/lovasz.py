@@ -98,10 +98,10 @@ def quotient_hinge(
         while first < starts[i + 1]:
             last = min(first + BLOCK, starts[i + 1])
             misses = _quotient_block(keys[first:last], first - starts[i], misses, top[i], bottom[i], labels, gains)
+            _decode_errors(keys[first:last], bits, errors)
             if len(exact):
-                errors[: last - first] = exact[first:last]
-            else:
-                _decode_errors(keys[first:last], bits, errors)
+                for j in range(last - first):
+                    errors[j] = exact[first + j]
             total += _inner(errors[: last - first], gains[: last - first])
             for j in range(last - first):
                 place = np.int64((keys[first + j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
@@ -117,7 +117,7 @@ def _quotient_block(
 ) -> int:
     """Gains of the next decisions in order, after ``before`` mistakes of which ``misses`` are positives."""
     for j in range(len(keys)):
-        label = np.int64(keys[j] & np.uint64(1))
+        label = int(keys[j] & np.uint64(1))
         labels[j] = label
         gains[j] = misses
         misses += label

@@ -22,29 +22,29 @@ class Columns:
 @final
 @dataclass(frozen=True)
 class LabelColumns(Model):
-    """``S = X W^T + b``, flat by columns: set j is the column of label j, scored by ``W_j, b_j``.
+    """``S = X W^T + intercept b``, flat by columns: set j is the column of label j, scored by ``W_j, b_j``.
 
     Weights as in :class:`setwise.models.MultiLabel`. Features come as :class:`Columns`.
     """
 
     p: int
-    intercept: bool = True
+    intercept: float = 1.0
 
     def size(self, X: Columns) -> int:
-        return self.p * (int(X.X.shape[1]) + self.intercept)
+        return self.p * (int(X.X.shape[1]) + bool(self.intercept))
 
     def scores(self, X: Columns, w: Floats) -> Floats:
         W = w.reshape(self.p, -1)[X.labels]
-        S = X.X @ W[:, :-1].T + W[:, -1] if self.intercept else X.X @ W.T
+        S = X.X @ W[:, :-1].T + self.intercept * W[:, -1] if self.intercept else X.X @ W.T
         return np.ascontiguousarray(np.asarray(S).T).ravel()
 
     def pullback(self, X: Columns, gradient: Floats) -> Floats:
-        slopes = np.zeros((self.p, int(X.X.shape[1]) + self.intercept))
+        slopes = np.zeros((self.p, int(X.X.shape[1]) + bool(self.intercept)))
         slopes[X.labels] = self._slopes(X, gradient)
         return slopes.ravel()
 
     def pullbacks(self, X: Columns, gradient: Floats, sets: Sets) -> Floats:
-        slopes = np.zeros((len(sets), self.p, int(X.X.shape[1]) + self.intercept))
+        slopes = np.zeros((len(sets), self.p, int(X.X.shape[1]) + bool(self.intercept)))
         slopes[np.arange(len(sets)), X.labels] = self._slopes(X, gradient)
         return slopes.reshape(len(sets), -1)
 
@@ -54,4 +54,4 @@ class LabelColumns(Model):
     def _slopes(self, X: Columns, gradient: Floats) -> Floats:
         G = gradient.reshape(len(X.labels), -1)
         slopes = np.asarray((X.X.T @ G.T).T)
-        return np.column_stack([slopes, G.sum(axis=1)]) if self.intercept else slopes
+        return np.column_stack([slopes, self.intercept * G.sum(axis=1)]) if self.intercept else slopes

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
@@ -46,6 +47,8 @@ def gap_curves(
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= longest]
         axes.set_xticks(ticks, [f"{t:,}" for t in ticks])
         axes.minorticks_off()
+    elif not seconds:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     tidy(axes, "time (seconds)" if seconds else "iteration", "certified relative gap", title)
     if tol:
         axes.axhline(tol, color=GRAY, linewidth=0.9, linestyle=(0, (2, 2)))

@@ -61,7 +61,8 @@ class SurrogateRisk(Risk):
 
     def cut(self, w: Floats) -> Cut:
         """The plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - s_i>)``."""
-        scores = self.model.scores(self.X, w)
+        # Every fit begins at 0, where the product with X can be spared.
+        scores = self.model.scores(self.X, w) if w.any() else np.zeros(self.sets.total)
         bounds = self._bounds(scores)
         gradient = bounds.gradient * (self.weights[0] if len(self.sets) == 1 else self.weights[self.sets.owners])
         value = float(self.weights @ bounds.values)

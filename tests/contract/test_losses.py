@@ -37,6 +37,7 @@ ROWS: dict[str, Callable[[int], list[Loss]]] = {
     "AreaWeighted": lambda p: [
         losses.AreaWeighted(losses.Jaccard(), _weights(p) + 0.25),
         losses.AreaWeighted(losses.FBeta(), _weights(p) + 0.25),
+        losses.AreaWeighted(losses.BalancedError(), (_weights(p) + 0.25) / 100),
     ],
     "BalancedError": lambda p: [losses.BalancedError()],
     "BreakEven": lambda p: [losses.BreakEven()],
@@ -54,7 +55,9 @@ ROWS: dict[str, Callable[[int], list[Loss]]] = {
     ],
     "ClassWeighted": lambda p: [
         losses.ClassWeighted(losses.Jaccard(), 0.5, 2.0),
-        losses.ClassWeighted(losses.FBeta(), 3.0, 1.0),
+        losses.ClassWeighted(losses.Jaccard("fraction"), 0.01, 0.02),
+        losses.ClassWeighted(losses.BalancedError(), 0.1, 0.03),
+        losses.ClassWeighted(losses.FBeta(zero_division=0.5), 3.0, 1.0),
     ],
     "ClassWeightedHamming": lambda p: [losses.ClassWeightedHamming(0.5, 2.0), losses.ClassWeightedHamming(0.0, 1.0)],
     "CountLoss": lambda p: [

@@ -51,6 +51,7 @@ class CountBased(Loss):
 
         Scores tied for the last of these places share them: expected counts of a random choice, whatever their order.
         """
+        self.check(sets)
         predicted = self.predicted(*_sizes(sets))
         if predicted is None:
             return super().judge(sets, scores)

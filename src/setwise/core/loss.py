@@ -194,6 +194,8 @@ class Sum(Loss):
     @property
     def curved(self) -> Loss | None:
         parts = [part for part in (self.first.curved, self.second.curved) if part is not None]
+        if len(parts) == 2 and parts[0] is self.first and parts[1] is self.second:
+            return self
         return reduce(Sum, parts) if parts else None
 
     def __repr__(self) -> str:
@@ -247,6 +249,8 @@ class Scaled(Loss):
     @property
     def curved(self) -> Loss | None:
         rest = self.loss.curved
+        if rest is self.loss:
+            return self
         return None if rest is None else Scaled(self.factor, rest)
 
     def __repr__(self) -> str:

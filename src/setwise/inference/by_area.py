@@ -64,12 +64,18 @@ class ByArea(Inference):
         for i, (a, b) in enumerate(zip(sets.offsets[:-1], sets.offsets[1:], strict=True)):
             labels, margins = sets.labels[a:b], bare.margins[a:b]
             sides = [Side.of(np.flatnonzero(labels == c), margins, areas) for c in (True, False)]
-            if not labels.any() and loss.quotient(np.zeros(1), areas.sum(keepdims=True))[1][0, 0] == 0:
+            if not labels.any() and _jumps(loss, areas.sum(keepdims=True)):
                 bounds[i], mistakes[a:b] = _without_positives(loss, margins, areas)
                 continue
             bounds[i], found = _relax_and_round(loss, *sides)
             mistakes[a:b] = _repair(loss, found, labels, margins, areas)
         return problem.solved(mistakes, bounds)
+
+
+def _jumps(loss: CountBased, N: Values) -> bool:
+    """Whether the loss of a set without positives leaps at the first mistake, and is flat beyond it."""
+    found = loss.quotient(np.zeros(1), N)
+    return found is None or bool(found[1][0, 0] == 0)
 
 
 def _without_positives(loss: CountBased, margins: Values, areas: Values) -> tuple[float, Bools]:

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from setwise.core.checks import as_scores, as_weights
 from setwise.core.counts import CountBased
 from setwise.core.inference import Problem, Solution
-from setwise.core.loss import Loss
+from setwise.core.loss import Loss, Scaled
 from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -34,9 +34,7 @@ def loss_augmented_inference(
         raise Refusal(f"loss_augmented_inference refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
     sets = Sets.single(y)
     if weights is not None:
-        if not isinstance(loss, CountBased):
-            raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
-        loss = AreaWeighted(loss, as_weights(weights))
+        loss = _by_area(loss, weights)
     loss.check(sets)
     problem = Problem(loss, sets, as_scores(scores, sets.total), slack)
     method = default_inference(problem)
@@ -49,3 +47,11 @@ def loss_augmented_inference(
         exact=bool(found.exact[0]),
         status=f"{type(method).__name__}: {'exact' if found.exact[0] else 'bounded'}",
     )
+
+
+def _by_area(loss: Loss, weights: ArrayLike) -> Loss:
+    if isinstance(loss, Scaled):
+        return loss.factor * _by_area(loss.loss, weights)
+    if not isinstance(loss, CountBased):
+        raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
+    return AreaWeighted(loss, as_weights(weights))

@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.inference import Problem, Solution
 from setwise.core.loss import Loss, Values
+from setwise.core.ranking import RankLoss
+from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference.default import default_inference
 
@@ -27,7 +29,7 @@ def multi_class_inference(loss: Loss, y: ArrayLike, scores: ArrayLike, positive:
     scores : (p, k) finite, k >= 2
     positive : the label that the loss is about
     """
-    truth, s = _check(y, scores)
+    truth, s = _check(loss, y, scores)
     if not 0 <= positive < s.shape[1]:
         raise ValueError(f"positive must be one of the labels 0..{s.shape[1] - 1}; got {positive}.")
     others = np.where(np.arange(s.shape[1]) == positive, -np.inf, s)
@@ -61,7 +63,9 @@ def mean_over_classes(loss: Loss, y: ArrayLike, scores: ArrayLike, tol: float = 
     tol : stop when ``bound - value`` is at most this part of the bound's size
     max_iter : subgradient steps at most
     """
-    truth, s = _check(y, scores)
+    truth, s = _check(loss, y, scores)
+    if loss.tied:
+        raise Refusal(f"mean_over_classes refuses {loss!r}: it ties the number of predicted positives of each class.")
     k = s.shape[1]
     targets = [truth == c for c in range(k)]
     m = s.max(axis=1)
@@ -86,7 +90,9 @@ def mean_over_classes(loss: Loss, y: ArrayLike, scores: ArrayLike, tol: float = 
     return Solution(best, value, max(bound, value), exact, "decoupled classes: " + ("exact" if exact else "bounded"))
 
 
-def _check(y: ArrayLike, scores: ArrayLike) -> tuple[Labels, Values]:
+def _check(loss: Loss, y: ArrayLike, scores: ArrayLike) -> tuple[Labels, Values]:
+    if isinstance(loss, RankLoss):
+        raise Refusal(f"multi-class inference refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
     truth, s = np.asarray(y), np.asarray(scores, dtype=np.float64)
     if s.ndim != 2 or s.shape[0] == 0 or s.shape[1] < 2:
         raise ValueError(f"scores must have shape (p, k) with p >= 1 and k >= 2; got shape {s.shape}.")

@@ -141,7 +141,7 @@ def worst_rankings(
         a, b = scores[places[start:middle]], scores[places[middle:stop]]
         above = np.empty(len(a), np.int64)
         w, d = weight[start:middle], drop[start:stop]
-        if depth < 0:
+        if depth < 0 or depth >= len(d):
             worst_monotone(a, b, w, d, c[n], above)
         else:
             worst_truncated(a, b, w, d, c[n], depth, above)

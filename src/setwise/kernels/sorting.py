@@ -176,13 +176,23 @@ def _gather_negated(values: Array, keys: Array, starts: Array, offsets: Array, o
             out[j] = -values[offsets[i] + np.int64((keys[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))]
 
 
-@kernel
 def mend_runs(values: Array, keys: Array, starts: Array) -> None:
     """Put float64 ``values`` (m,), and their sorted ``keys`` with them, in exact upward order; O(m) but for long ties.
 
     The keys know values by their float32 rounding, so only runs of equal upper halves can be out of order: short ones
-    are mended by insertion, long ones by a heap. Equal values stay in the order of their places.
+    are mended by insertion, long ones by NumPy's sort. Equal values stay in the order of their places.
     """
+    long = np.empty(len(values) // INSERTION, np.int64), np.empty(len(values) // INSERTION, np.int64)
+    count = _mend_short(values, keys, starts, *long)
+    for a, b in zip(long[0][:count].tolist(), long[1][:count].tolist(), strict=True):
+        order = np.argsort(values[a:b], kind="stable")
+        values[a:b], keys[a:b] = values[a:b][order], keys[a:b][order]
+
+
+@kernel
+def _mend_short(values: Array, keys: Array, starts: Array, first: Array, last: Array) -> int:
+    """Mends short runs, and notes where long ones that are out of order begin and end; returns their number."""
+    count = 0
     for i in range(len(starts) - 1):
         a = starts[i]
         while a < starts[i + 1]:
@@ -192,10 +202,12 @@ def mend_runs(values: Array, keys: Array, starts: Array) -> None:
                 ordered &= values[b] >= values[b - 1]
                 b += 1
             if not ordered and b - a > INSERTION:
-                _heap_sort(values[a:b], keys[a:b])
+                first[count], last[count] = a, b
+                count += 1
             elif not ordered:
                 _insert_pairs(values[a:b], keys[a:b])
             a = b
+    return count
 
 
 @kernel
@@ -207,32 +219,3 @@ def _insert_pairs(values: Array, keys: Array) -> None:
             values[k + 1], keys[k + 1] = values[k], keys[k]
             k -= 1
         values[k + 1], keys[k + 1] = value, key
-
-
-@kernel
-def _heap_sort(values: Array, keys: Array) -> None:
-    m = len(values)
-    for root in range(m // 2 - 1, -1, -1):
-        _sift_down(values, keys, root, m)
-    for last in range(m - 1, 0, -1):
-        values[0], values[last] = values[last], values[0]
-        keys[0], keys[last] = keys[last], keys[0]
-        _sift_down(values, keys, 0, last)
-
-
-@kernel
-def _sift_down(values: Array, keys: Array, root: int, stop: int) -> None:
-    while 2 * root + 1 < stop:
-        child = 2 * root + 1
-        if child + 1 < stop and _before(values, keys, child, child + 1):
-            child += 1
-        if not _before(values, keys, root, child):
-            return
-        values[root], values[child] = values[child], values[root]
-        keys[root], keys[child] = keys[child], keys[root]
-        root = child
-
-
-@kernel
-def _before(values: Array, keys: Array, i: int, j: int) -> bool:
-    return bool(values[i] < values[j] or (values[i] == values[j] and keys[i] < keys[j]))

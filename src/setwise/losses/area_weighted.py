@@ -23,6 +23,7 @@ class AreaWeighted(Loss):
 
     For losses that are a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. Equal to
     the loss of the single pixels when all pixels of an area share one decision. Keeps increasing and submodular.
+    Margin rescaling has a bound by the fractional relaxation; for Tversky with beta > 1 it is greedy.
 
     Parameters
     ----------

@@ -45,4 +45,4 @@ class BalancedError(CountBased):
 
 def _weights(P: Values, N: Values) -> tuple[Values, Values]:
     classes = np.where((P > 0) & (N > 0), 2.0, 1.0)
-    return 1.0 / (classes * np.maximum(P, 1.0)), 1.0 / (classes * np.maximum(N, 1.0))
+    return 1.0 / (classes * np.where(P > 0, P, 1.0)), 1.0 / (classes * np.where(N > 0, N, 1.0))

@@ -48,11 +48,13 @@ class ClassWeighted(CountBased):
         a, b = self.negative, self.positive
         return self.loss.of_counts(b * fn, a * fp, b * P, a * N)
 
-    def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
         """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator."""
-        top, bottom = self.loss.quotient(self.positive * P, self.negative * N)
+        found = self.loss.quotient(self.positive * P, self.negative * N)
+        if found is None:
+            return None
         scale = np.array([1.0, self.positive, self.negative])
-        return top * scale, bottom * scale
+        return found[0] * scale, found[1] * scale
 
 
 def with_class_weights(loss: Loss, negative: float, positive: float) -> Loss:

@@ -14,7 +14,7 @@ PROMISES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR)
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CountLoss(CountBased):
     """``f(fn, fp, P, N)`` for any vectorized f of false negatives, false positives, positives and negatives.
 
@@ -46,7 +46,14 @@ class CountLoss(CountBased):
         return f"CountLoss({getattr(self.f, '__name__', type(self.f).__name__)}{promises})"
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        values = np.asarray(self.f(fn, fp, P, N), dtype=np.float64)
+        shape = np.broadcast_shapes(*(np.shape(c) for c in (fn, fp, P, N)))
+        values = np.asarray(self.f(fn, fp, P, N))
+        if values.shape != shape or values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"f must return real numbers of shape {shape}, one for each of its counts; got {values.dtype} of shape "
+                f"{values.shape}. Write it with NumPy functions of arrays, as np.where for if."
+            )
+        values = values.astype(np.float64)
         if not (np.isfinite(values).all() and (values >= 0).all()):
             raise ValueError(
                 f"f must return finite numbers >= 0; got {values[~(values >= 0) | np.isinf(values)][:3].tolist()}."

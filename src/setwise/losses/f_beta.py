@@ -46,6 +46,10 @@ class FBeta(CountBased):
         whole = (1.0 + square) * P - fn + fp
         return np.where(whole > 0, (square * fn + fp) / np.where(whole > 0, whole, 1.0), 1.0 - self.zero_division)
 
+    def monge(self, P: int, N: int) -> bool | None:
+        """For beta >= 1 always."""
+        return True if self.beta >= 1.0 else None
+
     def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
         """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator: those of Tversky."""
         square = self.beta**2

@@ -44,10 +44,14 @@ class Jaccard(CountBased):
         alone = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
         return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), alone)
 
+    def monge(self, P: int, N: int) -> bool:
+        """Always: a false negative gains 1 / (P + fp)."""
+        return True
+
     def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
         """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator of the loss."""
         zero, one = np.zeros(len(P)), np.ones(len(P))
         none = (np.asarray(P) == 0) & (self.empty != "perfect")
         top = np.stack([zero, np.where(none & (self.empty == "ignore"), 0.0, 1.0)], axis=1)[:, [0, 1, 1]]
-        bottom = np.stack([np.where(none, np.maximum(N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
+        bottom = np.stack([np.where(none, np.where(N > 0, N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
         return top, bottom

@@ -48,7 +48,7 @@ class Saturating(Loss):
 
     @property
     def curved(self) -> Loss:
-        return Saturating(self.alpha)
+        return self if self.weights is None else Saturating(self.alpha)
 
     def values(self, sets: Sets, mistakes: Bools) -> Values:
         size = count_true(mistakes, sets.offsets)

@@ -50,6 +50,10 @@ class Tversky(CountBased):
         whole = P - fn + wrong
         return np.where(whole > 0, wrong / np.where(whole > 0, whole, 1.0), 1.0 - self.zero_division)
 
+    def monge(self, P: int, N: int) -> bool | None:
+        """For beta >= 1 always."""
+        return True if self.beta >= 1.0 else None
+
     def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
         """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator.
 

@@ -54,6 +54,7 @@ class MarginRescaling(Surrogate):
         """Value, gradient ``(yh - y) / g`` and bound of every set."""
         if isinstance(self.loss, RankLoss):
             return self._rank(self.loss, sets, scores)
+        self.loss.check(sets)
         scale = self._scale(sets, scores.dtype)
         found = _solve(Problem(self.loss, sets, scores / scale), self.inference)
         step = np.where(found.mistakes, 1 - 2 * sets.labels.astype(scores.dtype), 0)
@@ -100,6 +101,7 @@ class SlackRescaling(Surrogate):
 
     def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``loss * (yh - y)`` and bound of every set."""
+        self.loss.check(sets)
         if self.loss.reference(sets) is not None:
             raise Refusal(
                 f"SlackRescaling refuses {self.loss!r}: the truth is not among the labelings it is about. "

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.checks import as_scores
+from setwise.core.inference import Problem
 from setwise.core.loss import Loss, Values
+from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Ints, Sets
 from setwise.core.traits import Trait
@@ -46,6 +48,8 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
     y : (p,) in 0/1
     scores : (p,) finite, float32 or float64
     """
+    if isinstance(loss, RankLoss):
+        raise Refusal(f"max_marginals refuses {loss!r}: it judges a ranking, not a set of mistakes.")
     sets = Sets.single(y)
     loss.check(sets)
     return batch_max_marginals(loss, sets, as_scores(scores, sets.total))
@@ -60,6 +64,10 @@ def batch_max_marginals(loss: Loss, sets: Sets, scores: NDArray[Any]) -> Values:
         )
     if Trait.CARDINALITY in loss.traits:
         return _one_class(loss, sets, scores)
+    bare = Problem(loss, sets, scores).bare()
+    if bare.loss is not loss:
+        constant = segment_sums(np.where(sets.labels, loss.costs(sets), 0.0), sets.offsets)
+        return batch_max_marginals(bare.loss, sets, bare.scores) + constant[sets.owners, None]
     quotient, predicted = quotient_of(loss, sets), predicted_of(loss, sets)
     if predicted is not None:
         objective = Objective(loss, RankedMargins.of(sets, scores))

@@ -13,7 +13,11 @@ from setwise.inference.counts.ranked_margins import RankedMargins
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """``f + won`` with x ranked positives and y ranked negatives of set ``i`` wrong; with ``slack`` ``f (1 + won)``."""
+    """``f + won`` with x ranked positives and y ranked negatives of set ``i`` wrong; with ``slack`` ``f (1 + won)``.
+
+    Without ``slack`` the score that the decisions always wrong win, ``order.base``, is left out: where it is huge, the
+    loss would drown in its rounding.
+    """
 
     loss: Loss
     order: RankedMargins
@@ -27,7 +31,7 @@ class Objective:
 
     def __call__(self, i: Ints, x: Ints, y: Ints) -> Values:
         """The objective at cells; vectorized."""
-        won = self.order.won(i, x, y)
+        won = self._won(i, x, y)
         return self.loss_at(i, x, y) * (1.0 + won) if self.slack else self.loss_at(i, x, y) + won
 
     def above(self, i: Ints, rows: Ints, columns: Ints) -> Values:
@@ -35,6 +39,10 @@ class Objective:
 
         The loss is greatest with most mistakes, the score won with fewest, as ranked margins are positive there.
         """
-        won = self.order.won(i, rows[:, 0], columns[:, 0])
+        won = self._won(i, rows[:, 0], columns[:, 0])
         most = self.loss_at(i, rows[:, 1], columns[:, 1])
         return most * np.maximum(1.0 + won, 0.0) if self.slack else most + won
+
+    def _won(self, i: Ints, x: Ints, y: Ints) -> Values:
+        paid = self.order.paid(2 * i, x) + self.order.paid(2 * i + 1, y)
+        return self.order.base[i] - paid if self.slack else -paid

@@ -61,10 +61,6 @@ class RankedMargins:
         """Sum of the ``count`` smallest ranked margins of segments; vectorized."""
         return np.asarray(self.sums[self.starts[segment] + segment + count])
 
-    def won(self, owner: Ints, x: Ints, y: Ints) -> Floats:
-        """Best ``-m(A)`` with x ranked positives and y ranked negatives of set ``owner`` wrong; vectorized."""
-        return self.base[owner] - (self.paid(2 * owner, x) + self.paid(2 * owner + 1, y))
-
     def mistakes(self, x: Ints, y: Ints) -> Bools:
         """The mistakes of the best choice with x (n,) ranked positives and y (n,) ranked negatives wrong, (total,)."""
         counts = np.stack([x, y], axis=1).ravel()

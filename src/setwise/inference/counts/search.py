@@ -119,4 +119,5 @@ def _solutions(objective: Objective, x: Ints, y: Ints, above: Values | None = No
     """The labelings with x and y ranked decisions wrong; exact where no larger bound ``above`` is known."""
     values = objective(np.arange(len(x)), x, y)
     bounds = values if above is None else np.maximum(values, above)
-    return Solutions(objective.order.mistakes(x, y), values, bounds, bounds <= values)
+    base = 0.0 if objective.slack else objective.order.base
+    return Solutions(objective.order.mistakes(x, y), values + base, bounds + base, bounds <= values)

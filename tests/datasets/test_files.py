@@ -24,7 +24,7 @@ def test_csv_gives_numbers_groups_and_the_names_of_both_labels(table):
     data = load(table, "sick", "city")
     np.testing.assert_array_equal(data.X, [[30], [41.5], [22], [19]])
     np.testing.assert_array_equal(data.y, [1, 0, 1, 0])
-    np.testing.assert_array_equal(data.groups, [1, 2, 1, 2])
+    np.testing.assert_array_equal(data.groups, ["1", "2", "1", "2"])
     assert data.classes == ("no", "yes")
     assert data.features == ("age",)
 

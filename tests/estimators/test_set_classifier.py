@@ -177,6 +177,7 @@ def test_class_weight_is_refused_where_it_has_no_meaning(bags):
         SetClassifier(surrogate=MarginRescaling(Jaccard()), class_weight="balanced").fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:SetClassifier stalled")
 def test_objects_instead_of_names(bags):
     X, y, groups = bags
     loss = Capped(np.linspace(1, 0.1, 10), 1.5)

@@ -21,7 +21,7 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     positive: NDArray[np.bool_] = labels == 1
     if not np.all(positive | (labels == 0)):
         odd = labels[~(positive | (labels == 0))][0]
-        raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd!r}.")
+        raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd.item()!r}.")
     return positive
 
 
@@ -30,13 +30,13 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     out = np.asarray(scores)
     if out.dtype.kind in "iub":
         out = out.astype(np.float64)
-    if out.dtype not in (np.float32, np.float64):
+    if out.dtype.newbyteorder("=") not in (np.float32, np.float64):
         raise ValueError(f"{name} must be float32 or float64; got dtype {out.dtype}.")
     if out.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one per decision; got shape {out.shape}.")
     if not np.isfinite(out).all():
         raise ValueError(f"{name} must be finite; got NaN or inf.")
-    return np.ascontiguousarray(out)
+    return np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
 
 
 def as_weights(weights: ArrayLike, name: str = "weights") -> NDArray[np.float64]:
@@ -56,8 +56,8 @@ def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.i
         raise TypeError(f"{name} must be a number; got {value!r}.")
     out = float(value)
     if not np.isfinite(out) or out > high or out < low or (open_low and out == low):
-        bracket = "(" if open_low else "["
-        raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}]; got {value!r}.")
+        bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
+        raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}{end}; got {value!r}.")
     return out
 
 

@@ -134,6 +134,8 @@ class Learner(ABC):
                     continue
                 break
         except KeyboardInterrupt:
+            if not history:
+                raise  # there are no weights to keep
             status = "interrupted"
         words = _MESSAGES[status].format(gap=relative_gap(lower, upper), tol=self.tol, max_iter=self.max_iter)
         # Inexact inference may have seen less than the bound that later planes proved.

@@ -231,6 +231,10 @@ class Scaled(Loss):
     def judge(self, sets: Sets, scores: NDArray[Any]) -> Values:
         return self.factor * self.loss.judge(sets, scores)
 
+    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
+        found = self.loss.quotient(P, N)
+        return None if found is None else (self.factor * found[0], found[1])
+
     def values(self, sets: Sets, mistakes: Bools) -> Values:
         return self.factor * self.loss.values(sets, mistakes)
 

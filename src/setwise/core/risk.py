@@ -56,6 +56,8 @@ class SurrogateRisk(Risk):
         self.convex = surrogate.convex
         self.size, self.n_parts, self.n_jobs = model.size(X), len(sets), n_jobs
         omega = np.ones(len(sets)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if omega.shape != (len(sets),) or not np.isfinite(omega).all() or (omega < 0).any() or omega.sum() == 0:
+            raise ValueError(f"weights must be {len(sets)} finite numbers >= 0, one for each set and not all zero.")
         self.weights = omega / omega.sum()
         self._chunks = _chunks(sets, self.CHUNK)
 

@@ -29,7 +29,13 @@ class Sets:
     offsets: Ints
 
     def __post_init__(self) -> None:
-        offsets = self.offsets
+        labels, offsets = np.asarray(self.labels), np.asarray(self.offsets)
+        if labels.dtype != np.bool_ or labels.ndim != 1:
+            raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+        if offsets.dtype != np.int64 or offsets.ndim != 1:
+            raise ValueError(f"offsets must be int64 of shape (n+1,); got {offsets.dtype} of shape {offsets.shape}.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", offsets)
         if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(self.labels) or (np.diff(offsets) < 1).any():
             raise ValueError(f"offsets must rise strictly from 0 to {len(self.labels)}; got {offsets[:8].tolist()}.")
         if len(self.labels) > np.iinfo(np.int32).max:

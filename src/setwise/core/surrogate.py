@@ -50,13 +50,23 @@ class Surrogate(ABC):
         return True
 
     @abstractmethod
-    def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
-        """Value, gradient and bound of every set; ``scores`` (total,) float32 or float64, finite."""
+    def _batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
+        """The mathematics of :meth:`batch`, for sets and scores that were checked."""
+
+    @final
+    def batch(self, sets: Sets, scores: ArrayLike) -> Bounds:
+        """Value, gradient and bound of every set; ``scores`` (total,) finite floats, gradients in their dtype."""
+        self.loss.check(sets)
+        return self._batch(sets, as_scores(scores, sets.total))
 
     @final
     def __call__(self, y: ArrayLike, scores: ArrayLike) -> Bound:
         """Value, gradient and bound for one set; ``y`` (p,) in 0/1, ``scores`` (p,) finite floats."""
-        sets = Sets.single(y)
-        self.loss.check(sets)
-        found = self.batch(sets, as_scores(scores, sets.total))
+        found = self.batch(Sets.single(y), scores)
         return Bound(float(found.values[0]), found.gradient, float(found.upper[0]), bool(found.exact[0]))
+
+
+def check_loss(loss: object) -> None:
+    """Raise TypeError where ``loss`` is no loss object, as a name or a class."""
+    if not isinstance(loss, Loss | RankLoss):
+        raise TypeError(f"loss must be a loss object, as setwise.losses.Jaccard(); got {loss!r}.")

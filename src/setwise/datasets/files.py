@@ -86,14 +86,14 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
         if not features:
             raise ValueError(f"{path.name} has no column left for features.")
         X = columns.numbers(features)
-        groups = None if group is None else columns.texts(group)
+        groups = None if group is None else columns.ids(group)
         if len(target) > 1:
             if groups is not None:
                 raise ValueError(
                     "several target columns make each row a set, so --group has no meaning; leave one of them out."
                 )
             return Data(X, _matrix(columns.numbers(target), target, path), None, target, features)
-        y, classes = _two(columns.texts(target[0]), target[0], positive)
+        y, classes = _two(columns.labels(target[0]), target[0], positive)
         return Data(X, y, groups, classes, features)
 
     return reader
@@ -177,4 +177,7 @@ def _matrix(values: NDArray[Any], names: Sequence[str], path: Path) -> NDArray[n
 
 
 def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+    """A label as text: whole numbers without a point, others with all their digits."""
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)

@@ -21,9 +21,9 @@ def read_npz(
     Raises ValueError in a sentence. Archives with pickled objects are refused.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, zipfile.BadZipFile, AttributeError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise ValueError(f"{path.name} is not an archive of plain arrays: {error}") from None
     X = _features(arrays, path)
     y, labels = _target(arrays, target, path)
@@ -44,10 +44,12 @@ def _features(arrays: dict[str, NDArray[Any]], path: Path) -> Any:
         raise ValueError(f"{path.name} must hold an array X (or {', '.join(parts)}); it holds {', '.join(arrays)}.")
     try:
         if "X" in arrays:
-            X = values = arrays["X"].astype(np.float64)
+            X = values = _real(arrays["X"])
         else:
             data, indices, indptr, shape = (arrays[p] for p in parts)
-            X = csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape.tolist()))
+            X = csr_matrix((_real(data), indices, indptr), shape=tuple(shape.tolist()))
+            X.check_format(full_check=True)
+            X.sum_duplicates()
             values = X.data
     except ValueError as error:
         raise ValueError(f"the features of {path.name} are not a matrix of numbers: {error}") from None
@@ -56,6 +58,12 @@ def _features(arrays: dict[str, NDArray[Any]], path: Path) -> Any:
     if not np.isfinite(values).all():
         raise ValueError(f"X of {path.name} holds NaN or inf.")
     return X
+
+
+def _real(values: NDArray[Any]) -> NDArray[np.float64]:
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"its numbers are {values.dtype}, not real.")
+    return values.astype(np.float64)
 
 
 def _target(arrays: dict[str, NDArray[Any]], target: Labels | None, path: Path) -> tuple[NDArray[Any], Labels]:

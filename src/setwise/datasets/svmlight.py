@@ -27,9 +27,9 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
                 pairs = [word.split(":") for word in words[1:]]
                 if pairs and pairs[0][0] == "qid":
                     queries.append(int(pairs.pop(0)[1]))
-                indices += [int(i) for i, _ in pairs]
+                indices += [int(np.int64(int(i))) for i, _ in pairs]
                 values += [float(v) for _, v in pairs]
-            except (ValueError, IndexError):
+            except (ValueError, IndexError, OverflowError):
                 raise ValueError(f"line {number} of {path.name} is not 'label [qid:number] index:value ...'.") from None
             starts.append(len(indices))
     if not labels:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Named columns of one length: arrays of numbers, or of text where a value is not a number."""
+    """Named columns of one length, as the file has them: text in CSV, numbers, truth values or text in Parquet."""
 
     path: Path
     names: tuple[str, ...]
@@ -24,7 +24,7 @@ class Columns:
         """
         out = np.empty((len(self.values[0]), len(names)))
         for j, name in enumerate(names):
-            column = self.values[self.names.index(name)]
+            column = _parsed(self.values[self.names.index(name)])
             if column.dtype.kind == "U":
                 row = next(i for i, text in enumerate(column.tolist()) if not _is_number(text))
                 self._refuse(name, row, repr(str(column[row])) if column[row] else "nothing")
@@ -34,8 +34,13 @@ class Columns:
                 self._refuse(name, row, "a missing value, NaN or inf")
         return out
 
-    def texts(self, name: str) -> NDArray[Any]:
-        """A column as it is, numbers or text; ValueError where a value is missing."""
+    def labels(self, name: str) -> NDArray[Any]:
+        """A column of labels, numbers where all are numbers; ValueError where a value is missing."""
+        self.ids(name)
+        return _parsed(self.values[self.names.index(name)])
+
+    def ids(self, name: str) -> NDArray[Any]:
+        """A column as it is: no two different ids become one; ValueError where a value is missing."""
         column = self.values[self.names.index(name)]
         missing = column == "" if column.dtype.kind == "U" else ~np.isfinite(column.astype(np.float64))
         if missing.any():
@@ -67,7 +72,7 @@ def read_csv(path: Path) -> Columns:
         if len(row) != len(names):
             raise ValueError(f"row {number} of {path.name} has {len(row)} fields and the header has {len(names)}.")
     columns = zip(*rows[1:], strict=True)
-    return Columns(path, names, tuple(_column(np.array([t.strip() for t in texts])) for texts in columns))
+    return Columns(path, names, tuple(np.array([t.strip() for t in texts]) for texts in columns))
 
 
 def read_parquet(path: Path) -> Columns:
@@ -88,8 +93,9 @@ def read_parquet(path: Path) -> Columns:
     values = []
     for name in names:
         column = table.column(name).to_pylist()
-        numeric = all(v is None or isinstance(v, bool | int | float) for v in column)
-        if numeric:
+        if all(isinstance(v, bool | int) for v in column):
+            values.append(np.array(column))
+        elif all(v is None or isinstance(v, bool | int | float) for v in column):
             values.append(np.array([np.nan if v is None else v for v in column], dtype=np.float64))
         else:
             values.append(np.array(["" if v is None else str(v) for v in column]))
@@ -102,12 +108,17 @@ def _check_names(names: tuple[str, ...], path: Path) -> None:
         raise ValueError(f"{path.name} has two columns called {twice[0]!r}.")
 
 
-def _column(texts: NDArray[np.str_]) -> NDArray[Any]:
+def _parsed(column: NDArray[Any]) -> NDArray[Any]:
+    """Numbers where all are numbers, else the text; Python's ``1_000`` is no number in a table."""
+    if column.dtype.kind != "U":
+        return column.astype(np.float64)
+    if np.char.find(column, "_").max() >= 0:
+        return column
     try:
-        return texts.astype(np.float64)
+        return column.astype(np.float64)
     except ValueError:
-        return texts
+        return column
 
 
 def _is_number(text: str) -> bool:
-    return _column(np.array([text])).dtype.kind == "f"
+    return _parsed(np.array([text])).dtype.kind == "f"

@@ -85,7 +85,7 @@ def group(
     classes = _two_classes(y) if classes is None else classes
     labels = y == classes[1]
     if not (labels | (y == classes[0])).all():
-        odd = y[~(labels | (y == classes[0]))][0]
+        odd = y[~(labels | (y == classes[0]))].tolist()[0]
         raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
     model = Independent(intercept)
     if groups is None:
@@ -122,12 +122,20 @@ def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
 
 def _runs(groups: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A stable order of rows by group, and the offsets of the groups."""
-    ids = np.asarray(groups)
+    try:
+        ids = np.asarray(groups)
+    except ValueError:
+        raise ValueError("groups must be plain ids, one for each row; got a ragged sequence.") from None
     if ids.shape != (n,):
         raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
         raise ValueError("groups must not hold NaN or inf.")
     if ids.dtype.kind == "O" and any(g is None or g != g for g in ids):
         raise ValueError("groups must not hold missing values.")
-    _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    if ids.dtype.kind in "mM" and np.isnat(ids).any():
+        raise ValueError("groups must not hold NaT.")
+    try:
+        _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    except TypeError:
+        raise ValueError("groups must be ids of one type that can be sorted, as numbers or strings.") from None
     return np.argsort(inverse, kind="stable"), np.concatenate(([0], np.cumsum(counts)))

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -72,14 +73,14 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     objective_, lower_bound_, duality_gap_ : objective at the weights, certified lower bound of its minimum, relative
         gap
     history_ : dict of arrays by iteration: objective, lower_bound, upper_bound, seconds
-    n_iter_, stop_reason_ : how many iterations, and why no more
+    n_iter_, status_, stop_reason_ : how many iterations, and why no more, in a word and in a sentence
     loss_ : the loss that :meth:`score` measures
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "loss": [StrOptions(set(LOSSES)), HasMethods(["judge", "values"])],
-        "surrogate": [StrOptions(set(SURROGATES)), HasMethods(["batch"])],
-        "learner": [StrOptions(set(LEARNERS)), HasMethods(["minimize"])],
+        "loss": [StrOptions(set(LOSSES)), Loss, RankLoss],
+        "surrogate": [StrOptions(set(SURROGATES)), Surrogate],
+        "learner": [StrOptions(set(LEARNERS)), Learner],
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -138,6 +139,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : (n,) weights of the sets, equal for all rows of one set
         """
         self._validate_params()
+        if issparse(y):
+            raise ValueError("a label matrix Y must be dense; got a sparse matrix: pass Y.toarray().")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, order="C")
         grouping = group(y, groups, self._intercept, self.average)
         surrogate = self._surrogate(grouping, y)
@@ -174,8 +177,10 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     ) -> float:
         """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`."""
         scores = self.decision_function(X)
+        if y is None or issparse(y):
+            raise ValueError("y must be an array of labels, (n,) or (n, p), to be scored; got None or a sparse matrix.")
         y = np.asarray(y)
-        if self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(scores):
+        if y.ndim == 0 or self._many != (y.ndim == 2 and y.shape[1] > 1) or len(y) != len(scores):
             raise ValueError(f"y must have the shape of predict(X), {scores.shape}; got shape {y.shape}.")
         grouping = group(y, groups, self._intercept, self.average, None if self._many else self.classes_)
         self.loss_.check(grouping.sets)
@@ -203,6 +208,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             return None
         classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
         labels = np.ravel(y)
+        if isinstance(self.class_weight, dict) and not set(self.class_weight) <= set(classes.tolist()):
+            odd = next(c for c in self.class_weight if c not in classes.tolist())
+            raise ValueError(f"class_weight must weigh the classes {classes.tolist()}; got {odd!r}.")
         negative, positive = compute_class_weight(self.class_weight, classes=classes, y=labels)
         return float(negative), float(positive)
 
@@ -233,9 +241,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.objective_, self.lower_bound_, self.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
-        self.n_iter_, self.stop_reason_ = len(fit.history), fit.message
+        self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
         if fit.status == "max_iter":
             warnings.warn(f"SetClassifier {fit.message}; raise max_iter or tol.", ConvergenceWarning, stacklevel=3)
+        elif fit.status == "stalled":
+            warnings.warn(f"SetClassifier stalled: {fit.message}.", ConvergenceWarning, stacklevel=3)
         elif fit.status == "interrupted":
             warnings.warn(f"SetClassifier was {fit.message}.", RuntimeWarning, stacklevel=3)
 

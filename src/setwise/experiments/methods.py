@@ -137,7 +137,7 @@ class SetMethod(Method):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit did not reach is in its gap, which the tables show
             model.fit(problem.X, problem.y, groups=problem.groups)
-        if model.stop_reason_.startswith("interrupted"):
+        if model.status_ == "interrupted":
             raise KeyboardInterrupt  # a fit keeps its best weights on Ctrl-C; a comparison has no use for them
         history = model.history_
         gap = relative_gap(history["lower_bound"][-1], history["upper_bound"][-1])
@@ -167,6 +167,9 @@ def standardized(train: Problem, test: Problem) -> tuple[Problem, Problem]:
     """Both with features of mean 0 and variance 1 on the training rows; sparse ones in [-1, 1], so that they stay
     sparse.
     """
+    largest = max(float(abs(part.X).max()) for part in (train, test))
+    if largest > 1e100:
+        raise ValueError(f"{train.name} has a feature of size {largest:.3g}, too large to standardize; scale it down.")
     scaler = make_pipeline(MaxAbsScaler() if issparse(train.X) else StandardScaler()).fit(train.X)
     return replace(train, X=scaler.transform(train.X)), replace(test, X=scaler.transform(test.X))
 

@@ -78,7 +78,12 @@ class Problem:
             raise ValueError(f"{self.name} has {ids.max() + 1} sets, too few for {k} folds.")
         splitter = KFold(k, shuffle=True, random_state=seed)
         parts = splitter.split(np.arange(ids.max() + 1))
-        return [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
+        folds = [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
+        if not self.many and any(np.ptp(self.y[train]) == 0 for train, _ in folds):
+            raise ValueError(
+                f"{self.name} has one class in too few of its sets: a training part of {k} folds holds the other only."
+            )
+        return folds
 
     def losses(self, loss: Loss | RankLoss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """``loss`` of every set for scores of the shape of ``y``, which predict positives where above 0; (sets,)."""

@@ -40,7 +40,11 @@ def compare_command(
     ValueError, OSError : in one sentence, for all that is wrong with the request or the data
     """
     begin = time.perf_counter()
-    plan = Plan(folds or 3, 2, QUICK_GRID, seed=seed) if quick else Plan(folds or 5, seed=seed)
+    plan = (
+        Plan(3 if folds is None else folds, 2, QUICK_GRID, seed=seed)
+        if quick
+        else Plan(5 if folds is None else folds, seed=seed)
+    )
     if plan.folds < 2:
         raise ValueError(f"--folds must be at least 2; got {folds}.")
     if seed < 0:

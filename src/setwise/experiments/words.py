@@ -65,8 +65,8 @@ def verdict(found: Comparison) -> list[str]:
     )
     if not duel.clear:
         first = (
-            f"In {name} no clear winner: {ours.method.name} and {usual.method.name} are level, {figures} ({between}). "
-            f"Here the usual way is good enough."
+            f"In {name} no clear winner: {ours.method.name} and {usual.method.name} cannot be told apart, {figures} "
+            f"({between}). These folds give no reason to leave the usual way."
         )
     elif duel.difference < 0:
         first = f"In {name} training for it wins: {ours.method.name} beats {usual.method.name}, {figures} ({between})."
@@ -82,14 +82,16 @@ def _best(found: Comparison, ours: bool) -> Row:
 def _rivals(found: Comparison) -> list[str]:
     """Which of our own surrogates is clearly worse than the best of the usual ways."""
     usual = _best(found, False)
-    worse = []
+    worse: dict[str, str] = {}
     for row in found.rows:
         duel = Duel.of(row.losses[:, 0], usual.losses[:, 0])
         if row.method.ours and duel.clear and duel.difference > 0:
-            worse.append(f"{row.method.name} ({row.mean[0]:.3f})")
-    if not worse or _best(found, True).method.name in " ".join(worse):
+            worse[row.method.name] = f"{row.method.name} ({row.mean[0]:.3f})"
+    if not worse or _best(found, True).method.name in worse:
         return []
-    return [f"Not every set surrogate helps: {' and '.join(worse)} did clearly worse than {usual.method.name}."]
+    return [
+        f"Not every set surrogate helps: {' and '.join(worse.values())} did clearly worse than {usual.method.name}."
+    ]
 
 
 def _other_measures(found: Comparison) -> list[str]:

@@ -14,21 +14,14 @@ BLOCK = 512
 """So many decisions at a time fit the first cache."""
 
 
-def margin_errors(scores: Array, labels: Array) -> tuple[Array, bool]:
-    """``u_i = 1 - s_i (2 y_i - 1)`` (LH Eq. 34) in the dtype of the scores, (total,), and whether all are finite."""
-    errors = np.empty_like(scores)
-    return errors, _margin_errors(scores, labels, errors)
-
-
 @kernel
-def _margin_errors(scores: Array, labels: Array, errors: Array) -> bool:
+def margin_errors(scores: Array, labels: Array) -> Array:
+    """``u_i = 1 - s_i (2 y_i - 1)`` (LH Eq. 34) in the dtype of the scores, (total,)."""
     one, two = scores.dtype.type(1), scores.dtype.type(2)
-    finite = True
+    errors = np.empty_like(scores)
     for j in range(len(scores)):
         errors[j] = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
-    for j in range(len(scores)):
-        finite &= abs(scores[j]) < np.inf
-    return finite
+    return errors
 
 
 @kernel

@@ -28,17 +28,16 @@ def solve_simplex(gram: Array, offsets: Array, scale: float, alpha: Array, tol: 
     gram : (>= t, >= t) float64, C-contiguous; its leading (t, t) block is G, symmetric positive semidefinite
     offsets : (t,) float64
     alpha : (t,) float64 in the simplex, the warm start; the solution is written over it
-    tol : stop at this gap, absolute, or where the entries of scale G let rounding go no further
+    tol : stop at this gap, absolute, or where the rounding of the gradient lets it go no further
     rounds : at most so many; each is t/2 + 20 pairwise steps of O(t), and Newton steps of O(k^3) for k planes in use
     """
     gradient = np.empty(len(alpha))
-    gap, longest = np.inf, 0.0
-    for i in range(len(alpha)):
-        longest = max(longest, gram[i, i])
-    tol = max(tol, 1e-16 * scale * longest)
+    gap = np.inf
     for turn in range(rounds + 1):
         simplex_gradient(gram, offsets, scale, alpha, gradient)
         gap = simplex_gap(gradient, alpha)
+        for i in range(len(alpha)):
+            tol = max(tol, 1e-16 * (abs(offsets[i]) + abs(gradient[i])))
         if gap <= tol or turn == rounds:
             break
         pair_steps(gram, scale, alpha, gradient, tol, len(alpha) // 2 + 20)

@@ -11,6 +11,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.sets import Ints
 from setwise.kernels import blocks as kernels
+from setwise.learners.planes import ROUNDING
 
 BATCH_BYTES = 1 << 25
 """Slopes of several parts are asked for in batches of at most about this size."""
@@ -51,7 +52,9 @@ class Blocks:
     @property
     def lower(self) -> float:
         """``C sum alpha b - 0.5 |w|^2``; O(n K)."""
-        return self.C * float(np.vdot(self._alpha, self._offsets)) - 0.5 * float(self.w @ self.w)
+        half = 0.5 * float(self.w @ self.w)
+        size = self.C * float(np.vdot(self._alpha, np.abs(self._offsets))) + half
+        return self.C * float(np.vdot(self._alpha, self._offsets)) - half - ROUNDING * size
 
     def take(self, parts: Ints, cuts: Cuts) -> int:
         """A new plane for each of ``parts`` and a step on it; returns how many were violated at w, and so were kept.

@@ -10,6 +10,10 @@ from setwise.kernels.simplex import solve_simplex
 Floats = NDArray[np.float64]
 
 
+ROUNDING = 1e-14
+"""Lower bounds give way by this part of the numbers that cancel in them."""
+
+
 @final
 class Planes:
     """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, with the zero plane always first.
@@ -54,7 +58,7 @@ class Planes:
         self._slopes[t], self._offsets[t] = slope, offset
         with np.errstate(over="ignore", invalid="ignore"):
             row = self._slopes[: t + 1] @ slope
-            largest = 4.0 * max(self.C, self.C**2) * row[t]
+            largest = 4.0 * np.maximum(self.C, np.square(self.C)) * row[t]
         if not np.isfinite(largest) or not np.isfinite(self.C * offset):
             raise OverflowError(f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down.")
         self._gram[t, : t + 1] = self._gram[: t + 1, t] = row
@@ -65,7 +69,8 @@ class Planes:
         """Solves the master to the gap ``tol`` (in units of the objective), from the last alpha on."""
         solve_simplex(self._gram, self.offsets, self.C, self._alpha, tol / self.C, 100)
         self.w = -self.C * (self._alpha @ self.slopes)
-        self.lower = self.C * float(self._alpha @ self.offsets) - 0.5 * float(self.w @ self.w)
+        size = self.C * float(self._alpha @ np.abs(self.offsets)) + 0.5 * float(self.w @ self.w)
+        self.lower = self.C * float(self._alpha @ self.offsets) - 0.5 * float(self.w @ self.w) - ROUNDING * size
         self._idle = np.where(self._alpha > 0, 0, self._idle + 1)
         if np.count_nonzero(self._idle > self.PATIENCE) > self.count // 4:
             self._drop()

@@ -30,7 +30,7 @@ class FBeta(CountBased):
     zero_division: float = 1.0
 
     def __post_init__(self) -> None:
-        as_number(self.beta, "beta", low=0.0, open_low=True)
+        as_number(self.beta, "beta", low=0.0, high=1e100, open_low=True)
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
 
     @property

@@ -5,6 +5,8 @@ from numpy.typing import ArrayLike
 
 from setwise.core.enumerate import subsets, table
 from setwise.core.loss import Loss
+from setwise.core.ranking import RankLoss
+from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.surrogate import Surrogate
 
@@ -14,7 +16,11 @@ def is_extension(surrogate: Surrogate, y: ArrayLike, tolerance: float = 1e-9) ->
 
     ``y`` (p,) in 0/1 with p <= 16, or a whole number p: then every ground truth of that length is tried.
     """
+    if isinstance(surrogate.loss, RankLoss):
+        raise Refusal(f"is_extension refuses {surrogate.loss!r}: it judges a ranking, not a set of mistakes.")
     if isinstance(y, int | np.integer):
+        if not 1 <= y <= 16:
+            raise ValueError(f"y must be 1 to 16 decisions to be enumerated; got {y}.")
         return all(is_extension(surrogate, row, tolerance) for row in subsets(int(y)))
     truth = Sets.single(y).labels
     if len(truth) > 16:
@@ -34,6 +40,8 @@ def margin_scale(loss: Loss, y: ArrayLike) -> float:
     vertex too no labeling may win. For an increasing loss that is 1 / (the largest gain of one mistake), for others 0:
     no g will do. O(2^p p), p <= 16.
     """
+    if isinstance(loss, RankLoss):
+        raise Refusal(f"margin_scale refuses {loss!r}: it judges a ranking, not a set of mistakes.")
     truth = Sets.single(y).labels
     if len(truth) > 16:
         raise ValueError(f"y must have at most 16 decisions to be enumerated; got {len(truth)}.")
@@ -41,6 +49,6 @@ def margin_scale(loss: Loss, y: ArrayLike) -> float:
     sets = Sets.rows(np.broadcast_to(truth, masks.shape))
     loss.check(sets)
     gains = loss.marginals(sets, masks.ravel())
-    if gains.min() < -1e-12:
+    if gains.min() < -1e-12 * np.abs(gains).max():
         return 0.0
-    return float(1.0 / gains.max()) if gains.max() > 1e-12 else np.inf
+    return float(1.0 / gains.max()) if gains.max() > 0 else np.inf

@@ -10,7 +10,7 @@ from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
-from setwise.core.surrogate import Bounds, Surrogate
+from setwise.core.surrogate import Bounds, Surrogate, check_loss
 from setwise.core.traits import Trait
 from setwise.kernels.lovasz import lovasz_bounds, margin_errors, quotient_hinge
 from setwise.kernels.sorting import sort_falling, sort_keys
@@ -42,6 +42,7 @@ class LovaszHinge(Surrogate):
     increasing: bool | None = None
 
     def __post_init__(self) -> None:
+        check_loss(self.loss)
         if isinstance(self.loss, RankLoss):
             why = "it judges a ranking, not a set of mistakes"
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}. Use surrogate='margin'.")
@@ -54,12 +55,10 @@ class LovaszHinge(Surrogate):
         """False only where Def. 5 is forced on a loss that does not increase (LH Prop. 9)."""
         return not (self.increasing and Trait.INCREASING not in self.loss.traits)
 
-    def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
+    def _batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value and gradient of every set; exact, so ``upper`` is the value."""
         thresholded = Trait.INCREASING in self.loss.traits if self.increasing is None else self.increasing
-        errors, finite = margin_errors(scores, sets.labels)
-        if not finite:
-            raise ValueError("scores must be finite; got NaN or inf.")
+        errors = margin_errors(scores, sets.labels)
         gradient, none = np.zeros_like(scores), self.loss.at_none(sets)
         quotient = self.loss.quotient(sets.positives, sets.negatives) if thresholded else None
         if quotient is not None:

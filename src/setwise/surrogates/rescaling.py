@@ -12,7 +12,7 @@ from setwise.core.loss import Loss
 from setwise.core.ranking import RankLoss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.core.surrogate import Bounds, Surrogate
+from setwise.core.surrogate import Bounds, Surrogate, check_loss
 from setwise.inference.default import default_inference
 from setwise.inference.worst_ranking import worst_ranking
 from setwise.kernels.segments import segment_sums
@@ -45,16 +45,17 @@ class MarginRescaling(Surrogate):
     scale: float | str = 1.0
 
     def __post_init__(self) -> None:
+        check_loss(self.loss)
+        _check_inference(self.inference)
         if self.scale != "size":
             as_number(self.scale, "scale", low=0.0, open_low=True)
         if self.inference is not None and isinstance(self.loss, RankLoss):
             raise Refusal(f"{self.inference!r} refuses {self.loss!r}: it judges a ranking. Leave inference out.")
 
-    def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
+    def _batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``(yh - y) / g`` and bound of every set."""
         if isinstance(self.loss, RankLoss):
             return self._rank(self.loss, sets, scores)
-        self.loss.check(sets)
         scale = self._scale(sets, scores.dtype)
         found = _solve(Problem(self.loss, sets, scores / scale), self.inference)
         step = np.where(found.mistakes, 1 - 2 * sets.labels.astype(scores.dtype), 0)
@@ -71,7 +72,6 @@ class MarginRescaling(Surrogate):
         return sets.sizes.astype(dtype)[sets.owners] if len(sets) > 1 else sets.sizes[0].astype(dtype)
 
     def _rank(self, loss: RankLoss, sets: Sets, scores: NDArray[Any]) -> Bounds:
-        _check_finite(scores)
         scale = 1.0 if isinstance(self.scale, str) else self.scale
         values, gradient = worst_ranking(loss, sets, scores / scale)
         return Bounds(values, (gradient / scale).astype(scores.dtype), values, np.ones(len(sets), dtype=bool))
@@ -95,13 +95,14 @@ class SlackRescaling(Surrogate):
     inference: Inference | None = None
 
     def __post_init__(self) -> None:
+        check_loss(self.loss)
+        _check_inference(self.inference)
         if isinstance(self.loss, RankLoss):
             why = "it judges a ranking, not a set of mistakes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
 
-    def batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
+    def _batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
         """Value, gradient ``loss * (yh - y)`` and bound of every set."""
-        self.loss.check(sets)
         if self.loss.reference(sets) is not None:
             raise Refusal(
                 f"SlackRescaling refuses {self.loss!r}: the truth is not among the labelings it is about. "
@@ -113,15 +114,14 @@ class SlackRescaling(Surrogate):
         return Bounds(found.values, gradient, found.bounds, found.exact)
 
 
+def _check_inference(inference: object) -> None:
+    if inference is not None and not isinstance(inference, Inference):
+        raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")
+
+
 def _solve(problem: Problem, inference: Inference | None) -> Solutions:
-    _check_finite(problem.scores)
     method = default_inference(problem) if inference is None else inference
     why = method.refuses(problem)
     if why is not None:
         raise Refusal(why)
     return method.maximize(problem)
-
-
-def _check_finite(scores: NDArray[Any]) -> None:
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite; got NaN or inf.")

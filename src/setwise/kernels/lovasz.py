@@ -14,14 +14,18 @@ BLOCK = 512
 """So many decisions at a time fit the first cache."""
 
 
-@kernel
 def margin_errors(scores: Array, labels: Array) -> Array:
     """``u_i = 1 - s_i (2 y_i - 1)`` (LH Eq. 34) in the dtype of the scores, (total,)."""
-    one, two = scores.dtype.type(1), scores.dtype.type(2)
     errors = np.empty_like(scores)
+    _margin_errors(scores, labels, errors)
+    return errors
+
+
+@kernel
+def _margin_errors(scores: Array, labels: Array, errors: Array) -> None:
+    one, two = scores.dtype.type(1), scores.dtype.type(2)
     for j in range(len(scores)):
         errors[j] = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
-    return errors
 
 
 @kernel

@@ -59,14 +59,22 @@ class LovaszHinge(Surrogate):
         """Value and gradient of every set; exact, so ``upper`` is the value."""
         thresholded = Trait.INCREASING in self.loss.traits if self.increasing is None else self.increasing
         errors = margin_errors(scores, sets.labels)
-        gradient, none = np.zeros_like(scores), self.loss.at_none(sets)
+        none = self.loss.at_none(sets)
         quotient = self.loss.quotient(sets.positives, sets.negatives) if thresholded else None
         if quotient is not None:
             keys, exact, starts = sort_keys(errors, sets.labels, sets.offsets, above_zero=True)
             exact = np.empty(0) if exact is None else exact
+            gradient = _emptied(errors)
             values = quotient_hinge(keys, exact, starts, sets.offsets, *quotient, none, gradient)
         else:
             items, labels, ordered, starts = sort_falling(errors, sets.labels, sets.offsets, above_zero=thresholded)
             gains = self.loss.gains(sets, Orders(items, labels, starts))
+            gradient = _emptied(errors)
             values = lovasz_bounds(ordered, gains, items, labels, starts, none, gradient)
         return Bounds(values, gradient, values, np.ones(len(sets), dtype=bool))
+
+
+def _emptied(errors: NDArray[Any]) -> NDArray[Any]:
+    """The array of errors, zeroed: the sorted order holds them by now, and fresh memory costs as much as the sums."""
+    errors.fill(0)
+    return errors

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, OverflowError) as error:
         print(f"setwise: {_sentence(error)}", file=sys.stderr)
         return 2
 

@@ -185,3 +185,12 @@ def test_quick_built_in_comparison_tells_both_stories(tmp_path, capsys):
     assert "early detection: In early_detection training for it wins: Lovász hinge beats" in " ".join(out.split())
     assert "digit 8 against the rest" in out
     assert "breast cancer" in out
+
+
+def test_numbers_beyond_float64_are_a_sentence_too(monkeypatch, capsys):
+    def overflow(*_, **__):
+        raise OverflowError("scores are too large")
+
+    monkeypatch.setattr("setwise.experiments.run.compare_command", overflow)
+    assert main(["compare"]) == 2
+    assert capsys.readouterr().err == "setwise: scores are too large\n"

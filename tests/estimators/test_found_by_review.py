@@ -20,6 +20,12 @@ def test_a_batch_checks_the_number_of_its_scores(surrogate, size):
         surrogate.batch(Sets.rows([[1, 0], [0, 1]]), np.zeros(size))
 
 
+@pytest.mark.parametrize("kind", [LovaszHinge, MarginRescaling, SlackRescaling])
+def test_a_value_beyond_float64_is_refused_and_not_called_exact(kind):
+    with pytest.raises(OverflowError, match="scores are too large"):
+        kind(Hamming())([1, 0, 1, 1], [-1.7e308, 1.7e308, -1.7e308, -1.7e308])
+
+
 def test_a_batch_takes_whole_numbers_as_numbers():
     sets = Sets.rows([[1, 0], [0, 1]])
     whole, real = (LovaszHinge(Jaccard()).batch(sets, s).gradient for s in (np.zeros(4, int), np.zeros(4)))

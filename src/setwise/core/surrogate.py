@@ -57,7 +57,11 @@ class Surrogate(ABC):
     def batch(self, sets: Sets, scores: ArrayLike) -> Bounds:
         """Value, gradient and bound of every set; ``scores`` (total,) finite floats, gradients in their dtype."""
         self.loss.check(sets)
-        return self._batch(sets, as_scores(scores, sets.total))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._batch(sets, as_scores(scores, sets.total))
+        if not np.isfinite(found.values).all():
+            raise OverflowError(f"scores are too large: {self!r} overflows float64; scale them down.")
+        return found
 
     @final
     def __call__(self, y: ArrayLike, scores: ArrayLike) -> Bound:

@@ -1,22 +1,45 @@
 """setwise: predictors trained for the measure they are judged by, when it judges a set of decisions together.
 
 ``from setwise import SetClassifier`` is the way in for users of scikit-learn. ``setwise.losses``,
-``setwise.surrogates``, ``setwise.inference``, ``setwise.models`` and ``setwise.learners`` hold the parts it is made of.
+``setwise.surrogates``, ``setwise.inference``, ``setwise.models``, ``setwise.risks`` and ``setwise.learners`` hold the
+parts it is made of; ``describe``, ``loss_augmented_inference`` and ``max_marginals`` answer questions about one set.
 """
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-__version__ = "0.1.0"
-__all__ = ["SetClassifier"]
+try:
+    __version__ = version("setwise")
+except PackageNotFoundError:  # a checkout that was not installed
+    __version__ = "unknown"
 
-_ROOMS = ("losses", "surrogates", "inference", "models", "learners", "datasets", "plotting", "experiments")
+_HOMES = {
+    "SetClassifier": "setwise.estimators",
+    "describe": "setwise.describe",
+    "loss_augmented_inference": "setwise.one_set",
+    "max_marginals": "setwise.one_set",
+}
+_ROOMS = (
+    "losses",
+    "surrogates",
+    "inference",
+    "models",
+    "risks",
+    "learners",
+    "datasets",
+    "plotting",
+    "compare",
+    "experiments",
+)
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms and the estimator are imported when first asked for: ``import setwise`` itself is instant."""
-    if name == "SetClassifier":
-        return import_module("setwise.estimators").SetClassifier
+    """Rooms and names are imported when first asked for: ``import setwise`` itself is instant."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     if name in _ROOMS:
         return import_module(f"setwise.{name}")
     raise AttributeError(f"module 'setwise' has no attribute {name!r}")

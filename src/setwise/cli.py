@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from setwise.experiments.run import compare_command
+    from setwise.compare.command import compare_command
 
     begin = time.perf_counter()
     sections, files = compare_command(
@@ -97,7 +97,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace) -> int:
     from setwise.experiments import find
     from setwise.experiments.experiment import Settings, data_folder, write_outcome
-    from setwise.experiments.progress import Steps
+    from setwise.compare.progress import Steps
 
     begin = time.perf_counter()
     experiment = find(options.name)
@@ -114,13 +114,15 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from setwise.experiments import experiments
+    from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
-    from setwise.losses.names import LOSSES
-    from setwise.surrogates.names import SURROGATES
+    from setwise.losses import LOSSES
+    from setwise.surrogates import SURROGATES
 
     for title, entries in (
         ("losses", {name: _line(kind) for name, kind in LOSSES.items()}),
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
+        ("inference", {name: _line(kind) for name, kind in INFERENCES.items()}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),
         ("experiments", {e.name: e.about for e in experiments()}),
     ):

@@ -34,7 +34,7 @@ def table(tmp_path):
 def test_list_has_a_line_for_everything(capsys):
     assert run("list") == 0
     out = capsys.readouterr().out
-    for title in ("losses:", "surrogates:", "learners:", "experiments:"):
+    for title in ("losses:", "surrogates:", "inference:", "learners:", "experiments:"):
         assert title in out
     for name in ("jaccard", "early_detection", "lovasz", "one_slack", "lh_table1", "lh_figure6"):
         line = re.search(rf"^  {name} +(.+)$", out, re.MULTILINE)
@@ -68,7 +68,7 @@ def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
 
 
 def test_quick_takes_a_part_of_a_large_file(tmp_path):
-    from setwise.experiments.run import _work
+    from setwise.compare.command import _work
 
     y = np.arange(9000) % 3 == 0
     np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
@@ -135,7 +135,7 @@ def test_a_data_folder_without_the_file(tmp_path, capsys):
 
 
 def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
-    from setwise.experiments import run as command
+    from setwise.compare import command
 
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
@@ -146,15 +146,15 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
 
 
 def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
-    from setwise.core.risk import SurrogateRisk
-    from setwise.experiments.bundled import bags
-    from setwise.experiments.methods import LOVASZ
+    from setwise.risks import MeanRisk
+    from setwise.compare.bundled import bags
+    from setwise.compare.methods import LOVASZ
     from setwise.losses import Jaccard
 
-    def interrupted(self, w):
+    def interrupted(self, w, tol=0.0):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SurrogateRisk, "cut", interrupted)
+    monkeypatch.setattr(MeanRisk, "cut", interrupted)
     with pytest.raises(KeyboardInterrupt):
         LOVASZ.train(bags(5, 0), Jaccard(), 1.0, 1e-2)
 
@@ -191,6 +191,6 @@ def test_numbers_beyond_float64_are_a_sentence_too(monkeypatch, capsys):
     def overflow(*_, **__):
         raise OverflowError("scores are too large")
 
-    monkeypatch.setattr("setwise.experiments.run.compare_command", overflow)
+    monkeypatch.setattr("setwise.compare.command.compare_command", overflow)
     assert main(["compare"]) == 2
     assert capsys.readouterr().err == "setwise: scores are too large\n"

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from setwise.core.classes import Classes
 from setwise.core.sets import Orders, Sets
 
 
@@ -9,21 +10,68 @@ def test_counts_places_and_owners():
     assert len(sets) == 2
     assert sets.positives.tolist() == [1, 2]
     assert sets.negatives.tolist() == [1, 1]
+    assert sets.count(1).tolist() == [1.0, 2.0]
+    assert sets.count(0, np.array([5.0, 2.0, 5.0, 5.0, 3.0])).tolist() == [2.0, 3.0]
     assert sets.places.tolist() == [0, 1, 0, 1, 2]
     assert sets.owners.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_take_and_part_agree():
+def test_neighbors_are_taken_as_views_and_others_in_their_order():
     rng = np.random.default_rng(0)
     sets = Sets(rng.random(20) < 0.5, np.array([0, 3, 4, 11, 20]))
-    taken, positions = sets.take(np.array([1, 2]))
-    part = sets.part(1, 3)
-    assert taken.labels.tolist() == part.labels.tolist()
-    assert taken.offsets.tolist() == part.offsets.tolist()
-    assert positions.tolist() == list(range(3, 11))
-    mixed, positions = sets.take(np.array([3, 0]))
-    assert mixed.labels.tolist() == sets.labels[positions].tolist()
-    assert positions.tolist() == [*range(11, 20), 0, 1, 2]
+    part = sets.take(np.array([1, 2]))
+    assert part.labels.base is not None
+    assert part.labels.tolist() == sets.labels[3:11].tolist()
+    assert part.offsets.tolist() == [0, 1, 8]
+    mixed = sets.take(np.array([3, 0]))
+    assert mixed.labels.tolist() == [*sets.labels[11:20], *sets.labels[:3]]
+    assert mixed.offsets.tolist() == [0, 9, 12]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_a_labeling_wins_over_the_target(dtype):
+    rng = np.random.default_rng(1)
+    truth, offsets = rng.random(9) < 0.5, np.array([0, 4, 9])
+    batches = [
+        Sets(truth, offsets),
+        Sets(np.where(rng.random(9) < 0.3, -1, truth).astype(np.int8), offsets),
+        Sets(truth, offsets, compared=rng.random(9)),
+        Classes(rng.integers(-1, 3, 9), offsets, 3),
+    ]
+    for batch in batches:
+        scores = rng.standard_normal(batch.n_scores).astype(dtype)
+        labels = rng.integers(0, batch.n_labels, 9)
+        labels = labels.astype(bool) if batch.n_labels == 2 else labels
+        away = batch.encode(labels) - batch.target
+        np.testing.assert_allclose(batch.away(labels, dtype), away, rtol=1e-6)
+        assert batch.away(labels, dtype).dtype == dtype
+        ends = batch.score_offsets
+        expected = [float(scores[a:b] @ away[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        np.testing.assert_allclose(batch.won(scores, labels), expected, rtol=1e-6, atol=1e-6)
+        wrong = (labels != batch.labels) & (batch.labels >= 0)
+        np.testing.assert_array_equal(batch.mistakes(labels), wrong)
+
+
+def test_unknown_labels_are_neither_positive_nor_negative():
+    sets = Sets(np.array([1, -1, 0, 1], dtype=np.int8), np.array([0, 4]))
+    assert sets.truth.tolist() == [True, False, False, True]
+    assert sets.known.tolist() == [True, False, True, True]
+    assert (sets.count(1)[0], sets.count(0)[0]) == (2.0, 1.0)
+    assert Sets(np.array([1, 0], dtype=np.int8), np.array([0, 2])).known is None
+
+
+def test_a_piece_counts_the_whole_set():
+    piece = Sets(np.array([True, False]), np.array([0, 2]), totals=np.array([[7.0, 3.0]]))
+    assert (piece.count(1)[0], piece.count(0)[0]) == (3.0, 7.0)
+    assert piece.take(np.array([0])).count(1)[0] == 3.0
+
+
+def test_forced_scores_prefer_their_labels():
+    sets, classes = Sets.single([1, 0, 1]), Classes.single([0, 2, 1], 3)
+    strength = np.full(3, 10.0)
+    assert sets.force(np.zeros(3), np.array([1, -1, 0]), strength).tolist() == [10.0, 0.0, -10.0]
+    forced = classes.force(np.zeros(9), np.array([-1, 2, 0]), strength).reshape(3, 3)
+    assert forced.tolist() == [[0, 0, 0], [-10, -10, 10], [10, -10, -10]]
 
 
 def test_orders_of_mistakes():
@@ -38,6 +86,29 @@ def test_orders_of_mistakes():
 def test_refuses_empty_sets_and_bad_offsets(offsets):
     with pytest.raises(ValueError, match="offsets must rise strictly"):
         Sets(np.array([True, False]), np.array(offsets))
+    with pytest.raises(ValueError, match="offsets must rise strictly"):
+        Classes(np.array([0, 1]), np.array(offsets), 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "offsets", "words"),
+    [
+        (np.array([2, 0, 1]), np.array([0, 3]), "labels must be bool"),
+        (np.array([2, 0, 1], dtype=np.int8), np.array([0, 3]), "labels must be -1, 0 or 1"),
+        ([True, False], np.array([0.0, 2.0]), "offsets must be int64"),
+        (np.ones((2, 2), dtype=bool), np.array([0, 4]), "labels must be bool of shape"),
+    ],
+)
+def test_sets_hold_bools_and_whole_offsets(labels, offsets, words):
+    with pytest.raises(ValueError, match=words):
+        Sets(labels, offsets)
+
+
+def test_targets_and_totals_have_a_shape():
+    with pytest.raises(ValueError, match=r"compared must be finite numbers of shape \(2,\)"):
+        Sets(np.array([True, False]), np.array([0, 2]), compared=np.zeros(3))
+    with pytest.raises(ValueError, match=r"totals must be finite numbers of shape \(1, 2\)"):
+        Sets(np.array([True, False]), np.array([0, 2]), totals=np.zeros(2))
 
 
 @pytest.mark.parametrize("Y", [np.zeros((0, 3)), np.zeros((3, 0)), np.zeros(3), np.zeros((2, 2, 2))])

@@ -6,7 +6,8 @@ from scipy.sparse import csc_matrix, csr_matrix
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification, make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning, NotFittedError
+from sklearn.metrics import f1_score, jaccard_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,8 +17,18 @@ from setwise import SetClassifier
 from setwise.core.refusal import Refusal
 from setwise.inference import Greedy
 from setwise.learners import OneSlack
-from setwise.losses import Capped, Hamming, Jaccard, Saturating
-from setwise.losses.names import LOSSES
+from setwise.losses import (
+    Capped,
+    CountFunctionLoss,
+    Hamming,
+    Jaccard,
+    MeanOverClasses,
+    OneClass,
+    Saturating,
+    Trait,
+    plain_losses,
+)
+from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 
 PER_ROW = "sample_weight weighs whole sets; with y (n,) the sample is one set, and a set loss has no weights for rows"
@@ -27,11 +38,18 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_sparse_data": PER_ROW,
     "check_classifiers_one_label_sample_weights": PER_ROW,
 }
+OF_TWO = "class_weight weighs the counts of two classes; it is refused, in a sentence, for more"
 
 
 @parametrize_with_checks(
-    [SetClassifier(), SetClassifier("hamming", "lovasz", "block_frank_wolfe", random_state=0)],
-    expected_failed_checks=lambda _: EXPECTED_FAILURES,
+    [
+        SetClassifier(),
+        SetClassifier("hamming", "lovasz", "block_frank_wolfe", random_state=0),
+        SetClassifier("error_rate", "margin", C=100.0),
+    ],
+    expected_failed_checks=lambda model: (
+        EXPECTED_FAILURES if model.surrogate == "lovasz" else EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO}
+    ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -89,7 +107,7 @@ def test_multi_label_matrix():
     assert model.score(X, Y) == pytest.approx(1 - np.mean(losses))
 
 
-@pytest.mark.parametrize("name", sorted(LOSSES))
+@pytest.mark.parametrize("name", sorted(plain_losses()))
 def test_every_named_loss_trains_to_its_certificate(name):
     X = np.random.default_rng(0).standard_normal((60, 3))
     y = X[:, 0] - X[:, 1] > 0.3
@@ -120,7 +138,8 @@ def test_average_says_what_a_set_is(average, loss):
 @pytest.mark.parametrize("learner", ["n_slack", "block_frank_wolfe"])
 def test_macro_is_one_problem_for_each_label(learner):
     X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
-    together = SetClassifier("jaccard", learner=learner, C=60, average="macro", tol=1e-4, random_state=0).fit(X, Y)
+    together = SetClassifier("jaccard", learner=learner, C=60, average="macro", tol=1e-4, max_iter=5000, random_state=0)
+    together.fit(X, Y)
     apart = [SetClassifier("jaccard", C=20, tol=1e-5).fit(X, column) for column in Y.T]
     assert together.objective_ == pytest.approx(sum(model.objective_ for model in apart), rel=1.2e-4)
 
@@ -157,6 +176,8 @@ def test_sample_weight_weighs_sets(bags):
     subset = SetClassifier(C=10).fit(X[kept], y[kept], groups=groups[kept])
     np.testing.assert_allclose(weighted.objective_, subset.objective_, rtol=2e-3)
     assert weighted.score(X, y, groups, weight) == pytest.approx(weighted.score(X[kept], y[kept], groups[kept]))
+    huge = SetClassifier(C=10).fit(X, y, groups=groups, sample_weight=1.7e308 * (weight > 0))
+    np.testing.assert_allclose(huge.coef_, weighted.coef_)
 
 
 def test_class_weight_moves_the_balance():
@@ -287,22 +308,42 @@ def test_verbose_draws_a_bar(bags, capsys):
 
 def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
     X, y, groups = bags
-    from setwise.core.risk import SurrogateRisk
+    cut, calls = MeanRisk.cut, []
 
-    cut, calls = SurrogateRisk.cut, []
-
-    def interrupted(self, w):
+    def interrupted(self, w, tol=0.0):
         calls.append(1)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return cut(self, w)
+        return cut(self, w, tol)
 
-    monkeypatch.setattr(SurrogateRisk, "cut", interrupted)
-    with pytest.warns(RuntimeWarning, match="interrupted; these are the best weights so far"):
-        model = SetClassifier(C=1000, tol=1e-6).fit(X, y, groups=groups)
+    monkeypatch.setattr(MeanRisk, "cut", interrupted)
+    model = SetClassifier(C=1000, tol=1e-6)
+    with (
+        pytest.warns(RuntimeWarning, match="interrupted; these are the best weights so far"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(X, y, groups=groups)
     assert model.n_iter_ == 3
     assert np.isfinite(model.coef_).all()
     assert "interrupted" in model.stop_reason_
+    assert model.score(X, y, groups=groups) > 0
+
+
+@pytest.mark.filterwarnings("ignore:SetClassifier was interrupted")
+def test_ctrl_c_stops_a_search_too(bags, monkeypatch):
+    X, y, _ = bags
+    cut, calls = MeanRisk.cut, []
+
+    def interrupted(self, w, tol=0.0):
+        calls.append(1)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return cut(self, w, tol)
+
+    monkeypatch.setattr(MeanRisk, "cut", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        GridSearchCV(SetClassifier(tol=1e-6), {"C": [100.0, 1000.0]}, cv=3).fit(X, y)
+    assert len(calls) == 30
 
 
 def test_too_few_iterations_warn(bags):
@@ -326,12 +367,23 @@ def test_zeros_and_huge_features():
         ({"X": np.full((4, 2), np.inf)}, "infinity"),
         ({"y": [0, 1, 0]}, "inconsistent numbers of samples"),
         ({"y": [1, 1, 1, 1]}, "only one class"),
-        ({"y": [0, 1, 2, 1]}, "Only binary classification"),
+        ({"y": [0, 1, 2, 1], "class_weight": "balanced"}, "class_weight refuses more than two classes"),
+        ({"y": [0, 1, 2, 1], "loss": "auc"}, r"SetClassifier refuses RocArea\(\) for 3 classes"),
+        ({"y": [0, 1, 0, 1], "pos_label": 7}, r"pos_label must be one of the labels \[0, 1\]; got 7"),
+        ({"y": None}, "requires y to be passed"),
+        ({"y": csr_matrix(np.eye(4))}, "a sparse matrix: pass Y.toarray"),
+        ({"y": [[0, 1], [1]]}, "got a ragged sequence"),
+        ({"y": np.array([0, None, 1, 1], dtype=object)}, "y must not hold missing values"),
         ({"y": [0.1, 0.2, 0.3, 0.4]}, "Unknown label type"),
         ({"y": [[0, 2], [1, 0], [1, 1], [0, 1]]}, "must be a matrix of labels 0 and 1|multiclass-multioutput"),
         ({"groups": [0, 1]}, r"groups must have shape \(4,\)"),
         ({"groups": [0.0, 1.0, np.nan, 1.0]}, "groups must not hold NaN"),
         ({"groups": np.array([0, None, 1, 1], dtype=object)}, "groups must not hold missing"),
+        ({"groups": [1, "1", 2, 2]}, "groups must be ids of one type; got text and whole numbers"),
+        ({"groups": [2**53, 0.5, 2**53 + 1, 0.5]}, "groups must be ids of one type; got numbers and whole numbers"),
+        ({"groups": np.array(["a", 1, 1, "a"], dtype=object)}, "groups must be ids of one type"),
+        ({"groups": np.array(["2020-01-01", "NaT"] * 2, dtype="M8[D]")}, "groups must not hold NaT"),
+        ({"sample_weight": ["a", 1, 1, 1]}, "sample_weight must hold numbers"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be finite, not negative"),
         ({"sample_weight": [1, 2, 1, 1]}, "the same for all rows of a set"),
         ({"sample_weight": [1, 1]}, r"sample_weight must have shape \(4,\)"),
@@ -343,13 +395,17 @@ def test_zeros_and_huge_features():
 )
 def test_bad_input_is_refused_in_a_sentence(change, words):
     arguments = {"X": np.eye(4)[:, :2], "y": [0, 1, 0, 1]} | change
+    parameters = {name: arguments.pop(name) for name in ("loss", "class_weight", "pos_label") if name in arguments}
     with pytest.raises((ValueError, TypeError), match=words):
-        SetClassifier().fit(**arguments)
+        SetClassifier(**parameters).fit(**arguments)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": 0.0}, {"tol": -1.0}, {"max_iter": 0}],
+    [
+        *({"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": 0.0}, {"tol": -1.0}, {"max_iter": 0}),
+        *({"loss": Jaccard}, {"surrogate": MarginRescaling}, {"learner": OneSlack}, {"tol": "a"}),
+    ],
 )
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(ValueError, match="parameter of SetClassifier"):
@@ -371,3 +427,144 @@ def test_unfitted_and_unknown_labels(bags):
         model.score(X, np.full(len(y), "cured"))
     with pytest.raises(ValueError, match="y must have the shape of predict"):
         model.score(X, np.zeros((len(y), 2)))
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was(bags):
+    X, y, groups = bags
+    model = SetClassifier("jaccard", C=100).fit(X, y, groups=groups)
+    before, score = dict(vars(model)), model.score(X, y, groups=groups)
+    for parameters in ({"loss": "f1", "surrogate": "lovasz"}, {"loss": Hamming([1.0])}, {"loss": "hamming"}):
+        model.set_params(**parameters)
+        with pytest.raises(ValueError, match=r"refuses|has 1 weights|sample_weight"):
+            model.fit(X, y, groups=groups, sample_weight=np.arange(len(y)))
+        model.set_params(loss="jaccard", surrogate="auto")
+        assert vars(model).keys() == before.keys()
+        assert model.loss_ is before["loss_"]
+        assert model.score(X, y, groups=groups) == score
+
+
+def test_the_positive_label_can_be_chosen(bags):
+    X, y, groups = bags
+    sick, healthy = (SetClassifier(C=100, pos_label=label).fit(X, y, groups=groups) for label in ("sick", "healthy"))
+    assert list(sick.classes_) == ["healthy", "sick"]
+    assert list(healthy.classes_) == ["sick", "healthy"]
+    assert ((healthy.decision_function(X) > 0) == (healthy.predict(X) == "healthy")).all()
+    assert healthy.score(X, y, groups=groups) != sick.score(X, y, groups=groups)
+    twin = SetClassifier(C=100).fit(X, np.where(y == "healthy", "z", "a"), groups=groups)
+    np.testing.assert_allclose(twin.coef_, healthy.coef_)
+
+
+@pytest.mark.parametrize("loss", ["jaccard", "f1", "error_rate", "hamming"])
+def test_more_than_two_classes(loss):
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
+    names = np.array(["cat", "dog", "emu"])[y]
+    model = SetClassifier(loss, C=300, tol=1e-2).fit(X, names)
+    assert model.coef_.shape == (3, 6)
+    assert model.decision_function(X).shape == (150, 3)
+    assert set(model.predict(X)) <= {"cat", "dog", "emu"}
+    guess = model.predict(X)
+    if loss in ("jaccard", "f1"):
+        metric = {"jaccard": jaccard_score, "f1": f1_score}[loss]
+        assert model.score(X, names) == pytest.approx(metric(names, guess, average="macro"))
+        assert isinstance(model.loss_, MeanOverClasses)
+    else:
+        wrong = float(np.sum(guess != names))
+        assert model.score(X, names) == pytest.approx(1 - (wrong / 150 if loss == "error_rate" else wrong))
+    assert (guess == names).mean() > 0.6
+    assert model.history_["upper_bound"][-1] >= model.objective_ * (1 - 1e-12) >= model.lower_bound_
+
+
+def test_one_class_against_the_rest():
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
+    model = SetClassifier("f1", C=300, pos_label=2).fit(X, y)
+    assert model.loss_ == OneClass(plain_losses()["f1"](), 2)
+    assert model.score(X, y) == pytest.approx(f1_score(y == 2, model.predict(X) == 2))
+    assert model.duality_gap_ <= 1e-3
+
+
+def test_classes_in_groups_and_threads():
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((120, 3)), rng.permutation(np.repeat(np.arange(6), 20))
+    y = np.argmax(X @ rng.standard_normal((3, 3)), axis=1)
+    one, two = (SetClassifier("jaccard", C=100, tol=1e-2, n_jobs=n).fit(X, y, groups=groups) for n in (1, 2))
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+    losses = [one.loss_(y[groups == g], one.predict(X)[groups == g]) for g in range(6) if len(set(y[groups == g])) == 3]
+    assert len(losses) == 6
+    assert one.score(X, y, groups=groups) == pytest.approx(1 - np.mean(losses))
+
+
+def test_names_of_features_and_of_labels():
+    pandas = pytest.importorskip("pandas")
+    X, Y = make_multilabel_classification(60, 3, n_classes=2, random_state=0)
+    table = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = SetClassifier("hamming", C=10).fit(table, pandas.DataFrame(Y, columns=["rain", "snow"]))
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert list(model.classes_) == ["rain", "snow"]
+    assert model.score(table, Y) == model.score(table, pandas.DataFrame(Y, columns=["rain", "snow"]))
+    with pytest.raises(ValueError, match=r"y must have the shape of predict\(X\), \(60, 2\); got shape \(60, 3\)"):
+        model.score(table, np.column_stack([Y, Y[:, 0]]))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "int64[pyarrow]", "bool[pyarrow]"])
+def test_targets_of_pandas_own_types(dtype):
+    pandas = pytest.importorskip("pandas")
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    X, Y = make_multilabel_classification(60, 3, n_classes=2, random_state=0)
+    columns = pandas.DataFrame({name: pandas.array(Y[:, i].astype(bool if "bool" in dtype else int), dtype=dtype) for i, name in enumerate("ab")})
+    many = SetClassifier("hamming", C=10).fit(X, columns)
+    assert many.score(X, columns) == many.score(X, Y)
+    one = SetClassifier("hamming", C=10).fit(X, columns["a"])
+    assert one.classes_.tolist() == ([False, True] if "bool" in dtype else [0, 1])
+    assert one.classes_.dtype.kind in "bi"
+    assert one.score(X, columns["a"]) == SetClassifier("hamming", C=10).fit(X, Y[:, 0]).score(X, Y[:, 0])
+    gap = columns["a"].copy()
+    gap[3] = pandas.NA
+    with pytest.raises(ValueError, match="y must not hold missing values|y contains NaN"):
+        SetClassifier().fit(X, gap)
+    with pytest.raises(ValueError, match="groups must not hold (missing values|NaN)"):
+        SetClassifier().fit(X, Y[:, 0], groups=gap)
+
+
+@pytest.mark.filterwarnings("ignore:groups split the rows here")
+def test_dropped_groups_are_said(bags):
+    X, y, groups = bags
+    with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
+        cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3))
+    with pytest.warns(UserWarning, match="do not reach SetClassifier.fit, which takes all rows as one set. Let them"):
+        GridSearchCV(SetClassifier(), {"C": [1.0, 10.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    model = SetClassifier(C=10).fit(X, y, groups=groups)
+    with pytest.warns(UserWarning, match="score without groups takes all rows as one set, but fit was given groups"):
+        model.score(X, y)
+
+
+def test_small_products_take_one_thread(bags, monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    X, y, groups = bags
+    seen, cut = [], MeanRisk.cut
+
+    def counted(self, w, tol=0.0):
+        seen.append([lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"])
+        return cut(self, w, tol)
+
+    monkeypatch.setattr(MeanRisk, "cut", counted)
+    SetClassifier(C=10).fit(X, y, groups=groups)
+    assert all(threads == 1 for found in seen for threads in found)
+
+
+def test_a_model_of_another_version_says_so(bags, monkeypatch):
+    X, y, _ = bags
+    stored = pickle.dumps(SetClassifier(C=10).fit(X, y))
+    monkeypatch.setattr("setwise.__version__", "99.0")
+    with pytest.warns(InconsistentVersionWarning, match=r"setwise .* when using version setwise 99.0"):
+        pickle.loads(stored)
+
+
+def test_the_auto_surrogate_reads_the_shape_of_a_function_of_counts(bags):
+    X, y, groups = bags
+    tolerant = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
+    promised = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20), [Trait.SUBMODULAR, Trait.INCREASING])
+    a, b = (SetClassifier(loss, C=10).fit(X, y, groups=groups) for loss in (tolerant, promised))
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    assert a.objective_ == pytest.approx(SetClassifier(tolerant, "lovasz", C=10).fit(X, y, groups=groups).objective_)

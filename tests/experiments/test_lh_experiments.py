@@ -12,7 +12,7 @@ from setwise.experiments.lh_table3 import CAPPED, SATURATING
 from setwise.experiments.lh_table4 import COUNT, WEIGHTED
 from setwise.experiments.lovasz_paper import NAMES, inference_matters, pattern
 from setwise.experiments.multilabel import common_labels, quotas, sample
-from setwise.experiments.problem import Problem
+from setwise.compare.problem import Problem
 
 QUICK = Settings(quick=True)
 NAMES_OF_ALL = ("lh_figure1", "lh_figure2", "lh_figure6", "lh_table1", "lh_table2", "lh_table3", "lh_table4")

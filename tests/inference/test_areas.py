@@ -2,18 +2,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from problems import truths_and_scores
+from cases import truths_and_scores
 from setwise.core import enumerate as brute
-from setwise.core.inference import Problem
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference import ByArea, loss_augmented_inference
+from setwise import loss_augmented_inference
+from setwise.inference import Auto, ByArea
 from setwise.losses import (
     AreaWeighted,
     BalancedError,
+    ClassWeighted,
     ErrorRate,
     FBeta,
     GMean,
+    Hamming,
     Jaccard,
     RocArea,
     Trait,
@@ -43,7 +45,7 @@ def test_bound_and_labeling_enclose_the_truth_and_mostly_meet(problem):
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
     for inner in LOSSES:
         loss = AreaWeighted(inner, areas)
-        found = ByArea().maximize(Problem(loss, Sets.single(y), scores))
+        found = ByArea().prepare(loss.structure(Sets.single(y))).maximize(scores)
         truth = brute.margin_rescaling(loss, y, scores)
         assert found.values[0] <= truth + slack
         assert found.bounds[0] >= truth - slack
@@ -56,8 +58,8 @@ def test_exact_in_most_cases_of_moderate_scores():
     exact = []
     for _ in range(200):
         y, areas = rng.random(12) < 0.4, 1 + rng.integers(0, 30, 12)
-        problem = Problem(AreaWeighted(Jaccard(), areas), Sets.single(y), 0.1 * rng.standard_normal(12))
-        exact.append(ByArea().maximize(problem).exact[0])
+        structure = AreaWeighted(Jaccard(), areas).structure(Sets.single(y))
+        exact.append(ByArea().prepare(structure).maximize(0.1 * rng.standard_normal(12)).exact[0])
     assert np.mean(exact) > 0.9
 
 
@@ -112,5 +114,31 @@ def test_refusals_are_sentences():
         loss_augmented_inference(RocArea(), [0, 1], [0.0, 1.0])
     with pytest.raises(ValueError, match="has 2 weights"):
         loss_augmented_inference(Jaccard(), [0, 1, 1], [0.0, 1.0, 2.0], weights=[1.0, 2.0])
-    convex = Problem(AreaWeighted(Tversky(0.5, 2.0), np.ones(30)), Sets.single(np.arange(30) % 2), np.zeros(30))
+    convex = AreaWeighted(Tversky(0.5, 2.0), np.ones(30)).structure(Sets.single(np.arange(30) % 2))
     assert "not convex in fn" in ByArea().refuses(convex)
+
+
+def test_a_multiple_of_a_loss_of_areas_keeps_its_method():
+    """Structure is data, so nothing is forgotten on the way through * and +."""
+    rng = np.random.default_rng(2)
+    y, s, areas = rng.random(40) < 0.4, 0.05 * rng.standard_normal(40), 1 + rng.random(40)
+    loss, sets = AreaWeighted(Jaccard(), areas), Sets.single(y)
+    for twin in (1.0 * loss, 0.5 * loss, loss + Hamming(areas / 100), 2 * (loss + Hamming())):
+        assert isinstance(Auto().choice(twin.structure(sets)), ByArea)
+    once, same = (Auto().prepare(one.structure(sets)).maximize(s) for one in (loss, 1.0 * loss))
+    assert once.values[0] == same.values[0]
+    assert once.bounds[0] == same.bounds[0]
+
+
+def test_weights_reach_a_multiple_of_a_loss():
+    y, s = [1, 0, 1], [0.1, 0.2, -0.3]
+    plain = loss_augmented_inference(2 * Jaccard(), y, s, weights=[1.0, 1.0, 1.0])
+    assert plain.value == pytest.approx(loss_augmented_inference(2 * Jaccard(), y, s).value)
+
+
+def test_a_set_without_positives_and_a_policy_between_0_and_1():
+    rng = np.random.default_rng(1)
+    found = loss_augmented_inference(ClassWeighted(FBeta(50.0, 0.25), 0.01, 0.3), np.zeros(5, int), np.zeros(5))
+    assert found.value == pytest.approx(1.0)
+    y, s = np.zeros(30, int), rng.standard_normal(30) / 30
+    assert loss_augmented_inference(FBeta(1.0, 0.5), y, s, weights=np.ones(30)).exact

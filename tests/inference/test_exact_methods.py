@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setwise.core import enumerate as brute
-from setwise.core.inference import Problem
 from setwise.core.sets import Sets
-from setwise.inference import ByCardinality, Enumeration, default_inference, minimize_submodular
+from setwise.inference import Auto, ByCardinality, Enumeration, minimize_submodular
 from setwise.losses import Capped, Cardinality, EarlyDetection, Hamming, Jaccard, Saturating, SetFunctionLoss, Trait
 
 
@@ -16,8 +15,8 @@ def test_cardinality_search_equals_enumeration_on_a_ragged_batch(slack):
     offsets = np.array([0, 1, 8, 20, 32])
     sets = Sets(rng.random(32) < 0.4, offsets)
     for scores in (rng.standard_normal(32), np.zeros(32), rng.integers(-2, 3, 32) * 0.1):
-        problem = Problem(Saturating(0.3), sets, scores, slack)
-        fast, slow = ByCardinality().maximize(problem), Enumeration().maximize(problem)
+        structure = Saturating(0.3).structure(sets)
+        fast, slow = (method.prepare(structure, slack).maximize(scores) for method in (ByCardinality(), Enumeration()))
         np.testing.assert_allclose(fast.values, slow.values, atol=1e-12)
         assert fast.exact.all()
 
@@ -65,15 +64,15 @@ def test_the_default_is_exact_wherever_the_traits_allow():
             EarlyDetection(),
             Capped(rng.random(p), 1.0),
             SetFunctionLoss(lambda _, wrong: float(wrong.sum()) ** 2, (Trait.SUPERMODULAR,)),
+            SetFunctionLoss(lambda _, wrong: 0.5 * float(wrong.sum()), [Trait.MODULAR, Trait.INCREASING]),
             Hamming(rng.random(p)) + Cardinality(rng.random(p + 1)),
         ):
-            problem = Problem(loss, sets, rng.standard_normal(p))
-            names[type(loss).__name__, p] = type(default_inference(problem)).__name__
+            names[type(loss).__name__, p] = type(Auto().choice(loss.structure(sets))).__name__
     assert names["Hamming", 40] == "Modular"
-    assert names["Saturating", 40] == names["Cardinality", 40] == names["Sum", 40] == "ByCardinality"
+    assert names["Saturating", 40] == names["Cardinality", 40] == names["Combination", 40] == "ByCardinality"
     assert names["EarlyDetection", 6] == names["Capped", 6] == "Enumeration"
     assert names["EarlyDetection", 40] == names["Capped", 40] == "Greedy"
-    assert names["SetFunctionLoss", 40] == "BySubmodularMinimum"
+    assert names["SetFunctionLoss", 40] == "Modular"
 
 
 def test_enumeration_tables_each_distinct_truth_once():
@@ -84,16 +83,17 @@ def test_enumeration_tables_each_distinct_truth_once():
         return float((wrong & y).any())
 
     sets = Sets.rows(np.array([[1, 0], [1, 0], [0, 1], [1, 0]]))
-    found = Enumeration().maximize(Problem(SetFunctionLoss(count), sets, np.zeros(8)))
-    assert found.values.tolist() == [1.0] * 4
-    assert len(calls) == 2 * 4 + 4
+    maximizer = Enumeration().prepare(SetFunctionLoss(count).structure(sets))
+    assert len(calls) == 2 * 4
+    for _ in range(2):
+        assert maximizer.maximize(np.zeros(8)).values.tolist() == [1.0] * 4
+    assert len(calls) == 2 * 4 + 2 * 4
 
 
 def test_jaccard_of_twenty_decisions_by_enumeration_is_at_least_any_guess():
     rng = np.random.default_rng(3)
     y, scores = rng.random(20) < 0.4, 0.2 * rng.standard_normal(20)
-    problem = Problem(Jaccard(), Sets.single(y), scores)
-    best = Enumeration().maximize(problem).values[0]
+    best = Enumeration().prepare(Jaccard().structure(Sets.single(y))).maximize(scores).values[0]
     for _ in range(200):
         guess = rng.random(20) < 0.5
         assert Jaccard()(y, guess) + scores @ (guess.astype(float) - y) <= best + 1e-12

@@ -13,18 +13,19 @@ class Maxima(Risk):
     With ``blind`` inference is inexact: it never sees every third plane of a part, but says so in ``upper``.
     """
 
-    def __init__(self, slopes, offsets, blind=False):
+    def __init__(self, slopes, offsets, blind=False, lower=None, floor=-np.inf):
         self.slopes, self.offsets, self.blind = slopes, offsets, blind
+        self.lower, self.floor = lower, floor
         self.n_parts, _, self.size = slopes.shape
         self.calls = []
 
-    def cut(self, w):
+    def cut(self, w, tol=0.0):
         self.calls.append(w.copy())
         cuts = self.cuts(w, np.arange(self.n_parts))
         slope, value = cuts.slopes.sum(axis=0), float(cuts.values.sum())
         return Cut(value - float(slope @ w), slope, value, float(cuts.uppers.sum()))
 
-    def cuts(self, w, parts):
+    def cuts(self, w, parts, tol=0.0):
         values = self.offsets[parts] + self.slopes[parts] @ w
         rows, uppers = np.arange(len(parts)), values.max(axis=1)
         if self.blind:
@@ -43,15 +44,17 @@ def hamming_risk(n=6, p=3, f=2, seed=0, blind=False, scale=1.0):
     Y = rng.integers(0, 2, (n, p))
     guesses = (np.arange(2**p)[:, None] >> np.arange(p)) & 1
     change = guesses[None] - Y[:, None]
-    return Maxima(np.einsum("ntp,npf->ntf", change, X) / n, np.abs(change).sum(axis=2) / n, blind)
+    return Maxima(np.einsum("ntp,npf->ntf", change, X) / n, np.abs(change).sum(axis=2) / n, blind, floor=0.0)
 
 
-def random_risk(n=5, planes=6, d=3, seed=0):
-    """Random planes, one of them zero, so that the risk is not negative."""
+def random_risk(n=5, planes=6, d=3, seed=0, lower=None, negative=False):
+    """Random planes; one of them zero, so that the risk is not negative, unless ``negative`` asks for no floor."""
     rng = np.random.default_rng(seed)
     slopes, offsets = rng.standard_normal((n, planes, d)) / n, rng.standard_normal((n, planes)) / n
+    if negative:
+        return Maxima(slopes, offsets - 2.0 / n, lower=lower)
     slopes[:, 0], offsets[:, 0] = 0.0, 0.0
-    return Maxima(slopes, offsets)
+    return Maxima(slopes, offsets, lower=lower, floor=0.0)
 
 
 def minimum(risk, C):
@@ -62,6 +65,9 @@ def minimum(risk, C):
     solver = piqp.DenseSolver()
     solver.settings.verbose = False
     solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
-    solver.setup(P, np.r_[np.zeros(d), np.full(n, C)], None, None, G, None, -risk.offsets.ravel(), None, None)
+    low = np.full(d + n, -np.inf)
+    low[:d] = -np.inf if risk.lower is None else risk.lower
+    solver.setup(P, np.r_[np.zeros(d), np.full(n, C)], None, None, G, None, -risk.offsets.ravel(), low, None)
     solver.solve()
-    return risk.objective(solver.result.x[:d], C)
+    w = solver.result.x[:d]
+    return risk.objective(w if risk.lower is None else np.maximum(w, risk.lower), C)

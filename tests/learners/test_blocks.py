@@ -7,22 +7,30 @@ from setwise.kernels import blocks
 class State:
     """The arrays of the kernel beside a plain NumPy reading of them."""
 
-    def __init__(self, n=4, room=3, d=5, C=2.0):
+    def __init__(self, n=4, room=3, d=5, C=2.0, places=(), low=()):
         self.slopes, self.offsets = np.zeros((n, room, d)), np.zeros((n, room))
         self.grams, self.alpha = np.zeros((n, room, room)), np.zeros((n, room))
         self.counts, self.w, self.C = np.ones(n, dtype=np.int64), np.zeros(d), C
+        self.places, self.low = np.array(places, dtype=np.int64), np.array(low, dtype=float)
+        self.free = np.zeros(len(low))
+        self.w[self.places] = np.maximum(self.low, 0.0)
         self.alpha[:, 0] = 1.0
         self.gaps = np.zeros(n)
 
     @property
     def arrays(self):
-        return self.slopes, self.offsets, self.grams, self.alpha, self.counts, self.w, self.C
+        planes = (self.slopes, self.offsets, self.grams, self.alpha, self.counts)
+        return (*planes, self.w, self.C, self.places, self.low, self.free)
 
     def weights(self):
-        return -self.C * np.einsum("it,itd->d", self.alpha, self.slopes)
+        w = -self.C * np.einsum("it,itd->d", self.alpha, self.slopes)
+        w[self.places] = np.maximum(w[self.places], self.low)
+        return w
 
     def dual(self):
-        return self.C * (self.alpha * self.offsets).sum() - 0.5 * self.weights() @ self.weights()
+        w, free = self.weights(), -self.C * np.einsum("it,itd->d", self.alpha, self.slopes)[self.places]
+        lifted = np.maximum(self.low - free, 0.0) @ self.low
+        return self.C * (self.alpha * self.offsets).sum() + lifted - 0.5 * w @ w
 
     def values(self, w):
         values = self.offsets + self.slopes @ w
@@ -30,10 +38,15 @@ class State:
         return values
 
 
+BOUNDS = ((), ()), ((1, 3), (0.0, -0.2)), ((0, 1, 2, 3, 4), (0.1, 0.0, -1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("room", [2, 3, 6])
-def test_no_step_lets_the_dual_fall(room):
+def test_no_step_lets_the_dual_fall(room, bounds):
     rng = np.random.default_rng(0)
-    state, before = State(room=room), 0.0
+    state = State(room=room, places=bounds[0], low=bounds[1])
+    before = state.dual()
     for _ in range(30):
         parts = rng.permutation(4)[:3]
         offsets, slopes = rng.random(3), rng.standard_normal((3, 5))
@@ -63,9 +76,10 @@ def test_gaps_are_shares_of_the_distance_to_the_dual():
     assert state.gaps[0] == pytest.approx(state.C * alpha[0, used] @ (values[0].max() - values[0, used]))
 
 
-def test_climbing_reaches_the_maximum_of_the_dual():
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_climbing_reaches_the_maximum_of_the_dual(bounds):
     rng = np.random.default_rng(2)
-    state = State(n=6, room=5)
+    state = State(n=6, room=5, places=bounds[0], low=bounds[1])
     for _ in range(4):
         blocks.climb_with(*state.arrays, np.arange(6), state.gaps, rng.random(6), rng.standard_normal((6, 5)))
     gaps = np.ones(6)
@@ -82,18 +96,22 @@ def test_a_plane_that_is_not_violated_is_left_out():
     assert (state.counts == 1).all()
 
 
-def test_a_plane_that_is_too_large_is_told():
+def test_the_first_plane_of_a_part_has_all_its_weight():
     state = State()
-    assert blocks.climb_with(*state.arrays, np.array([2]), state.gaps, np.ones(1), np.full((1, 5), 1e200)) == -1
+    state.counts[:], state.alpha[:] = 0, 0.0
+    slopes, offsets = np.random.default_rng(4).standard_normal((4, 5)), np.arange(4.0) - 2
+    assert blocks.climb_with(*state.arrays, np.arange(4), state.gaps, offsets, slopes) == 4
+    assert (state.alpha[:, 0] == 1.0).all()
+    assert np.allclose(state.w, -state.C * slopes.sum(axis=0))
 
 
-def test_tops_and_weights_equal_numpy():
+def test_plane_maxima_and_weights_equal_numpy():
     rng = np.random.default_rng(3)
     state = State()
     for _ in range(3):
         blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     w, parts = rng.standard_normal(5), np.array([3, 1])
-    assert np.allclose(blocks.tops(state.slopes, state.offsets, state.counts, w, parts), state.values(w).max(1)[parts])
+    assert np.allclose(blocks.plane_maxima(state.slopes, state.offsets, state.counts, w, parts), state.values(w).max(1)[parts])
     again = np.ones(5)
     blocks.weigh(state.slopes, state.alpha, state.counts, state.C, again)
     assert np.allclose(again, state.weights())

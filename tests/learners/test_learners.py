@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from setwise.core.refusal import Refusal
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
 
-from .risks import Maxima, hamming_risk, minimum, random_risk
+from learners.risks import Maxima, hamming_risk, minimum, random_risk
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 QUICK = pytest.mark.parametrize("make", [OneSlack, NSlack, BlockFrankWolfe])

@@ -7,15 +7,19 @@ from hypothesis import strategies as st
 from setwise.kernels.simplex import solve_simplex
 
 
+NOTHING = np.zeros((50, 0)), np.zeros(0)
+"""No weight has a least value."""
+
+
 def value(gram, offsets, scale, alpha):
     return offsets @ alpha - 0.5 * scale * alpha @ gram @ alpha
 
 
-def solve(slopes, offsets, scale=1.0, tol=0.0, start=None):
+def solve(slopes, offsets, scale=1.0, tol=0.0, start=None, places=(), low=()):
     t = len(offsets)
     alpha = np.eye(t)[0] if start is None else start.copy()
-    gram = slopes @ slopes.T
-    gap = solve_simplex(gram, offsets, scale, alpha, tol, 200)
+    gram, bounded = slopes @ slopes.T, np.ascontiguousarray(slopes[:, list(places)])
+    gap = solve_simplex(gram, offsets, scale, alpha, bounded, np.array(low, dtype=float), tol, 200)
     assert np.all(alpha >= 0)
     assert alpha.sum() == pytest.approx(1, abs=1e-12)
     return alpha, gap, value(gram, offsets, scale, alpha)
@@ -74,7 +78,7 @@ def test_scaling_slopes_and_offsets_scales_the_answer(size):
     plain, *_ = solve(slopes, offsets)
     gram = (slopes @ slopes.T) * size
     alpha = np.eye(20)[0]
-    solve_simplex(gram, offsets * size, 1.0, alpha, 0.0, 200)
+    solve_simplex(gram, offsets * size, 1.0, alpha, *NOTHING, 0.0, 200)
     assert np.allclose(alpha, plain, atol=1e-8)
 
 
@@ -112,5 +116,43 @@ def test_gap_bounds_the_distance_to_the_maximum():
     gram = slopes @ slopes.T
     for rounds in range(4):
         alpha = np.full(50, 0.02)
-        gap = solve_simplex(gram, offsets, 1.0, alpha, 0.0, rounds)
+        gap = solve_simplex(gram, offsets, 1.0, alpha, *NOTHING, 0.0, rounds)
         assert best <= value(gram, offsets, 1.0, alpha) + gap + 1e-12
+
+
+def bounded_minimum(slopes, offsets, C, places, low):
+    """``min 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` with ``w[places] >= low``, by piqp."""
+    t, d = slopes.shape
+    solver = piqp.DenseSolver()
+    solver.settings.verbose = False
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
+    least = np.full(d + 1, -np.inf)
+    least[list(places)] = low
+    G = np.hstack([slopes, -np.ones((t, 1))])
+    P = np.diag(np.r_[np.ones(d), 0.0])
+    solver.setup(P, np.r_[np.zeros(d), C], None, None, G, None, -offsets, least, None)
+    solver.solve()
+    w = solver.result.x[:d].copy()
+    w[list(places)] = np.maximum(w[list(places)], low)
+    return 0.5 * w @ w + C * (offsets + slopes @ w).max()
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 100.0]), st.data())
+def test_bounds_on_weights_equal_piqp(t, d, seed, C, data):
+    rng = np.random.default_rng(seed)
+    r = data.draw(st.integers(0, d))
+    places = rng.permutation(d)[:r]
+    low = rng.choice([-1.0, -0.1, 0.0, 0.3], r) * rng.choice([0.01, 1.0, 10.0])
+    slopes, offsets = rng.standard_normal((t, d)), rng.standard_normal(t)
+    # Slopes that live on the bounded weights alone are where alternating steps crawl.
+    if data.draw(st.booleans()):
+        slopes[:, np.setdiff1d(np.arange(d), places)] *= 1e-3
+    alpha, gap, _ = solve(slopes, offsets, C, places=places, low=low)
+    w = -C * alpha @ slopes
+    w[places] = np.maximum(w[places], low)
+    primal = 0.5 * w @ w + C * (offsets + slopes @ w).max()
+    best = bounded_minimum(slopes, offsets, C, places, low)
+    size = 1 + abs(best) + C * C * (slopes**2).sum(axis=1).max()
+    assert C * gap <= 1e-10 * size
+    assert primal == pytest.approx(best, abs=1e-7 * size)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from problems import truths_and_scores
+from cases import truths_and_scores
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Greedy
@@ -92,14 +92,45 @@ def test_scale_divides_the_scores(loss):
 def test_other_surrogates_refuse_a_ranking_in_a_sentence():
     for surrogate in (LovaszHinge, SlackRescaling):
         with pytest.raises(Refusal, match=r"refuses RocArea\(\): it judges a ranking, not a set of mistakes"):
-            surrogate(RocArea())
-    with pytest.raises(Refusal, match=r"Greedy\(\) refuses NDCG\(k=None\): it judges a ranking"):
-        MarginRescaling(NDCG(), Greedy())
+            surrogate(RocArea())([0, 1], [0.0, 1.0])
+    with pytest.raises(Refusal, match=r"Greedy refuses Rankings: it knows independent binary decisions"):
+        MarginRescaling(NDCG(), Greedy())([0, 1], [0.0, 1.0])
+
+
+def test_the_values_of_swaps_are_the_loss_of_the_ranking_that_they_tell():
+    rng = np.random.default_rng(5)
+    for loss in LOSSES:
+        for _ in range(10):
+            y, s = rng.random(6) < 0.5, rng.standard_normal(6)
+            structure = loss.structure(Sets.single(y))
+            swaps = np.zeros(6, dtype=np.int64)
+            for i in range(6):
+                swaps[i] = sum(y[j] != y[i] and (s[j] > s[i]) == y[i] for j in range(6))
+            assert structure.values(swaps)[0] == pytest.approx(loss(y, s), abs=1e-12)
+            away = structure.batch.away(swaps)
+            pairs = [s[j] - s[i] for i in range(6) for j in range(6) if y[i] and not y[j] and s[j] > s[i]]
+            assert s @ away == pytest.approx(sum(pairs) / max(y.sum() * (~y).sum(), 1))
+
+
+def test_multiples_are_multiples_and_sums_are_refused():
+    rng = np.random.default_rng(6)
+    y, s = rng.random(9) < 0.4, rng.standard_normal(9)
+    for loss in LOSSES:
+        assert (3 * loss)(y, s) == pytest.approx(3 * loss(y, s))
+        assert MarginRescaling(3 * loss)(y, 3 * s).value == pytest.approx(3 * MarginRescaling(loss)(y, s).value)
+        with pytest.raises(Refusal, match="judges an order of scores, not labels. Train for it alone"):
+            loss + RocArea()
+
+
+def test_ndcg_of_more_ranks_than_decisions_is_ndcg_of_all():
+    rng = np.random.default_rng(2)
+    y, s = rng.random(2000) < 0.3, rng.standard_normal(2000)
+    assert MarginRescaling(NDCG(10**6))(y, s).value == pytest.approx(MarginRescaling(NDCG())(y, s).value)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True])
 def test_refuses_a_depth_that_is_no_count(k):
-    with pytest.raises(ValueError, match="k must be None or a whole number"):
+    with pytest.raises((ValueError, TypeError), match="k must be (a whole number|at least 1)"):
         NDCG(k)
 
 

@@ -2,23 +2,24 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
-from problems import submodular_losses, truths_and_scores
+from cases import submodular_losses, truths_and_scores
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.losses import Cardinality, Hamming, Jaccard, SetFunctionLoss, Trait
+from setwise.losses import Cardinality, CountFunctionLoss, Hamming, Jaccard, SetFunctionLoss, Trait
 from setwise.surrogates import LovaszHinge, is_extension
 
 DIP = Cardinality([0.0, 1.0, 0.4])
 """LH 4.4 (ii): submodular, not increasing."""
 
 
+@settings(max_examples=30)
 @given(truths_and_scores(max_p=6))
 def test_equals_the_maximum_over_all_permutations(problem):
     y, scores, rng = problem
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         increasing = Trait.INCREASING in loss.traits
         bound = LovaszHinge(loss)(y, scores)
         truth = brute.lovasz_hinge(loss, y, scores, increasing)
@@ -32,7 +33,7 @@ def test_gradient_is_a_subgradient_and_matches_finite_differences(problem):
     y, scores, rng = problem
     other = scores + rng.standard_normal(len(y))
     smooth = scores + rng.uniform(-0.3, 0.3, len(y))
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         hinge = LovaszHinge(loss)
         here, there = hinge(y, scores), hinge(y, other)
         slack = 1e-9 * (1 + np.abs(scores).sum())
@@ -48,14 +49,14 @@ def test_gradient_is_a_subgradient_and_matches_finite_differences(problem):
 @given(truths_and_scores())
 def test_never_below_the_loss_of_the_signs(problem):
     y, scores, rng = problem
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         if Trait.INCREASING in loss.traits:
             assert LovaszHinge(loss)(y, scores).value >= loss(y, scores > 0) - 1e-6
 
 
 @pytest.mark.parametrize("p", [1, 2, 4])
 def test_is_an_extension_at_every_vertex(p):
-    for loss in submodular_losses(p, np.random.default_rng(p)):
+    for loss in submodular_losses(p):
         assert is_extension(LovaszHinge(loss), p), loss
 
 
@@ -70,7 +71,7 @@ def test_of_hamming_is_the_sum_of_hinges(problem):
 def test_is_convex_on_random_segments(problem):
     y, scores, rng = problem
     other, t = scores + rng.standard_normal(len(y)), rng.random()
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         hinge = LovaszHinge(loss)
         middle = hinge(y, t * scores + (1 - t) * other).value
         chord = t * hinge(y, scores).value + (1 - t) * hinge(y, other).value
@@ -93,8 +94,8 @@ def test_definition_6_is_convex_and_thresholding_is_not():
 
     assert largest_violation(whole) < 1e-12
     assert largest_violation(forced) > 0.01
-    assert whole.convex
-    assert not forced.convex
+    assert whole.on(sets).convex
+    assert not forced.on(sets).convex
     assert is_extension(whole, 2)
     assert is_extension(forced, 2)
 
@@ -102,8 +103,8 @@ def test_definition_6_is_convex_and_thresholding_is_not():
 def test_refuses_a_supermodular_loss_in_a_sentence():
     with pytest.raises(Refusal, match=r"LovaszHinge refuses Cardinality\(\[0, 1, 2.8\]\): the loss is not submodular"):
         LovaszHinge(Cardinality([0.0, 1.0, 2.8]))
-    with pytest.raises(Refusal, match=r"does not promise to be submodular. Use surrogate='margin'"):
-        LovaszHinge(SetFunctionLoss(lambda _, wrong: wrong.sum()))
+    with pytest.raises(Refusal, match=r"does not promise to be submodular. Use surrogate='margin', or promises="):
+        LovaszHinge(SetFunctionLoss(lambda _, wrong: wrong.sum()))([0, 1], [0.0, 1.0])
 
 
 @given(truths_and_scores(max_p=40))
@@ -157,6 +158,21 @@ def test_refuses_wrong_shapes_labels_and_weights():
         hinge([0, 1, 1], [0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="float32 or float64"):
         hinge([0, 1], np.array([1j, 0]))
+
+
+def test_a_function_of_counts_shows_its_shape_and_needs_no_promise():
+    tolerant = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
+    rng = np.random.default_rng(0)
+    y, s = rng.random(7) < 0.5, rng.standard_normal(7)
+    assert LovaszHinge(tolerant)(y, s).value == pytest.approx(brute.lovasz_hinge(tolerant, y, s, True))
+    with pytest.raises(Refusal, match="does not promise to be submodular"):
+        LovaszHinge(CountFunctionLoss(lambda fn, fp: fn * fp))(y, s)
+
+
+@pytest.mark.parametrize("increasing", ["no", 2, 0.5])
+def test_refuses_a_choice_that_is_none(increasing):
+    with pytest.raises(TypeError, match="increasing must be None, True or False"):
+        LovaszHinge(Jaccard(), increasing)
 
 
 def test_huge_scores_give_a_right_answer():

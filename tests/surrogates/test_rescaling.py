@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from problems import other_losses, submodular_losses, truths_and_scores
+from cases import every_loss, submodular_losses, truths_and_scores
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -14,12 +14,12 @@ PAIRS = [(MarginRescaling, brute.margin_rescaling), (SlackRescaling, brute.slack
 METHODS = [None, Modular(), ByCardinality(), BySubmodularMinimum(), Enumeration(), Greedy()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=10)
 @given(truths_and_scores())
 def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem):
     y, scores, rng = problem
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
-    for loss in submodular_losses(len(y), rng) + other_losses(len(y), rng):
+    for loss in every_loss(len(y)):
         for kind, truth_of in PAIRS:
             truth = truth_of(loss, y, scores)
             for method in METHODS:
@@ -34,11 +34,12 @@ def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem
                     assert bound.value == pytest.approx(truth, rel=1e-9, abs=slack), (loss, method)
 
 
+@settings(max_examples=25)
 @given(truths_and_scores(dtypes=("f8",)))
 def test_gradient_is_a_plane_below_even_when_greedy(problem):
     y, scores, rng = problem
     other = scores + rng.standard_normal(len(y))
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         for kind, truth_of in PAIRS:
             for method in (None, Greedy()):
                 here = kind(loss, method)(y, scores)
@@ -64,7 +65,7 @@ def test_margin_rescaling_of_hamming_is_the_sum_of_hinges(problem):
 def test_slack_rescaling_is_an_extension_iff_the_loss_increases(p):
     """LH Prop. 1."""
     rng = np.random.default_rng(p)
-    for loss in submodular_losses(p, rng) + other_losses(p, rng):
+    for loss in every_loss(p):
         increasing = all(_increasing(loss, y) for y in brute.subsets(p))
         assert is_extension(SlackRescaling(loss), p) == increasing, loss
 
@@ -89,7 +90,7 @@ def test_lovasz_is_at_least_the_others_inside_the_unit_cube(problem):
     """LH Prop. 8, for losses whose margin rescaling is an extension."""
     y, _, rng = problem
     scores = np.where(y, 1.0, -1.0) * rng.random(len(y))
-    for loss in submodular_losses(len(y), rng):
+    for loss in submodular_losses(len(y)):
         if Trait.INCREASING in loss.traits:
             lovasz = LovaszHinge(loss)(y, scores).value
             assert SlackRescaling(loss)(y, scores).value <= lovasz + 1e-9

@@ -6,46 +6,73 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.floating[Any]]
+from setwise.core.arrays import Bools, Floats, Ints, Values
+
+LARGEST = 1e306
+"""Scores may add up to this in one set; what is computed from larger ones could leave float64."""
 
 
-def as_labels(y: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
+def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
     """``y`` as a flat bool array; its values must be 0/1 (or False/True), shape (p,), p >= 1."""
-    labels = np.asarray(y)
+    labels = _as_array(y, name)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
     if labels.dtype == np.bool_:
         return labels
     if labels.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
-    positive: NDArray[np.bool_] = labels == 1
+    positive: Bools = labels == 1
     if not np.all(positive | (labels == 0)):
         odd = labels[~(positive | (labels == 0))][0]
         raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd.item()!r}.")
     return positive
 
 
+def as_class_labels(y: ArrayLike, name: str = "y_true") -> Ints:
+    """``y`` as a flat int64 array of labels 0, 1, 2, ..., shape (p,), p >= 1."""
+    labels = _as_array(y, name)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
+    whole = labels.dtype.kind in "biuf" and np.isfinite(labels).all() and not (labels != np.floor(labels)).any()
+    if not whole or labels.min() < 0 or labels.max() > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} must hold whole numbers 0, 1, 2, ...; got {labels.dtype} {labels[:3].tolist()}.")
+    return labels.astype(np.int64)
+
+
 def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
-    """``scores`` as a contiguous float32 or float64 array (size,); integers become float64. NaN and inf are refused."""
-    out = np.asarray(scores)
+    """``scores`` as a contiguous float32 or float64 array (size,); integers become float64.
+
+    NaN, inf and scores whose sum may leave float64 are refused.
+    """
+    out = _as_array(scores, name)
     if out.dtype.kind in "iub":
         out = out.astype(np.float64)
     if out.dtype.newbyteorder("=") not in (np.float32, np.float64):
         raise ValueError(f"{name} must be float32 or float64; got dtype {out.dtype}.")
     if out.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one per decision; got shape {out.shape}.")
-    if not np.isfinite(out).all():
+    out = np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
+    # Greatest and least are NaN or inf where any score is: two fast passes tell all.
+    largest = max(float(out.max()), -float(out.min())) if size else 0.0
+    if not np.isfinite(largest):
         raise ValueError(f"{name} must be finite; got NaN or inf.")
-    return np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
+    if largest > LARGEST / max(size, 1):
+        raise OverflowError(f"{name} are too large, up to {largest:.3g}: their sums leave float64. Scale them down.")
+    return out
 
 
-def as_weights(weights: ArrayLike, name: str = "weights") -> NDArray[np.float64]:
+def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
     """``weights`` as a float64 array of shape (p,), finite and non-negative."""
-    out = np.array(weights, dtype=np.float64)
+    given = _as_array(weights, name)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, one for each place; got dtype {given.dtype}.")
+    out = given.astype(np.float64)
     if out.ndim != 1 or out.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {out.shape}.")
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"{name} must be finite and not negative; got {out.tolist()[:8]}.")
+    if out.max() > LARGEST / out.size:
+        raise OverflowError(f"{name} are too large, up to {out.max():.3g}: their sum leaves float64. Scale them down.")
     out.setflags(write=False)
     return out
 
@@ -73,6 +100,13 @@ def as_count(value: Any, name: str, *, low: int = 1) -> int:
 def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """``value`` if it is one of ``choices``."""
     allowed = tuple(choices)
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
-    return str(value)
+    return value
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers; got a ragged sequence.") from None

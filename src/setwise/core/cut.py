@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from setwise.core.arrays import Values
 
 
 @final
@@ -14,21 +11,24 @@ Floats = NDArray[np.float64]
 class Cut:
     """A plane with ``risk(v) >= offset + <slope, v>`` for all v, made at a point w where ``value <= risk(w) <= upper``.
 
-    ``value = offset + <slope, w>``; with exact inference the plane is tight at w and ``value == upper``.
+    ``value = offset + <slope, w>``; with exact inference the plane is tight at w and ``value == upper``. All of it is
+    true up to ``rounding``: floating point leaves the plane uncertain by about so much near w.
     """
 
     offset: float
-    slope: Floats
+    slope: Values
     value: float
     upper: float
+    rounding: float = 0.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Planes of parts of a risk, made at one point: ``offsets``, ``values``, ``uppers`` (b,), ``slopes`` (b, d)."""
+    """Planes of parts of a risk, made at one point: all (b,), ``slopes`` (b, d); None for ``roundings`` is 0."""
 
-    offsets: Floats
-    slopes: Floats
-    values: Floats
-    uppers: Floats
+    offsets: Values
+    slopes: Values
+    values: Values
+    uppers: Values
+    roundings: Values | None = None

@@ -6,8 +6,10 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Sets
+from setwise.core.arrays import Bools, Values
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 
 LIMIT = 16
@@ -21,12 +23,11 @@ def subsets(p: int) -> Bools:
 
 
 def table(loss: Loss, y: ArrayLike) -> Values:
-    """``l_y(A)`` of every A, (2^p,), rows as in :func:`subsets`."""
+    """``l_y(A)`` of every A, (2^p,), rows as in :func:`subsets`; -inf where a labeling is not allowed."""
     truth = Sets.single(y)
     masks = subsets(truth.total)
-    sets = Sets.rows(np.broadcast_to(truth.labels, masks.shape))
-    loss.check(sets)
-    return loss.values(sets, masks.ravel())
+    rows = Sets.rows(np.broadcast_to(truth.truth, masks.shape))
+    return loss.structure(rows).values(masks.ravel() ^ rows.truth)
 
 
 def margins(y: ArrayLike, scores: ArrayLike) -> Values:
@@ -42,8 +43,9 @@ def margin_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
 
 def slack_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
     """``max_A l(A) (1 - m(A))`` (LH Eq. 22)."""
-    m = margins(y, scores)
-    return float(np.max(table(loss, y) * (1.0 - subsets(len(m)) @ m)))
+    m, values = margins(y, scores), table(loss, y)
+    allowed = values > -np.inf
+    return float(np.max(np.where(allowed, values, 0.0) * (1.0 - subsets(len(m)) @ m), where=allowed, initial=-np.inf))
 
 
 def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) -> float:
@@ -66,6 +68,23 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
     guesses = masks ^ truth
     values = table(loss, y) + guesses @ s
     return np.array([[values[guesses[:, i] == b].max() for b in (False, True)] for i in range(len(truth))])
+
+
+def labelings(p: int, k: int) -> NDArray[np.int64]:
+    """All ``k^p`` labelings of p decisions with k labels as rows."""
+    if k**p > 1 << 20:
+        raise ValueError(f"enumeration is for k^p <= 2^20; got {k}^{p}.")
+    return np.arange(k**p)[:, None] // k ** np.arange(p) % k
+
+
+def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
+    """``l(y) + <s, phi(y) - target>`` or ``l(y) (1 + <s, phi(y) - target>)`` of every labeling in ``rows``, one set."""
+    batch, s = structure.batch, np.asarray(scores, dtype=np.float64)
+    out = np.empty(len(rows))
+    for i, labels in enumerate(rows):
+        value, won = structure.values(labels)[0], float(s @ (batch.encode(labels) - batch.target))
+        out[i] = (value * (1.0 + won) if value > -np.inf else value) if slack else value + won
+    return out
 
 
 def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:

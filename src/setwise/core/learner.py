@@ -4,33 +4,32 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_number
-from setwise.core.refusal import Refusal
+from setwise.core.cut import Cut
+from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
+from setwise.core.watched import Watched, refuse_planes_above
 
-Floats = NDArray[np.float64]
+SMALLEST = 1e-3
+"""Gaps are relative to the objective, or to this part of C where the objective is smaller."""
 
 
 @final
 @dataclass(frozen=True)
 class Record:
-    """One line of a learner's history."""
+    """One line of a learner's history; ``gap`` is the certified gap relative to the size of the objective."""
 
     iteration: int
     objective: float
     lower_bound: float
     upper_bound: float
     seconds: float
-
-    @property
-    def gap(self) -> float:
-        """Relative certified gap, ``(upper_bound - lower_bound) / |upper_bound|``."""
-        return relative_gap(self.lower_bound, self.upper_bound)
+    gap: float
 
 
 @final
@@ -40,39 +39,41 @@ class Fit:
 
     ``objective`` is F(w) as inference saw it; ``upper_bound`` also counts what inexact inference may have missed.
     ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``; ``message``
-    says it in words.
+    says it in words. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
     """
 
-    w: Floats
+    w: Values
     objective: float
     lower_bound: float
     upper_bound: float
+    gap: float
     status: str
     message: str
     history: tuple[Record, ...] = field(repr=False)
-
-    @property
-    def gap(self) -> float:
-        """Relative certified gap."""
-        return relative_gap(self.lower_bound, self.upper_bound)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a learner reports after each iteration: a point, its value there, and the best lower bound so far.
+    """What a learner reports after each iteration: the cut at a point, and what its master knows.
 
-    ``upper`` bounds the objective at ``w`` from above. ``stalled`` says that no further progress is possible.
+    Attributes
+    ----------
+    w : the point
+    cut : made there
+    known : the largest value that planes made before have at the point
+    lower : a lower bound of the minimum
+    stalled : whether no further progress is possible
     """
 
-    w: Floats
-    objective: float
-    upper: float
+    w: Values
+    cut: Cut
+    known: float
     lower: float
     stalled: bool = False
 
 
-Callback = Callable[[Record, Floats], bool | None]
+Callback = Callable[[Record, Values], bool | None]
 
 _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
@@ -84,11 +85,19 @@ _MESSAGES = {
 
 
 class Learner(ABC):
-    """Minimizes ``F(w) = 0.5 |w|^2 + C risk(w)`` to a certified relative gap.
+    """Minimizes ``F(w) = 0.5 |w|^2 + C risk(w)`` over ``w >= lower`` to a certified relative gap.
 
-    A subclass yields :class:`Step` after :class:`Step`; the loop around it (bounds, history, callback, stop, Ctrl-C) is
-    here, once.
+    A subclass yields :class:`Step` after :class:`Step`. The loop around it is here, once: bounds and what they prove,
+    overflow, history, callback, stop, Ctrl-C.
+
+    Attributes
+    ----------
+    name : short name, for lists
+    needs_convex : whether risks that are not convex are refused
     """
+
+    name: ClassVar[str]
+    needs_convex: ClassVar[bool] = True
 
     C: float
     tol: float
@@ -100,31 +109,37 @@ class Learner(ABC):
         as_count(self.max_iter, "max_iter")
 
     @abstractmethod
-    def steps(self, risk: Risk, w0: Floats | None) -> Iterator[Step]:
-        """The method itself, one iteration after another, without end."""
+    def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
+        """The method itself, one iteration after another, without end; the first planes are made at ``w0``."""
 
     @final
-    def minimize(self, risk: Risk, *, w0: Floats | None = None, callback: Callback | None = None) -> Fit:
+    def minimize(self, risk: Risk, *, w0: Values | None = None, callback: Callback | None = None) -> Fit:
         """The best weights found.
 
         ``callback(record, w)`` sees every iteration and stops it by returning True. Ctrl-C keeps the best weights.
+
+        Raises
+        ------
+        Refusal : where the risk is not convex and the method needs it
+        BrokenPromise : where planes and values contradict each other, so that a bound would be a lie
+        OverflowError : where C times a plane is beyond float64
         """
-        if not risk.convex:
+        if not isinstance(risk, Risk):
+            raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
+        if self.needs_convex and not risk.convex:
             raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
-        if w0 is not None and (np.shape(w0) != (risk.size,) or not np.isfinite(w0).all()):
-            raise ValueError(f"w0 must be finite with shape ({risk.size},); got shape {np.shape(w0)}.")
-        begin = time.perf_counter()
-        w, objective, lower, upper = np.zeros(risk.size), np.inf, 0.0, np.inf
+        start, begin = self._start(risk, w0), time.perf_counter()
+        track = _Track(self.C, start, self.C * risk.floor)
         history: list[Record] = []
         status = "max_iter"
         try:
-            for step in self.steps(risk, w0):
-                lower = max(lower, step.lower)
-                if step.objective < objective:
-                    w, objective, upper = step.w, step.objective, step.upper
-                history.append(Record(len(history) + 1, objective, lower, upper, time.perf_counter() - begin))
-                stop = callback is not None and callback(history[-1], w)
-                if relative_gap(lower, upper) <= self.tol:
+            for step in self.steps(Watched(risk, self.C), start):
+                track.see(step)
+                seconds = time.perf_counter() - begin
+                gap = track.gap
+                history.append(Record(len(history) + 1, track.objective, track.lower, track.upper, seconds, gap))
+                stop = callback is not None and callback(history[-1], read_only(track.w))
+                if gap <= self.tol:
                     status = "converged"
                 elif stop:
                     status = "callback"
@@ -137,13 +152,68 @@ class Learner(ABC):
             if not history:
                 raise  # there are no weights to keep
             status = "interrupted"
-        words = _MESSAGES[status].format(gap=relative_gap(lower, upper), tol=self.tol, max_iter=self.max_iter)
+        words = _MESSAGES[status].format(gap=track.gap, tol=self.tol, max_iter=self.max_iter)
         # Inexact inference may have seen less than the bound that later planes proved.
-        return Fit(w, max(objective, lower), lower, upper, status, words, tuple(history))
+        objective = max(track.objective, track.lower)
+        return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))
+
+    def objective(self, w: Values, cut: Cut, known: float) -> float:
+        """F(w) as the cut and the planes made before see it."""
+        return 0.5 * float(w @ w) + self.C * max(cut.value, known)
+
+    def close_to(self, objective: float) -> float:
+        """The absolute gap at which the loop stops when the objective is this."""
+        return max(self.tol, 1e-12) * max(abs(objective), SMALLEST * self.C)
+
+    def tolerance(self, objective: float) -> float:
+        """What a value of the risk may lack: a tenth of the gap that is asked for, over C."""
+        return 0.1 * self.close_to(objective) / self.C if np.isfinite(objective) and self.tol > 0 else 0.0
+
+    def _start(self, risk: Risk, w0: Values | None) -> Values:
+        if w0 is not None and (np.shape(w0) != (risk.size,) or not np.isfinite(w0).all()):
+            raise ValueError(f"w0 must be finite with shape ({risk.size},); got shape {np.shape(w0)}.")
+        start = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        return start if risk.lower is None else np.maximum(start, risk.lower)
 
 
-def relative_gap(lower: float, upper: float) -> float:
-    """``(upper - lower) / |upper|``; 0 where both are 0, inf where nothing is known."""
-    if upper == lower:
-        return 0.0
-    return (upper - lower) / abs(upper) if np.isfinite(upper) and upper != 0 else np.inf
+class _Track:
+    """The best point so far, and the bounds."""
+
+    def __init__(self, C: float, w: Values, lower: float) -> None:
+        self.C, self.w, self.lower = C, w, lower
+        self.objective = self.upper = np.inf
+        self.rounding = 0.0
+
+    @property
+    def gap(self) -> float:
+        """``(upper - lower) / max(|upper|, C / 1000)``; inf where nothing is known."""
+        return relative_gap(self.lower, self.upper, self.C)
+
+    def see(self, step: Step) -> None:
+        """Take a step in; raises BrokenPromise where it contradicts what is known."""
+        half, cut = 0.5 * float(step.w @ step.w), step.cut
+        self.rounding = max(self.rounding, cut.rounding)
+        refuse_planes_above(step.known, cut.upper, self.rounding + 1e-9 * SMALLEST)
+        objective, upper = half + self.C * max(cut.value, step.known), half + self.C * max(cut.upper, step.known)
+        self.lower = max(self.lower, step.lower)
+        if objective < self.objective:
+            self.w, self.objective, self.upper = step.w, objective, upper
+        if self.lower > self.upper + 1e-9 * (abs(self.upper) + SMALLEST * self.C):
+            raise BrokenPromise(
+                f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the planes "
+                "of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
+            )
+        # What is left of a difference is rounding.
+        self.lower = min(self.lower, self.upper)
+
+
+def relative_gap(lower: float, upper: float, C: float) -> float:
+    """``(upper - lower) / max(|upper|, C / 1000)``; inf where nothing is known."""
+    return (upper - lower) / max(abs(upper), SMALLEST * C) if np.isfinite(upper) else np.inf
+
+
+def read_only(w: Values) -> Any:
+    """A view of ``w`` that nobody can write into."""
+    view = w.view()
+    view.setflags(write=False)
+    return view

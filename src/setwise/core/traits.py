@@ -13,3 +13,10 @@ class Trait(Enum):
     COUNTS = "depends on the counts (fn, fp, P, N) alone"
     CARDINALITY = "depends on the number of mistakes alone"
     LABEL_FREE = "depends on which decisions are wrong, not on their labels"
+
+
+SHAPES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR)
+"""The traits of the shape of a set function; the others say what it depends on."""
+
+CURVATURES = frozenset({Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR})
+"""What holds of every modular function, increasing or not."""

@@ -1,16 +1,22 @@
 """From (X, y, groups) as scikit-learn has them to sets of decisions."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from setwise.core.model import Model
+from setwise.core.arrays import Values
+from setwise.core.classes import Classes
+from setwise.core.features import Features
+from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.models import Columns, Independent, LabelColumns, MultiLabel
+from setwise.estimators.target import as_ids
+from setwise.models import Independent, MultiLabel
+
+Layout = Literal["vector", "classes", "samples", "macro", "micro"]
 
 
 @final
@@ -18,51 +24,70 @@ from setwise.models import Columns, Independent, LabelColumns, MultiLabel
 class Grouping:
     """Sets of decisions made from the rows of ``y``, and the order in which the rows of ``X`` must stand for them.
 
-    ``order`` is None where the rows already stand right.
+    Attributes
+    ----------
+    batch : the reference labels
+    layout : ``"vector"`` for two labels, ``"classes"`` for more, or what a set is in a label matrix
+    classes : the labels, or the names of the columns of a label matrix
+    order : rows, those of each set together; None where they already stand right
     """
 
-    sets: Sets
-    model: Model
+    batch: Sets | Classes
+    layout: Layout
     classes: NDArray[Any]
     order: NDArray[np.int64] | None
 
     @property
     def is_matrix(self) -> bool:
         """Whether the target is a label matrix."""
-        return not isinstance(self.model, Independent)
+        return self.layout in ("samples", "macro", "micro")
 
-    def features(self, X: Any) -> Any:
-        """``X`` as the model takes it, the rows of each set together."""
-        if isinstance(self.model, LabelColumns):
-            return Columns(X, np.arange(self.model.p))
-        return X if self.order is None else X[self.order]
+    @property
+    def outputs(self) -> int:
+        """How many weight vectors a linear model has: one for each label where there is more than one score a row."""
+        return 1 if self.layout == "vector" else len(self.classes)
+
+    def features(self, X: Any, intercept: float) -> Features:
+        """A linear model of the rows of ``X``, bound to the sets."""
+        rows, p = X if self.order is None else X[self.order], len(self.classes)
+        if self.layout == "vector":
+            return Independent(rows, self.batch.offsets, intercept)
+        if self.layout == "classes":
+            return MultiLabel(rows, p, self.batch.offsets, intercept=intercept)
+        if self.layout == "macro":
+            return MultiLabel(rows, p, columns=True, intercept=intercept)
+        return MultiLabel(rows, p, self.batch.offsets // p, intercept=intercept)
+
+    def predictions(self, loss: Loss, scores: NDArray[Any]) -> NDArray[Any]:
+        """What ``loss`` reads, flat in the order of the sets, from scores in the order of the rows."""
+        flat = self.flat(scores)
+        return flat if loss.reads == "scores" else self.batch.decide(flat)
 
     def flat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of all decisions, (n,) or (n, p), in the order of the sets, (total,)."""
-        if isinstance(self.model, LabelColumns):
+        """Values of all decisions in the order of the rows, (n,) or (n, p), in that of the sets, flat."""
+        if self.layout == "macro":
             return values.T.ravel()
-        return values.ravel() if self.order is None else values[self.order]
+        return (values if self.order is None else values[self.order]).ravel()
 
-    def weights(self, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    def weights(self, sample_weight: Any, n_rows: int) -> Values | None:
         """One weight for each set from one weight for each row, equal inside a set; None weighs all sets alike."""
         if sample_weight is None:
             return None
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        try:
+            weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("sample_weight must hold numbers, one for each row.") from None
         if weight.shape != (n_rows,):
             raise ValueError(f"sample_weight must have shape ({n_rows},), one for each row; got shape {weight.shape}.")
-        if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
             raise ValueError("sample_weight must be finite, not negative and not all zero.")
-        if len(weight) == len(self.sets) and isinstance(self.model, MultiLabel):
-            return weight
-        if self.is_matrix:
-            weight = (
-                np.repeat(weight, self.sets.total // n_rows)
-                if isinstance(self.model, MultiLabel)
-                else np.tile(weight, len(self.sets))
-            )
+        if self.layout == "macro":
+            weight = np.tile(weight, len(self.classes))
+        elif self.is_matrix:
+            weight = np.repeat(weight, len(self.classes))
         weight = weight if self.order is None else weight[self.order]
-        first = weight[self.sets.offsets[:-1]]
-        if (weight != first[self.sets.owners]).any():
+        first = weight[self.batch.offsets[:-1]]
+        if (weight != first[self.batch.owners]).any():
             raise ValueError(
                 "sample_weight must be the same for all rows of a set: it weighs whole sets, and a set loss has "
                 "no weights for single rows. Pass groups, or weigh decisions with loss=Hamming(weights)."
@@ -70,72 +95,55 @@ class Grouping:
         return first
 
 
-def group(
-    y: Any, groups: Any, intercept: float, average: str = "samples", classes: NDArray[Any] | None = None
-) -> Grouping:
-    """Sets of decisions: all of y (n,), its groups, or what ``average`` says of a 0/1 label matrix Y (n, p).
-
-    ``"samples"`` makes a set of each row, ``"macro"`` of each column, ``"micro"`` one set of the whole matrix.
-    ``classes`` are the two labels of an earlier fit, to which y is then held.
-    """
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] > 1:
-        return _label_matrix(y, groups, intercept, average)
-    y = column_or_1d(y, warn=True)
-    classes = _two_classes(y) if classes is None else classes
-    labels = y == classes[1]
-    if not (labels | (y == classes[0])).all():
-        odd = y[~(labels | (y == classes[0]))].tolist()[0]
-        raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
-    model = Independent(intercept)
-    if groups is None:
-        return Grouping(Sets.single(labels), model, classes, None)
+def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
+    """The rows of one group are a set, or all rows where ``groups`` is None; y is held to the labels ``classes``."""
     order, offsets = _runs(groups, len(y))
-    return Grouping(Sets(labels[order], offsets), model, classes, order)
+    codes = np.full(len(y), -1)
+    for code, label in enumerate(classes.tolist()):
+        codes[y == label] = code
+    if (codes < 0).any():
+        odd = y[codes < 0].tolist()[0]
+        raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
+    codes = codes if order is None else codes[order]
+    if len(classes) == 2:
+        return Grouping(Sets(codes == 1, offsets), "vector", classes, order)
+    return Grouping(Classes(codes.astype(np.int64), offsets, len(classes)), "classes", classes, order)
 
 
-def _label_matrix(Y: NDArray[Any], groups: Any, intercept: float, average: str) -> Grouping:
+def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
+    """Sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole of it (``"micro"``)."""
     if groups is not None:
         raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
     check_classification_targets(Y)
     if type_of_target(Y) != "multilabel-indicator":
         raise ValueError(f"Y must be a matrix of labels 0 and 1; got a target of type {type_of_target(Y)!r}.")
-    p = Y.shape[1]
     if average == "macro":
-        return Grouping(Sets.rows(Y.T), LabelColumns(p, intercept), np.arange(p), None)
-    sets = Sets.rows(Y) if average == "samples" else Sets.single(Y.ravel())
-    return Grouping(sets, MultiLabel(p, intercept), np.arange(p), None)
+        return Grouping(Sets.rows(Y.T), "macro", names, None)
+    if average == "micro":
+        return Grouping(Sets.single(Y.ravel(), "Y"), "micro", names, None)
+    return Grouping(Sets.rows(Y), "samples", names, None)
 
 
-def _two_classes(y: NDArray[Any]) -> NDArray[Any]:
+def classes_of(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
+    """The distinct labels of y (n,), sorted; of two the positive one comes last."""
+    y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     classes = np.unique(y)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(y)}: y has "
-            f"{len(classes)} classes, and SetClassifier takes two. For several labels at once pass a matrix Y of 0/1."
-        )
     if len(classes) < 2:
         raise ValueError(f"y must have two classes to learn from; got only one class, {classes.tolist()[0]!r}.")
+    if pos_label is None:
+        return classes
+    if pos_label not in classes.tolist():
+        raise ValueError(f"pos_label must be one of the labels {classes.tolist()}; got {pos_label!r}.")
+    if len(classes) == 2 and pos_label == classes.tolist()[0]:
+        return classes[::-1]
     return classes
 
 
-def _runs(groups: Any, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A stable order of rows by group, and the offsets of the groups."""
-    try:
-        ids = np.asarray(groups)
-    except ValueError:
-        raise ValueError("groups must be plain ids, one for each row; got a ragged sequence.") from None
-    if ids.shape != (n,):
-        raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
-    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-        raise ValueError("groups must not hold NaN or inf.")
-    if ids.dtype.kind == "O" and any(g is None or g != g for g in ids):
-        raise ValueError("groups must not hold missing values.")
-    if ids.dtype.kind in "mM" and np.isnat(ids).any():
-        raise ValueError("groups must not hold NaT.")
-    try:
-        _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
-    except TypeError:
-        raise ValueError("groups must be ids of one type that can be sorted, as numbers or strings.") from None
-    return np.argsort(inverse, kind="stable"), np.concatenate(([0], np.cumsum(counts)))
+def _runs(groups: Any, n: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """A stable order of rows by group, None where they stand so, and the offsets of the groups."""
+    if groups is None:
+        return None, np.array([0, n], dtype=np.int64)
+    ids = as_ids(groups, n)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(ids))))
+    return (None if (np.diff(ids) >= 0).all() else np.argsort(ids, kind="stable")), offsets

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, issparse, vstack
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from setwise.core.loss import Loss
-from setwise.core.ranking import RankLoss
+from setwise.core.measure import Loss
 from setwise.datasets import load
-from setwise.experiments.bundled import digits
-from setwise.experiments.compare import QUICK_GRID, Duel
+from setwise.compare.bundled import digits
+from setwise.compare.comparison import QUICK_GRID, Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
-from setwise.experiments.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
-from setwise.experiments.problem import Problem
+from setwise.compare.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
+from setwise.compare.problem import Problem
 from setwise.losses import AveragePrecision, BreakEven, FBeta, RocArea
 from setwise.surrogates import MarginRescaling
 
@@ -34,7 +33,7 @@ Floats = NDArray[np.float64]
 
 NAME = "joachims2005"
 FILES = ("reuters_acq.npz", "scene.npz", "yeast.npz")
-MEASURES: Mapping[str, Loss | RankLoss] = {
+MEASURES: Mapping[str, Loss] = {
     "F1": FBeta(),
     "PRBEP": BreakEven(),
     "ROCArea": RocArea(),
@@ -109,12 +108,12 @@ def _measure(problem: Problem, settings: Settings, advance: Advance) -> Measured
     for k, (rows, held_out) in enumerate(drawn.split(problem.y, problem.y)):
         train, test = problem.take(rows), problem.take(held_out)
         inner = [_scaled(train.take(a), train.take(b)) for a, b in train.folds(3, settings.seed + k)]
-        whole, judged = _scaled(train, test)
+        whole, unseen = _scaled(train, test)
         for row, method, names in FITS:
             chosen = _choose(method, names, inner, grid)
             models = {c: method.train(whole, MEASURES[names[0]], c, TOL) for c in set(chosen)}
             for name, c in zip(names, chosen, strict=True):
-                loss = judged.loss(MEASURES[name], models[c].judged(judged))
+                loss = unseen.loss(MEASURES[name], models[c].margins(unseen))
                 percent[row, COLUMNS.index(name), k] = 100 * (1 - loss)
                 edges[f"{ROWS[row]} ({name})"] += c in (grid[0], grid[-1])
                 idle[f"{ROWS[row]} ({name})"] += np.allclose(models[c].coef, 0.0, atol=1e-9)
@@ -131,7 +130,7 @@ def _choose(
     found = np.zeros((len(grid), len(names)))
     for i, c in enumerate(grid):
         for part, held_out in inner:
-            scores = method.train(part, MEASURES[names[0]], c, TOL).judged(held_out)
+            scores = method.train(part, MEASURES[names[0]], c, TOL).margins(held_out)
             found[i] += [held_out.loss(MEASURES[name], scores) for name in names]
     return [grid[i] for i in np.argmin(np.round(found, 12), axis=0)]
 

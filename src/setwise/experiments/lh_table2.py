@@ -8,11 +8,11 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from setwise.datasets import load
-from setwise.experiments.compare import Duel
+from setwise.compare.comparison import Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import pick
-from setwise.experiments.methods import LOVASZ, SVM, SetMethod, standardized
-from setwise.experiments.problem import Problem
+from setwise.compare.methods import LOVASZ, SVM, SetMethod, standardized
+from setwise.compare.problem import Problem
 from setwise.losses import Hamming, Jaccard
 
 COLUMNS = ("Δ_J by L", "Δ_J by 0-1", "0-1 by L", "0-1 by 0-1")
@@ -58,7 +58,7 @@ def _class(train: Problem, test: Problem, settings: Settings, advance: Advance) 
     ways: tuple[tuple[SetMethod, Jaccard | Hamming], ...] = ((LOVASZ, Jaccard()), (SVM, Hamming()))
     for method, loss in ways:
         model = method.train(whole[0], loss, pick(method, train, loss, settings), 1e-3)
-        scores = model.judged(whole[1])
+        scores = model.margins(whole[1])
         found.append((whole[1].loss(Jaccard(), scores), whole[1].loss(Hamming(), scores) / len(test.y)))
         advance(f"{train.name}: {method.name}")
     (jaccard_l, error_l), (jaccard_h, error_h) = found

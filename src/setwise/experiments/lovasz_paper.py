@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.loss import Loss
-from setwise.experiments.compare import Duel, Plan, choose
+from setwise.core.measure import Loss
+from setwise.compare.comparison import Duel, Plan, choose
 from setwise.experiments.experiment import Settings
-from setwise.experiments.methods import SetMethod, Trained, standardized
-from setwise.experiments.problem import Problem
+from setwise.compare.methods import SetMethod, Trained, standardized
+from setwise.compare.problem import Problem
 from setwise.inference import Greedy
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
@@ -47,7 +47,7 @@ def cross(
     ``advance`` is called once for each way. Returns losses (ways, 2, test sets) and what was trained.
     """
     losses, models = [], []
-    whole, judged = standardized(train, test)
+    whole, held_out = standardized(train, test)
     exact = {trainer.name: trainer for trainer in TRAINERS}
     chosen: dict[str, float] = {}
     for trainer in TRAINERS:
@@ -55,8 +55,8 @@ def cross(
         if way not in chosen:
             chosen[way] = pick(exact.get(f"{way} exact", trainer), train, target, settings)
         model = trainer.train(whole, loss, chosen[way], 1e-3)
-        scores = model.judged(judged)
-        losses.append([judged.losses(loss, scores), judged.losses(Hamming(), scores)])
+        scores = model.margins(held_out)
+        losses.append([held_out.losses(loss, scores), held_out.losses(Hamming(), scores)])
         models.append(model)
         advance(f"{train.name}: {trainer.name}")
     return np.array(losses), models

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.datasets import load
-from setwise.experiments.problem import Problem
+from setwise.compare.problem import Problem
 
 
 def read(path: Path) -> Problem:

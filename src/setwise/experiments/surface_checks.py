@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.enumerate import subsets, table
 from setwise.core.sets import Sets
-from setwise.core.surrogate import Surrogate
+from setwise.core.evaluator import Surrogate
 from setwise.experiments.experiment import Table
 from setwise.losses import Cardinality
 

@@ -1,36 +1,30 @@
-"""Inference: maximize loss and score together, exactly where possible, with a certificate everywhere."""
+"""Inference: maximize loss and score together, exactly where possible, with a certificate everywhere.
 
-from setwise.core.inference import Inference, Problem, Solution, Solutions
-from setwise.inference.by_area import ByArea
-from setwise.inference.by_cardinality import ByCardinality
-from setwise.inference.by_submodular_minimum import BySubmodularMinimum
-from setwise.inference.counts import CountSearch, max_marginals
-from setwise.inference.default import default_inference
-from setwise.inference.enumeration import Enumeration
-from setwise.inference.greedy import Greedy
-from setwise.inference.loss_augmented import loss_augmented_inference
+All methods in this folder are found by themselves: ``INFERENCES`` maps their short names to classes.
+"""
+
+from typing import Any
+
+from setwise.core.inference import Inference, Maximizer, Solution, Solutions
+from setwise.core.registry import discover
 from setwise.inference.min_norm_point import minimize_submodular
-from setwise.inference.modular import Modular
-from setwise.inference.multi_class import mean_over_classes, multi_class_inference
-from setwise.inference.worst_ranking import worst_ranking
+
+INFERENCES = discover(__name__, Inference)  # type: ignore[type-abstract]
+"""All methods of inference by their short names."""
+
+globals().update({kind.__name__: kind for kind in INFERENCES.values()})
 
 __all__ = [
-    "ByArea",
-    "ByCardinality",
-    "BySubmodularMinimum",
-    "CountSearch",
-    "Enumeration",
-    "Greedy",
+    "INFERENCES",
     "Inference",
-    "Modular",
-    "Problem",
+    "Maximizer",
     "Solution",
     "Solutions",
-    "default_inference",
-    "loss_augmented_inference",
-    "max_marginals",
-    "mean_over_classes",
     "minimize_submodular",
-    "multi_class_inference",
-    "worst_ranking",
+    *(kind.__name__ for kind in INFERENCES.values()),
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    raise AttributeError(f"module 'setwise.inference' has no attribute {name!r}")

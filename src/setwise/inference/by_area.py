@@ -1,37 +1,17 @@
 """Losses of areas: the fractional relaxation above, rounding and local repair below (DD 4.1)."""
 
 from dataclasses import dataclass
-from typing import final
+from functools import partial
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.counts import CountBased
-from setwise.core.inference import Inference, Problem, Solutions
-from setwise.core.loss import Values
-from setwise.core.sets import Bools
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The decisions of one class by rising margin per area: what an area of them costs at least is convex in the area.
-
-    ``area``, ``cost`` (k+1,) are sums over the cheapest 0, 1, ..., k; ``price`` (k,) margins per area; ``items`` (k,)
-    places.
-    """
-
-    area: Values
-    cost: Values
-    price: Values
-    items: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, items: NDArray[np.int64], margins: Values, areas: Values) -> "Side":
-        """Sort ``items`` by margin per area."""
-        order = items[np.argsort(margins[items] / areas[items], kind="stable")]
-        area, cost = (np.concatenate(([0.0], np.cumsum(x[order]))) for x in (areas, margins))
-        return cls(area, cost, margins[order] / areas[order], order)
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
+from setwise.inference.binary import Reduced, unfit
 
 
 @final
@@ -45,118 +25,166 @@ class ByArea(Inference):
     rounding that one, then from flips of one decision while they help.
     """
 
-    def refuses(self, problem: Problem) -> str | None:
-        bare = problem.bare()
-        if bare.loss.by_area is None:
-            return f"ByArea refuses {bare.loss!r}: its decisions have no areas. Use CountSearch."
-        if problem.slack:
-            return f"ByArea refuses slack rescaling of {bare.loss!r}. Use Greedy."
-        inner, _ = bare.loss.by_area
-        found = inner.quotient(np.ones(1), np.ones(1))
-        if found is None or found[1][0, 1] > 0 or found[1][0, 2] < 0:
-            return f"ByArea refuses {inner!r}: it is not convex in fn and concave in fp. Use Greedy."
+    name: ClassVar[str] = "by_area"
+    about: ClassVar[str] = "a relaxation of the areas, then rounding"
+    approximate: ClassVar[bool] = True
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        if slack:
+            return f"ByArea refuses slack rescaling of {structure!r}. Use Greedy."
+        counts = structure.split()[1].counts
+        if counts is None or counts.areas is None:
+            return f"ByArea refuses {structure!r}: its decisions have no areas. Use CountSearch."
+        if counts.quotient is None or (counts.quotient[1][:, 1] > 0).any() or (counts.quotient[1][:, 2] < 0).any():
+            return f"ByArea refuses {structure!r}: it is not convex in fn and concave in fp. Use Greedy."
         return None
 
-    def maximize(self, problem: Problem) -> Solutions:
-        bare, sets = problem.bare(), problem.sets
-        loss, areas = bare.loss.by_area
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByArea(self, structure, slack)
+
+
+@final
+class _ByArea(Maximizer):
+    def __init__(self, method: ByArea, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, slack)
+        counts, sets = self._reduced.rest.counts, self._reduced.sets
+        assert isinstance(counts, Counts)
+        assert counts.areas is not None
+        spans = zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
+        self._sets = [_AreaSet.of(counts, i, sets.truth[a:b], counts.areas[a:b]) for i, (a, b) in enumerate(spans)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, margins = self._reduced.sets, self._reduced.margins(scores)
         mistakes, bounds = np.zeros(sets.total, dtype=bool), np.empty(len(sets))
-        for i, (a, b) in enumerate(zip(sets.offsets[:-1], sets.offsets[1:], strict=True)):
-            labels, margins = sets.labels[a:b], bare.margins[a:b]
-            sides = [Side.of(np.flatnonzero(labels == c), margins, areas) for c in (True, False)]
-            if not labels.any() and _jumps(loss, areas.sum(keepdims=True)):
-                bounds[i], mistakes[a:b] = _without_positives(loss, margins, areas)
-                continue
-            bounds[i], found = _relax_and_round(loss, *sides)
-            mistakes[a:b] = _repair(loss, found, labels, margins, areas)
-        return problem.solved(mistakes, bounds)
+        for i, one in enumerate(self._sets):
+            span = slice(sets.offsets[i], sets.offsets[i + 1])
+            bounds[i], mistakes[span] = one.maximize(margins[span])
+        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))
 
 
-def _jumps(loss: CountBased, N: Values) -> bool:
-    """Whether the loss of a set without positives leaps at the first mistake, and is flat beyond it."""
-    found = loss.quotient(np.zeros(1), N)
-    return found is None or bool(found[1][0, 0] == 0)
+@final
+@dataclass(frozen=True, eq=False)
+class _AreaSet:
+    """One set: its formula of (fn, fp), the coefficients (3,) of its quotient, its labels and areas."""
+
+    formula: partial[Values]
+    top: Values
+    bottom: Values
+    truth: Bools
+    areas: Values
+
+    @classmethod
+    def of(cls, counts: Counts, i: int, truth: Bools, areas: Values) -> "_AreaSet":
+        assert counts.quotient is not None
+        return cls(partial(counts.of, at=i), counts.quotient[0][i], counts.quotient[1][i], truth, areas)
+
+    def maximize(self, margins: Values) -> tuple[float, Bools]:
+        """An upper bound and the mistakes found."""
+        if self.bottom[0] == 0.0:
+            return self._without_positives(margins)
+        misses, alarms = (_SortedClass.of(np.flatnonzero(self.truth == c), margins, self.areas) for c in (True, False))
+        bound, mistakes = self._relax_and_round(misses, alarms)
+        return bound, self._repair(mistakes, margins)
+
+    def _without_positives(self, margins: Values) -> tuple[float, Bools]:
+        """The loss leaps at the first mistake and is flat beyond it: any mistake costs the same. Exact.
+
+        The best mistakes have negative margins, or the one of least margin pays alone.
+        """
+        some = margins < 0
+        some[margins.argmin()] = True
+        fp = np.array([0.0, self.areas[some].sum()])
+        values = self.formula(np.zeros(2), fp) - [0.0, margins[some].sum()]
+        return float(values.max()), some if values[1] > values[0] else np.zeros(len(some), dtype=bool)
+
+    def _relax_and_round(self, misses: "_SortedClass", alarms: "_SortedClass") -> tuple[float, Bools]:
+        """The fractional maximum, and the mistakes of the best pair of whole prefixes next to it."""
+        columns = self._best_columns(misses, alarms)
+        after = np.minimum(columns + 1, len(alarms.price))
+        best, at = -np.inf, (0, 0)
+        for column in (columns, after):
+            values = self.formula(misses.area, alarms.area[column]) - misses.cost - alarms.cost[column]
+            k = int(values.argmax())
+            if values[k] > best:
+                best, at = float(values[k]), (k, int(column[k]))
+        bound = best
+        if len(alarms.price):
+            # Inside the piece where the search ended, the slope of f meets the price of the piece.
+            piece = np.minimum(columns, len(alarms.price) - 1)
+            fp = self._meeting_point(misses.area, alarms.price[piece])
+            fp = np.clip(fp, alarms.area[piece], alarms.area[piece + 1])
+            cost = alarms.cost[piece] + (fp - alarms.area[piece]) * alarms.price[piece]
+            bound = max(bound, float((self.formula(misses.area, fp) - misses.cost - cost).max()))
+        mistakes = np.zeros(len(self.truth), dtype=bool)
+        mistakes[misses.items[: at[0]]] = True
+        mistakes[alarms.items[: at[1]]] = True
+        return max(bound, best), mistakes
+
+    def _best_columns(self, misses: "_SortedClass", alarms: "_SortedClass") -> Ints:
+        """For each prefix of the positives the number of negatives wholly wrong at the best fp, by bisection."""
+        low, high = np.zeros(len(misses.area), np.int64), np.full(len(misses.area), len(alarms.price))
+        while (low < high).any():
+            middle = (low + high) // 2
+            at = np.minimum(middle, len(alarms.price) - 1)
+            # The piece is passed wholly where the slope at its end still pays its price.
+            pays = self._slope(misses.area, alarms.area[at + 1]) > alarms.price[at]
+            low, high = np.where((low < high) & pays, middle + 1, low), np.where((low < high) & ~pays, middle, high)
+        return low
+
+    def _slope(self, fn: Values, fp: Values) -> Values:
+        """The derivative of the quotient in fp."""
+        top, bottom = self.top, self.bottom
+        rest = bottom[0] + bottom[1] * fn + bottom[2] * fp
+        rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
+        return np.where(rest > 0, rise / np.where(rest > 0, rest, 1.0) ** 2, 0.0)
+
+    def _meeting_point(self, fn: Values, price: Values) -> Values:
+        """The fp at which the slope is ``price``; 0 or inf where there is none."""
+        top, bottom = self.top, self.bottom
+        rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
+        positive = (price > 0) & (rise > 0) & (bottom[2] > 0)
+        root = np.sqrt(np.where(positive, rise / np.where(positive, price, 1.0), 0.0))
+        return np.where(positive, (root - bottom[0] - bottom[1] * fn) / np.where(bottom[2] > 0, bottom[2], 1.0), 0.0)
+
+    def _repair(self, mistakes: Bools, margins: Values) -> Bools:
+        """Flip the one decision that helps most, while one helps."""
+        areas, truth = self.areas, self.truth
+        P, N = areas[truth].sum(), areas[~truth].sum()
+        for _ in range(4 * len(truth)):
+            fn, fp = areas[mistakes & truth].sum(), areas[mistakes & ~truth].sum()
+            sign = np.where(mistakes, -1.0, 1.0)
+            after_fn = np.clip(np.where(truth, fn + sign * areas, fn), 0.0, P)
+            after_fp = np.clip(np.where(truth, fp, fp + sign * areas), 0.0, N)
+            rise = self.formula(after_fn, after_fp) - self.formula(np.asarray(fn), np.asarray(fp)) - sign * margins
+            best = int(rise.argmax())
+            if rise[best] <= 1e-13 * (1.0 + np.abs(margins).sum()):
+                break
+            mistakes = mistakes.copy()
+            mistakes[best] ^= True
+        return mistakes
 
 
-def _without_positives(loss: CountBased, margins: Values, areas: Values) -> tuple[float, Bools]:
-    """Any mistake costs the same: the best ones have negative margins, or the one of least margin pays alone. Exact."""
-    some = margins < 0
-    some[margins.argmin()] = True
-    P, N = np.zeros(1), areas.sum(keepdims=True)
-    values = loss.of_counts(P, np.array([0.0, areas[some].sum()]), P, N) - [0.0, margins[some].sum()]
-    return float(values.max()), some if values[1] > values[0] else np.zeros(len(some), dtype=bool)
+@final
+@dataclass(frozen=True, eq=False)
+class _SortedClass:
+    """The decisions of one class by rising margin per area: what an area of them costs at least is convex in the area.
 
+    ``area``, ``cost`` (k+1,) are sums over the cheapest 0, 1, ..., k; ``price`` (k,) margins per area; ``items`` (k,)
+    places.
+    """
 
-def _relax_and_round(loss: CountBased, wrong: Side, alarm: Side) -> tuple[float, Bools]:
-    """The fractional maximum, and the mistakes of the best pair of whole prefixes next to it."""
-    P, N = wrong.area[-1:], alarm.area[-1:]
-    columns = _best_columns(loss, wrong, alarm)
-    after = np.minimum(columns + 1, len(alarm.price))
-    best, at = -np.inf, (0, 0)
-    for column in (columns, after):
-        values = loss.of_counts(wrong.area, alarm.area[column], P, N) - wrong.cost - alarm.cost[column]
-        k = int(values.argmax())
-        if values[k] > best:
-            best, at = float(values[k]), (k, int(column[k]))
-    bound = best
-    if len(alarm.price):
-        # Inside the piece where the search ended, the slope of f meets the price of the piece.
-        top, bottom = (c[0] for c in loss.quotient(P, N))
-        piece = np.minimum(columns, len(alarm.price) - 1)
-        fp = _meeting_point(top, bottom, wrong.area, alarm.price[piece])
-        fp = np.clip(fp, alarm.area[piece], alarm.area[piece + 1])
-        cost = alarm.cost[piece] + (fp - alarm.area[piece]) * alarm.price[piece]
-        bound = max(bound, float((loss.of_counts(wrong.area, fp, P, N) - wrong.cost - cost).max()))
-    mistakes = np.zeros(len(wrong.items) + len(alarm.items), dtype=bool)
-    mistakes[wrong.items[: at[0]]] = True
-    mistakes[alarm.items[: at[1]]] = True
-    return max(bound, best), mistakes
+    area: Values
+    cost: Values
+    price: Values
+    items: NDArray[np.int64]
 
-
-def _best_columns(loss: CountBased, wrong: Side, alarm: Side) -> NDArray[np.int64]:
-    """For each prefix of the positives the number of negatives that are wholly wrong at the best fp, by bisection."""
-    top, bottom = (c[0] for c in loss.quotient(wrong.area[-1:], alarm.area[-1:]))
-    low, high = np.zeros(len(wrong.area), np.int64), np.full(len(wrong.area), len(alarm.price))
-    while (low < high).any():
-        middle = (low + high) // 2
-        at = np.minimum(middle, len(alarm.price) - 1)
-        # The piece is passed wholly where the slope at its end still pays its price.
-        pays = _slope(top, bottom, wrong.area, alarm.area[at + 1]) > alarm.price[at]
-        low, high = np.where((low < high) & pays, middle + 1, low), np.where((low < high) & ~pays, middle, high)
-    return low
-
-
-def _slope(top: Values, bottom: Values, fn: Values, fp: Values) -> Values:
-    """The derivative of the quotient in fp."""
-    rest = bottom[0] + bottom[1] * fn + bottom[2] * fp
-    rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
-    return np.where(rest > 0, rise / np.where(rest > 0, rest, 1.0) ** 2, 0.0)
-
-
-def _meeting_point(top: Values, bottom: Values, fn: Values, price: Values) -> Values:
-    """The fp at which the slope is ``price``; 0 or inf where there is none."""
-    rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
-    positive = (price > 0) & (rise > 0) & (bottom[2] > 0)
-    root = np.sqrt(np.where(positive, rise / np.where(positive, price, 1.0), 0.0))
-    return np.where(positive, (root - bottom[0] - bottom[1] * fn) / np.where(bottom[2] > 0, bottom[2], 1.0), 0.0)
-
-
-def _repair(loss: CountBased, mistakes: Bools, labels: Bools, margins: Values, areas: Values) -> Bools:
-    """Flip the one decision that helps most, while one helps."""
-    P, N = areas[labels].sum(), areas[~labels].sum()
-    for _ in range(4 * len(labels)):
-        fn, fp = areas[mistakes & labels].sum(), areas[mistakes & ~labels].sum()
-        sign = np.where(mistakes, -1.0, 1.0)
-        after_fn = np.clip(np.where(labels, fn + sign * areas, fn), 0.0, P)
-        after_fp = np.clip(np.where(labels, fp, fp + sign * areas), 0.0, N)
-        rise = (
-            loss.of_counts(after_fn, after_fp, P, N)
-            - loss.of_counts(np.asarray(fn), np.asarray(fp), P, N)
-            - sign * margins
-        )
-        best = int(rise.argmax())
-        if rise[best] <= 1e-13 * (1.0 + np.abs(margins).sum()):
-            break
-        mistakes = mistakes.copy()
-        mistakes[best] ^= True
-    return mistakes
+    @classmethod
+    def of(cls, items: Ints, margins: Values, areas: Values) -> "_SortedClass":
+        """Sort ``items`` by margin per area."""
+        order = items[np.argsort(margins[items] / areas[items], kind="stable")]
+        area, cost = (np.concatenate(([0.0], np.cumsum(x[order]))) for x in (areas, margins))
+        return cls(area, cost, margins[order] / areas[order], order)

@@ -1,12 +1,16 @@
 """Losses of the number of mistakes: the cheapest k mistakes are the best k mistakes."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.inference import Inference, Problem, Solutions
+from setwise.core.arrays import Floats, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
 from setwise.core.traits import Trait
+from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.cardinality import best_prefix
 from setwise.kernels.sorting import sort_falling
 
@@ -16,22 +20,36 @@ from setwise.kernels.sorting import sort_falling
 class ByCardinality(Inference):
     """``max_k g(k) - sum of the k smallest margins``, or with slack ``g(k) (1 - that sum)``. Exact, O(p log p)."""
 
-    def refuses(self, problem: Problem) -> str | None:
-        rest = problem.bare().loss
-        if Trait.CARDINALITY not in rest.traits:
-            why = "it depends on more than the number of mistakes"
-            return f"ByCardinality refuses {rest!r}: {why}. Use Enumeration or Greedy."
+    name: ClassVar[str] = "by_cardinality"
+    about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        counts = (structure if slack else structure.split()[1]).counts
+        if counts is None or Trait.CARDINALITY not in counts.traits or counts.areas is not None:
+            reason = "it depends on more than the number of mistakes"
+            return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or Greedy."
         return None
 
-    def maximize(self, problem: Problem) -> Solutions:
-        bare = problem.bare()
-        sets = problem.sets
-        items, _, falling, starts = sort_falling(-bare.margins, sets.labels, sets.offsets)
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByCardinality(self, structure, slack)
+
+
+@final
+class _ByCardinality(Maximizer):
+    def __init__(self, method: ByCardinality, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, slack)
+        counts, sets = self._reduced.rest.counts, self._reduced.sets
+        assert isinstance(counts, Counts)
         # The loss depends on the number of mistakes alone, so any order of them traces g(0), g(1), ..., g(p).
         fn = np.minimum(sets.places + 1, np.repeat(sets.positives, sets.sizes)).astype(np.float64)
-        fp = sets.places + 1 - fn
-        P, N = (np.repeat(c, sets.sizes).astype(np.float64) for c in (sets.positives, sets.negatives))
-        g = bare.loss.of_counts(fn, fp, P, N)
-        mistakes = np.zeros(sets.total, dtype=bool)
-        best_prefix(g, bare.loss.at_none(sets), falling, items, starts, problem.slack, mistakes)
-        return problem.solved(mistakes)
+        self._values, self._none = counts.of(fn, sets.places + 1 - fn, sets.owners), counts.origin
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, mistakes = self._reduced.sets, np.zeros(len(scores), dtype=bool)
+        items, _, falling, starts = sort_falling(-self._reduced.margins(scores), sets.truth, sets.offsets)
+        best_prefix(self._values, self._none, falling, items, starts, self.slack, mistakes)
+        return self.solved(scores, self._reduced.labels(mistakes))

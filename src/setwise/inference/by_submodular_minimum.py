@@ -1,13 +1,17 @@
 """Supermodular losses: maximizing them against a modular score is submodular minimization."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.inference import Inference, Problem, Solutions
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.sets import Orders
+from setwise.core.structure import Structure
 from setwise.core.traits import Trait
+from setwise.inference.binary import Reduced, unfit
 from setwise.inference.min_norm_point import minimize_submodular
 
 
@@ -21,28 +25,47 @@ class BySubmodularMinimum(Inference):
 
     max_iter: int = 10_000
 
-    def refuses(self, problem: Problem) -> str | None:
-        if problem.slack:
+    name: ClassVar[str] = "by_submodular_minimum"
+    about: ClassVar[str] = "submodular minimization, for some hundred decisions"
+
+    def __post_init__(self) -> None:
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        if slack:
             return "BySubmodularMinimum refuses slack rescaling: the product is not supermodular. Use Greedy."
-        rest = problem.bare().loss
-        if Trait.SUPERMODULAR not in rest.traits:
-            return f"BySubmodularMinimum refuses {rest!r}: it does not promise to be supermodular. Use Greedy."
+        if Trait.SUPERMODULAR not in structure.split()[1].traits:
+            return f"BySubmodularMinimum refuses {structure!r}: it does not promise to be supermodular. Use Greedy."
         return None
 
-    def maximize(self, problem: Problem) -> Solutions:
-        bare, sets = problem.bare(), problem.sets
-        mistakes = np.zeros(sets.total, dtype=bool)
-        bounds = bare.loss.at_none(sets)
-        for i in range(len(sets)):
-            part, span = sets.part(i, i + 1), slice(sets.offsets[i], sets.offsets[i + 1])
-            m = bare.margins[span]
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _BySubmodularMinimum(self, structure, slack)
 
-            def gains(order: np.ndarray, part=part, m=m) -> np.ndarray:
+
+@final
+class _BySubmodularMinimum(Maximizer):
+    def __init__(self, method: BySubmodularMinimum, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._max_iter = method.max_iter
+        self._reduced = Reduced.of(structure, slack)
+        self._none = self._reduced.rest.at_empty()
+        self._alone = [self._reduced.rest.take(np.array([i])) for i in range(len(structure.batch))]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, margins = self._reduced.sets, self._reduced.margins(scores)
+        mistakes, bounds = np.zeros(sets.total, dtype=bool), self._none.copy()
+        for i, one in enumerate(self._alone):
+            span = slice(sets.offsets[i], sets.offsets[i + 1])
+            m = margins[span]
+
+            def gains(order: Ints, one: Structure = one, m: Values = m) -> Values:
                 items = order.astype(np.int32)
-                along = Orders(items, part.labels[items], part.offsets)
-                return m[order] - bare.loss.gains(part, along)
+                return m[order] - one.gains(Orders(items, one.batch.truth[items], one.batch.offsets))
 
-            found, low = minimize_submodular(gains, len(m), self.max_iter)
+            found, low = minimize_submodular(gains, len(m), self._max_iter)
             mistakes[span] = found
             bounds[i] -= low
-        return problem.solved(mistakes, bounds)
+        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))

@@ -1,13 +1,17 @@
 """Every labeling of a small set, one by one."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.enumerate import table
-from setwise.core.inference import Inference, Problem, Solutions
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.enumerate import subsets
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts, SetFunction
 from setwise.core.traits import Trait
+from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.enumeration import best_subsets
 
 
@@ -16,30 +20,64 @@ from setwise.kernels.enumeration import best_subsets
 class Enumeration(Inference):
     """The maximum over all ``2^p`` sets of mistakes, for p up to ``limit``. Exact for any loss.
 
-    The loss is tabled once for each length where it does not depend on the labels (``Trait.LABEL_FREE``), else once for
-    each distinct ground truth: O(2^p) evaluations each, then two floating point operations for each set and labeling.
+    Tables of the loss are made once, when the method is bound, and shared by sets that have the same: those of one size
+    where the loss does not depend on the labels (``Trait.LABEL_FREE``), else those of one ground truth. Each call then
+    takes two floating point operations for each set and labeling.
     """
 
     limit: int = 20
 
-    def refuses(self, problem: Problem) -> str | None:
-        if problem.loss.tied:
-            return f"Enumeration refuses {problem.loss!r}: it ties the number of predicted positives. Use CountSearch."
-        largest = int(problem.sets.sizes.max())
+    name: ClassVar[str] = "enumeration"
+    about: ClassVar[str] = "all labelings of a small set are tried"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack, unknown=True)
+        if why is not None:
+            return why
+        largest = int(structure.batch.sizes.max())
         if largest > self.limit:
             return f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. Use Greedy."
         return None
 
-    def maximize(self, problem: Problem) -> Solutions:
-        sets, margins = problem.sets, problem.margins
-        free = Trait.LABEL_FREE in problem.loss.traits
-        groups: dict[bytes, list[int]] = {}
-        for i, (a, b) in enumerate(zip(sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True)):
-            key = (b - a).to_bytes(2, "little") if free else sets.labels[a:b].tobytes()
-            groups.setdefault(key, []).append(i)
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _Enumeration(self, structure, slack)
+
+
+@final
+class _Enumeration(Maximizer):
+    def __init__(self, method: Enumeration, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, slack)
+        rest, sets = self._reduced.rest, self._reduced.sets
+        costs, curved = rest.split()
+        self._costs = np.zeros(sets.total) if costs is None else costs
+        groups: dict[object, list[int]] = {}
+        for i in range(len(sets)):
+            groups.setdefault(self._key(curved, i), []).append(i)
+        self._tables = [(np.array(members), _table(curved, members[0])) for members in groups.values()]
+
+    @staticmethod
+    def _key(curved: Structure, i: int) -> object:
+        """What decides the table of set i: its size, its ground truth, or the set itself."""
+        sets = curved.batch
+        first, last = sets.offsets[i], sets.offsets[i + 1]
+        if sets.known is None and Trait.LABEL_FREE in curved.traits:
+            return int(last - first)
+        shared = all(isinstance(t, SetFunction) or (isinstance(t, Counts) and t.areas is None) for t in curved.terms)
+        return sets.labels[first:last].tobytes() if shared else (i, "alone")
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, margins = self._reduced.sets, self._reduced.margins(scores)
         mistakes = np.zeros(sets.total, dtype=bool)
-        for members in groups.values():
-            first = sets.offsets[members[0]]
-            values = table(problem.loss, sets.labels[first : sets.offsets[members[0] + 1]])
-            best_subsets(values, margins, sets.offsets, np.array(members), problem.slack, mistakes)
-        return problem.solved(mistakes)
+        for members, table in self._tables:
+            best_subsets(table, self._costs, margins, sets.offsets, members, self.slack, mistakes)
+        return self.solved(scores, self._reduced.labels(mistakes))
+
+
+def _table(curved: Structure, i: int) -> Values:
+    """The structure of set i at every set of mistakes, (2^p,)."""
+    size = int(curved.batch.sizes[i])
+    rows: Ints = np.full(1 << size, i)
+    many = curved.take(rows)
+    return many.values(subsets(size).ravel() ^ many.batch.truth)
+

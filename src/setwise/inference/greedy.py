@@ -1,12 +1,15 @@
 """Greedy inference: add the best mistake while it pays (Nemhauser, Wolsey, Fisher 1978; LH 6.1 and 6.4)."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.inference import Inference, Problem, Solutions
-from setwise.core.sets import Bools
+from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
+from setwise.inference.binary import Reduced, unfit
 from setwise.inference.upper_bounds import upper_bounds
 from setwise.kernels.segments import segment_argmax, segment_sums
 
@@ -20,33 +23,51 @@ class Greedy(Inference):
     losses that are submodular or increasing and infinite for others. Where it meets the value the answer is exact.
     """
 
-    def refuses(self, problem: Problem) -> str | None:
-        if problem.loss.tied:
-            return f"Greedy refuses {problem.loss!r}: it ties the number of predicted positives. Use CountSearch."
+    name: ClassVar[str] = "greedy"
+    about: ClassVar[str] = "one mistake after another"
+    approximate: ClassVar[bool] = True
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        if any(isinstance(term, Counts) and term.predicted is not None for term in structure.terms):
+            return f"Greedy refuses {structure!r}: the number of predicted positives is given. Use CountSearch."
         return None
 
-    def maximize(self, problem: Problem) -> Solutions:
-        mistakes = grow(problem)
-        return problem.solved(mistakes, upper_bounds(problem, mistakes))
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _Greedy(self, structure, slack)
 
 
-def grow(problem: Problem) -> Bools:
-    """The greedy set of mistakes of every set, (total,) bool; all sets take one step at a time."""
-    sets, m = problem.sets, problem.margins
-    mistakes = np.zeros(sets.total, dtype=bool)
-    value, lost = problem.loss.at_none(sets), np.zeros(len(sets))
-    while True:
-        gains = problem.loss.marginals(sets, mistakes)
-        if problem.slack:
-            # (l + gain)(1 - lost - m) - l (1 - lost)
-            rise = gains * (1.0 - lost[sets.owners] - m) - value[sets.owners] * m
-        else:
-            rise = gains - m
-        best = segment_argmax(np.where(mistakes, -np.inf, rise), sets.offsets)
-        best = best[rise[best] > 0]
-        best = best[~mistakes[best]]
-        if len(best) == 0:
-            return mistakes
-        mistakes[best] = True
-        value = problem.loss.values(sets, mistakes)
-        lost = segment_sums(np.where(mistakes, m, 0.0), sets.offsets)
+@final
+class _Greedy(Maximizer):
+    def __init__(self, method: Greedy, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, True)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        margins = self._reduced.margins(scores)
+        mistakes = self._grow(margins)
+        bounds = upper_bounds(self.structure, margins, self.slack, mistakes) + self._reduced.lift(scores)
+        return self.solved(scores, self._reduced.labels(mistakes), bounds)
+
+    def _grow(self, m: Values) -> Bools:
+        """The greedy set of mistakes of every set, (total,) bool; all sets take one step at a time."""
+        sets, structure = self._reduced.sets, self.structure
+        mistakes = np.zeros(sets.total, dtype=bool)
+        value, lost = structure.at_empty(), np.zeros(len(sets))
+        while True:
+            gains = structure.marginals(self._reduced.labels(mistakes))
+            if self.slack:
+                # (l + gain)(1 - lost - m) - l (1 - lost)
+                rise = gains * (1.0 - lost[sets.owners] - m) - value[sets.owners] * m
+            else:
+                rise = gains - m
+            best = segment_argmax(np.where(mistakes, -np.inf, rise), sets.offsets)
+            best = best[rise[best] > 0]
+            best = best[~mistakes[best]]
+            if len(best) == 0:
+                return mistakes
+            mistakes[best] = True
+            value = structure.values(self._reduced.labels(mistakes))
+            lost = segment_sums(np.where(mistakes, m, 0.0), sets.offsets)

@@ -19,6 +19,11 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
         return np.zeros(0, dtype=bool), np.float64(0.0)
     x, best, value, bound = np.zeros(p), np.zeros(p, dtype=bool), 0.0, -np.inf
     corral = _vertex(gains, np.zeros(p))[None, :]
+    # Norms are squares, so huge functions are minimized in units of their largest gain.
+    unit = float(np.abs(corral).max())
+    if unit > 1e100:
+        best, low = minimize_submodular(lambda order: gains(order) / unit, p, max_iter)
+        return best, np.float64(unit * low)
     weights = np.ones(1)
     for _ in range(max_iter):
         x = weights @ corral

@@ -1,22 +1,60 @@
 """Modular losses: every decision is judged on its own."""
 
 from dataclasses import dataclass
-from typing import final
+from functools import reduce
+from typing import Any, ClassVar, final
 
-from setwise.core.inference import Inference, Problem, Solutions
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Floats, Values
+from setwise.core.classes import Classes
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.one_label import LabelCosts
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.inference.binary import Reduced, unfit
 
 
 @final
 @dataclass(frozen=True)
 class Modular(Inference):
-    """``max_A sum_(i in A) (costs_i - m_i)``: decision i is wrong where ``costs_i > m_i``. Exact, O(p)."""
+    """``max_y sum_i c_i(y_i) + s_i(y_i)``: each decision takes the label of its own greatest cost plus score.
 
-    def refuses(self, problem: Problem) -> str | None:
-        if problem.slack:
+    Exact, O(p k). Labels that are not known cost nothing, so their decisions follow the scores.
+    """
+
+    name: ClassVar[str] = "modular"
+    about: ClassVar[str] = "every decision on its own, O(p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if slack:
             return "Modular refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
-        if problem.loss.curved is not None:
-            return f"Modular refuses {problem.loss!r}: the loss is not a sum of one cost per mistake. Use Greedy."
-        return None
+        if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
+            return f"Modular refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Greedy."
+        return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
 
-    def maximize(self, problem: Problem) -> Solutions:
-        return problem.solved(problem.loss.costs(problem.sets) > problem.margins)
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _Modular(self, structure, slack)
+
+
+@final
+class _Modular(Maximizer):
+    def __init__(self, method: Modular, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        if isinstance(structure.batch, Classes):
+            costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+            self._shift = reduce(np.add, costs).ravel() if costs else None
+        else:
+            self._shift = Reduced.of(structure, slack).shift
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        moved = scores if self._shift is None else scores + self._shift
+        return self.solved(scores, self.structure.batch.decide(moved))
+
+    def max_marginals(self, scores: Any) -> NDArray[np.float64]:
+        found, batch = self.maximize(scores), self.structure.batch
+        moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
+        # Each decision alone decides how much less the best labeling wins with another label there.
+        each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
+        return found.values[batch.owners, None] + each - each.max(axis=1, keepdims=True)

@@ -1,44 +1,58 @@
-"""Loss-augmented inference for losses of a ranking."""
+"""Losses of a ranking: the ranking that is worst for the scores."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.core.loss import Values
-from setwise.core.ranking import RankLoss
-from setwise.core.sets import Sets
-from setwise.kernels.interleaving import worst_rankings
+from setwise.core.arrays import Floats, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.rankings import Rankings, Swaps
+from setwise.core.structure import Structure
+from setwise.kernels.interleaving import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling
 
 
-def worst_ranking(loss: RankLoss, sets: Sets, scores: NDArray[Any]) -> tuple[Values, Values]:
-    """``max over rankings of loss - 1/(P N) sum over swapped pairs of (s_i - s_j)``: values (n,) and gradients
-    (total,).
+@final
+@dataclass(frozen=True)
+class WorstRanking(Inference):
+    """``max over rankings of loss - 1/(P N) sum over swapped pairs of (s_i - s_j)``, i positive and j negative. Exact.
 
-    A pair is swapped where the negative j stands above the positive i; i and j in the pair score are ``s_i`` of the
-    positive and ``s_j`` of the negative. For the ROC area this is the mean pairwise hinge, O(p log p) (Joachims
-    2005). For average precision and untruncated NDCG divide and conquer takes O(p log p) too, where Yue et al. (2007)
-    take O(P N); NDCG of the first k ranks takes O(k^2 + k p). All exact.
+    For the ROC area this is the mean pairwise hinge, O(p log p) (Joachims 2005). For average precision and untruncated
+    NDCG divide and conquer takes O(p log p) too, where Yue et al. (2007) take O(P N); NDCG of the first k ranks takes
+    O(k^2 + k p).
     """
-    s = np.asarray(scores, dtype=np.float64)
-    items, labels, _, starts = sort_falling(s, sets.labels, sets.offsets)
-    class_first = (
-        np.argsort(2 * sets.owners + ~labels, kind="stable") if len(sets) > 1 else np.argsort(~labels, kind="stable")
-    )
-    P, N = sets.positives, sets.negatives
-    Pr, Nr = np.repeat(P, sets.sizes), np.repeat(N, sets.sizes)
-    gradient, values = np.zeros(sets.total), np.zeros(len(sets))
-    worst_rankings(
-        s,
-        items[class_first],
-        P,
-        starts,
-        loss.weight(sets.places, Pr, Nr),
-        loss.drop(sets.places, Pr, Nr),
-        1.0 / np.maximum(P.astype(np.float64) * N, 1.0),
-        -1 if loss.depth is None else loss.depth,
-        gradient,
-        values,
-    )
-    return values, gradient
+
+    name: ClassVar[str] = "worst_ranking"
+    about: ClassVar[str] = "a sort and a search over rankings"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if not isinstance(structure.batch, Rankings):
+            return f"WorstRanking refuses {structure!r}: it judges no ranking. Use Auto."
+        if slack:
+            return f"WorstRanking refuses slack rescaling of {structure!r}: it judges a ranking, not a set of mistakes."
+        if len(structure.terms) != 1 or not isinstance(structure.terms[0], Swaps):
+            return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _WorstRanking(self, structure, slack)
+
+
+@final
+class _WorstRanking(Maximizer):
+    def __init__(self, method: WorstRanking, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch, term = self.structure.batch, self.structure.terms[0]
+        assert isinstance(batch, Rankings)
+        assert isinstance(term, Swaps)
+        s = scores.astype(np.float64, copy=False)
+        items, labels, _, starts = sort_falling(s, batch.labels, batch.offsets)
+        places = split_classes(items, labels, starts, batch.positives)
+        swaps, values = np.empty(batch.total, dtype=np.int64), np.zeros(len(batch))
+        depth = -1 if term.depth is None else term.depth
+        P, c = batch.positives, batch.pair_weight
+        worst_rankings(s, places, P, batch.offsets, term.weight, term.drop, c, depth, swaps, values)
+        return Solutions(swaps, values, values, np.ones(len(batch), dtype=bool))

@@ -2,9 +2,10 @@
 
 The state is a set of arrays. Part i keeps ``counts[i]`` planes with weights in the simplex:
 
-    slopes (n, K, d), offsets (n, K), grams (n, K, K), alpha (n, K), counts (n,), w = -C sum_i sum_t alpha_it a_it (d,)
+    slopes (n, K, d), offsets (n, K), grams (n, K, K), alpha (n, K), counts (n,), v = -C sum_i sum_t alpha_it a_it (d,)
 
-The dual value ``C sum alpha b - 0.5 |w|^2`` lies below ``min_w 0.5 |w|^2 + C risk(w)``, and no step lets it fall.
+and ``w = v`` but for the weights at ``places`` (r,), which have least values ``low`` (r,): there v is kept as ``free``
+(r,), and ``w = max(v, low)`` as in :mod:`setwise.kernels.simplex`. No step lets the dual value fall.
 """
 
 from typing import Any
@@ -27,6 +28,9 @@ def climb(
     counts: Array,
     w: Array,
     C: float,
+    places: Array,
+    low: Array,
+    free: Array,
     parts: Array,
     gaps: Array,
 ) -> None:
@@ -40,7 +44,7 @@ def climb(
         for t in range(k):
             values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
         gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
-        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C)
+        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C, places, low, free)
 
 
 @kernel
@@ -52,6 +56,9 @@ def climb_with(
     counts: Array,
     w: Array,
     C: float,
+    places: Array,
+    low: Array,
+    free: Array,
     parts: Array,
     gaps: Array,
     new_offsets: Array,
@@ -59,10 +66,10 @@ def climb_with(
 ) -> int:
     """The same with one new plane, (b,) and (b, d), for each of ``parts``; one that is not violated is left out.
 
-    A part that is full gives up a plane without weight, or else replaces its two lightest planes by their weighted
-    mean, which changes neither w nor the dual value. With K = 2 the step is that of Lacoste-Julien et al. (2013) with
-    exact line search, between the mean of all planes so far and the new one. Returns the number of planes taken in, or
-    -1 where a plane is too large.
+    The first plane of a part has all its weight. A part that is full gives up a plane without weight, or else replaces
+    its two lightest planes by their weighted mean, which changes neither w nor the dual value. With K = 2 the step is
+    that of Lacoste-Julien et al. (2013) with exact line search, between the mean of all planes so far and the new one.
+    Returns the number of planes taken in.
     """
     room = alpha.shape[1]
     values, before = np.empty(room), np.empty(room)
@@ -76,7 +83,7 @@ def climb_with(
             top = max(top, values[t])
         inner = np.dot(new_slopes[b], w)
         value = new_offsets[b] + inner
-        if value > top + 1e-13 * (abs(new_offsets[b]) + abs(inner)):
+        if k == 0 or value > top + 1e-13 * (abs(new_offsets[b]) + abs(inner)):
             t = k
             if k < room:
                 counts[i] = k = k + 1
@@ -84,26 +91,30 @@ def climb_with(
                 t = _free_slot(slopes[i], offsets[i], grams[i], alpha[i], values)
             slopes[i, t], offsets[i, t], values[t] = new_slopes[b], new_offsets[b], value
             _fill_gram(slopes[i], grams[i], t, k)
-            if not np.isfinite(4.0 * C * C * grams[i, t, t] + C * new_offsets[b]):
-                return -1
             taken += 1
+            if k == 1:
+                alpha[i, 0] = 1.0
+                _shift(w, -C, slopes[i, 0], places, low, free)
+                continue
         gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
-        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C)
+        _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C, places, low, free)
     return taken
 
 
 @kernel
 def weigh(slopes: Array, alpha: Array, counts: Array, C: float, w: Array) -> None:
-    """``w = -C sum_i sum_t alpha_it a_it`` afresh, free of the rounding that many small steps leave; O(n k d)."""
+    """``w = -C sum_i sum_t alpha_it a_it`` afresh, without bounds and without the rounding of many steps; O(n k d)."""
     w[:] = 0.0
     for i in range(len(counts)):
         for t in range(counts[i]):
             if alpha[i, t] > 0.0:
-                _shift(w, -C * alpha[i, t], slopes[i, t])
+                factor = -C * alpha[i, t]
+                for c in range(len(w)):
+                    w[c] += factor * slopes[i, t, c]
 
 
 @kernel
-def tops(slopes: Array, offsets: Array, counts: Array, w: Array, parts: Array) -> Array:
+def plane_maxima(slopes: Array, offsets: Array, counts: Array, w: Array, parts: Array) -> Array:
     """``max_t b_it + <a_it, w>`` of the chosen parts, (b,); O(b k d)."""
     out = np.full(len(parts), -np.inf)
     for b in range(len(parts)):
@@ -124,18 +135,39 @@ def _block_gap(alpha: Array, values: Array) -> float:
 
 
 @kernel
-def _climb_block(slopes: Array, gram: Array, alpha: Array, values: Array, before: Array, w: Array, C: float) -> None:
+def _climb_block(
+    slopes: Array,
+    gram: Array,
+    alpha: Array,
+    values: Array,
+    before: Array,
+    w: Array,
+    C: float,
+    places: Array,
+    low: Array,
+    free: Array,
+) -> None:
+    """The exact step of one part: its simplex is climbed with all other parts fixed."""
     before[:] = alpha
-    pair_steps(gram, C, alpha, values, 0.0, 2 * len(alpha))
+    bounded = np.empty((len(alpha), len(places)))
+    for t in range(len(alpha)):
+        for j in range(len(places)):
+            bounded[t, j] = slopes[t, places[j]]
+    # The steps move v at the bounded weights; it is moved once more with w below, so they get a copy.
+    pair_steps(gram, C, alpha, values, bounded, low, free.copy(), 0.0, 2 * len(alpha))
     for t in range(len(alpha)):
         if alpha[t] != before[t]:
-            _shift(w, C * (before[t] - alpha[t]), slopes[t])
+            _shift(w, C * (before[t] - alpha[t]), slopes[t], places, low, free)
 
 
 @kernel
-def _shift(w: Array, factor: float, slope: Array) -> None:
+def _shift(w: Array, factor: float, slope: Array, places: Array, low: Array, free: Array) -> None:
+    """Moves v by ``factor slope`` and w with it, which stays at the least values where v is below them."""
     for c in range(len(w)):
         w[c] += factor * slope[c]
+    for j in range(len(places)):
+        free[j] += factor * slope[places[j]]
+        w[places[j]] = max(free[j], low[j])
 
 
 @kernel

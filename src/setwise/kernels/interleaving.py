@@ -4,6 +4,7 @@ Positives ``a`` and negatives ``b`` fall. A ranking is told by ``above[i]``, the
 which never falls with i. Swapping pair (i, j) wins ``weight_i drop_(i+j) + c (b_j - a_i)``.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,22 @@ def _free(a: Array, b: Array, i: int, j: int, above: Array) -> None:
 
 
 @kernel
+def split_classes(items: Array, labels: Array, starts: Array, positives: Array) -> Array:
+    """``items`` with the positives of each set before its negatives, both in the order in which they came; O(m)."""
+    out = np.empty(len(items), np.int64)
+    for n in range(len(starts) - 1):
+        a, b = starts[n], starts[n] + positives[n]
+        for j in range(starts[n], starts[n + 1]):
+            if labels[j]:
+                out[a] = items[j]
+                a += 1
+            else:
+                out[b] = items[j]
+                b += 1
+    return out
+
+
+@kernel
 def worst_rankings(
     scores: Array,
     places: Array,
@@ -125,17 +142,19 @@ def worst_rankings(
     drop: Array,
     c: Array,
     depth: int,
-    gradient: Array,
+    swaps: Array,
     values: Array,
 ) -> None:
-    """Values (n,) and gradients (total,) of ``max sum over swapped pairs of weight_i drop_(i+j) + c (b_j - a_i)``.
+    """Values (n,) and swapped pairs (total,) of ``max sum over swapped pairs of weight_i drop_(i+j) + c (b_j - a_i)``.
 
     ``places`` (total,) holds for each set the flat positions of its positives, then of its negatives, scores falling
     in each; ``weight`` and ``drop`` are flat with the offsets of the sets; a negative ``depth`` means that all ranks
-    count.
+    count. ``swaps`` counts for each decision the swapped pairs in which it stands; a set of one class has none.
     """
     for n in range(len(offsets) - 1):
         start, middle, stop = offsets[n], offsets[n] + P[n], offsets[n + 1]
+        for j in range(start, stop):
+            swaps[places[j]] = 0
         if start == middle or middle == stop:
             continue
         a, b = scores[places[start:middle]], scores[places[middle:stop]]
@@ -153,11 +172,25 @@ def worst_rankings(
         for i in range(len(a)):
             k = above[i]
             total += w[i] * (lost[i + k] - lost[i]) - c[n] * k * a[i]
-            gradient[places[start + i]] = -c[n] * k
+            swaps[places[start + i]] = k
             below[k] += 1
+        # A negative stands above every positive that has more negatives above it than the negative's own place.
         under = 0
         for j in range(len(b) - 1, -1, -1):
             under += below[j + 1]
             total += c[n] * under * b[j]
-            gradient[places[middle + j]] = c[n] * under
+            swaps[places[middle + j]] = under
         values[n] = total
+
+
+def ranking_losses(swaps: Array, labels: Array, offsets: Array, weight: Array, drop: Array) -> Array:
+    """``sum_i weight_i sum_(j < k_i) drop_(i+j)`` of every set, (n,); ``swaps`` (total,) as :func:`worst_rankings` has
+    them.
+    """
+    out = np.zeros(len(offsets) - 1)
+    for n, (first, last) in enumerate(pairwise(offsets.tolist())):
+        above = np.sort(swaps[first:last][labels[first:last]])
+        lost = np.concatenate(([0.0], np.cumsum(drop[first:last])))
+        i = np.arange(len(above))
+        out[n] = float(weight[first : first + len(above)] @ (lost[i + above] - lost[i]))
+    return out

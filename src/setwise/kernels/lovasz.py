@@ -29,7 +29,23 @@ def _margin_errors(scores: Array, labels: Array, errors: Array) -> None:
 
 
 @kernel
-def lovasz_bounds(
+def modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:
+    """``sum_i costs_i (u_i)_+`` of every set, (n,), the extension of a sum of costs; adds its gradient. O(total)."""
+    values = np.zeros(len(offsets) - 1, np.float64)
+    for i in range(len(offsets) - 1):
+        total = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            sign = 2.0 * labels[j] - 1.0
+            error = 1.0 - scores[j] * sign
+            if error > 0.0:
+                total += costs[j] * error
+                gradient[j] -= costs[j] * sign
+        values[i] = total
+    return values
+
+
+@kernel
+def lovasz_values(
     errors: Array, gains: Array, items: Array, labels: Array, starts: Array, start: Array, gradient: Array
 ) -> Array:
     """Values ``(start_i + sum_j u_(j) gain_j)_+`` of each set, (n,) float64; O(m). LH Eq. 33 and 35.
@@ -94,7 +110,9 @@ def quotient_hinge(
         total, misses, first = start[i], 0, starts[i]
         while first < starts[i + 1]:
             last = min(first + BLOCK, starts[i + 1])
-            misses = _quotient_block(keys[first:last], first - starts[i], misses, top[i], bottom[i], labels, gains)
+            misses = _quotient_block(
+                keys[first:last], first - starts[i], misses, top[i], bottom[i], start[i], labels, gains
+            )
             _decode_errors(keys[first:last], bits, errors)
             if len(exact):
                 for j in range(last - first):
@@ -110,7 +128,7 @@ def quotient_hinge(
 
 @kernel
 def _quotient_block(
-    keys: Array, before: int, misses: int, top: Array, bottom: Array, labels: Array, gains: Array
+    keys: Array, before: int, misses: int, top: Array, bottom: Array, origin: float, labels: Array, gains: Array
 ) -> int:
     """Gains of the next decisions in order, after ``before`` mistakes of which ``misses`` are positives."""
     for j in range(len(keys)):
@@ -118,7 +136,7 @@ def _quotient_block(
         labels[j] = label
         gains[j] = misses
         misses += label
-    quotient_steps(before, top, bottom, labels[: len(keys)], gains[: len(keys)])
+    quotient_steps(before, top, bottom, origin, labels[: len(keys)], gains[: len(keys)])
     return misses
 
 

@@ -49,7 +49,7 @@ def running_sums(x: Array, offsets: Array) -> Array:
 
 
 @kernel
-def steps(values: Array, offsets: Array, start: Array) -> Array:
+def differences(values: Array, offsets: Array, start: Array) -> Array:
     """Differences of consecutive entries inside each segment, the first against ``start[i]``; (total,), O(total)."""
     out = np.empty(len(values), np.float64)
     for i in range(len(offsets) - 1):
@@ -72,3 +72,22 @@ def segment_argmax(x: Array, offsets: Array) -> Array:
                 best = j
         out[i] = best
     return out
+
+
+@kernel
+def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
+    """Costs (n, 2) of a mistake on a positive and on a negative of each set, and whether all mistakes cost so; O(total).
+
+    A class that is not there costs 0.
+    """
+    n = len(offsets) - 1
+    out = np.zeros((n, 2), np.float64)
+    for i in range(n):
+        found = np.zeros(2, np.bool_)
+        for j in range(offsets[i], offsets[i + 1]):
+            side = 0 if labels[j] else 1
+            if found[side] and out[i, side] != costs[j]:
+                return out, False
+            out[i, side] = costs[j]
+            found[side] = True
+    return out, True

@@ -1,16 +1,21 @@
-"""What minimizes ``0.5 |w|^2 + C risk(w)`` to a certified gap, seeing planes and nothing else."""
+"""What minimizes ``0.5 |w|^2 + C risk(w)`` to a certified gap, seeing planes and nothing else.
 
-from setwise.learners.block_frank_wolfe import BlockFrankWolfe
-from setwise.learners.n_slack import NSlack
-from setwise.learners.one_slack import OneSlack
-from setwise.learners.subgradient import Subgradient
+All learners in this folder are found by themselves: ``LEARNERS`` maps their short names to classes.
+"""
 
-LEARNERS = {
-    "one_slack": OneSlack,
-    "n_slack": NSlack,
-    "block_frank_wolfe": BlockFrankWolfe,
-    "subgradient": Subgradient,
-}
-"""The learners by name."""
+from typing import Any
 
-__all__ = ["LEARNERS", "BlockFrankWolfe", "NSlack", "OneSlack", "Subgradient"]
+from setwise.core.learner import Fit, Learner, Record
+from setwise.core.registry import discover
+
+LEARNERS = discover(__name__, Learner)  # type: ignore[type-abstract]
+"""All learners by their short names."""
+
+globals().update({kind.__name__: kind for kind in LEARNERS.values()})
+
+__all__ = ["LEARNERS", "Fit", "Learner", "Record", *(kind.__name__ for kind in LEARNERS.values())]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    raise AttributeError(f"module 'setwise.learners' has no attribute {name!r}")

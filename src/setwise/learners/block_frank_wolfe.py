@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_count, as_number
-from setwise.core.learner import Floats, Learner, Step
+from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
-from setwise.core.sets import Ints
 from setwise.learners.blocks import Blocks, batch_size, batches
 
 SHARE = 32
@@ -47,43 +47,45 @@ class BlockFrankWolfe(Learner):
     memory: float = 2e9
     random_state: int | np.random.Generator | None = None
 
+    name: ClassVar[str] = "block_frank_wolfe"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         as_count(self.planes, "planes", low=2)
         as_number(self.memory, "memory", low=0.0)
 
-    def steps(self, risk: Risk, w0: Floats | None) -> Iterator[Step]:
-        """One pass at a time; with ``w0`` the planes of the first are made there."""
+    def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
+        """One pass at a time; the planes of the first are made at ``w0``."""
         rng = np.random.default_rng(self.random_state)
         blocks = Blocks("BlockFrankWolfe", risk, self.C, self.planes, self.memory)
         n, size = risk.n_parts, batch_size(risk, SHARE)
-        step = None
-        if w0 is not None:
-            step = self._evaluate(risk, blocks, np.array(w0, dtype=np.float64))
-            yield step
+        for parts in batches(np.arange(n), batch_size(risk, 1)):
+            blocks.take(parts, risk.cuts(w0, parts))
+        step = self._evaluate(risk, blocks, w0, np.inf)
+        yield step
         passes = 0
         while True:
             full = passes % FULL == 0
             for batch in batches(rng.permutation(n), size):
                 parts = batch if full else _draw(rng, blocks.gaps, len(batch))
-                blocks.take(parts, risk.cuts(blocks.w if passes or w0 is None else w0, parts))
+                blocks.take(parts, risk.cuts(blocks.w, parts))
             blocks.climb(rng.permutation(n))
             passes += 1
 
-            left = float(blocks.gaps.sum())
-            if step is None or full or left <= self.tol * (blocks.lower + left):
-                blocks.settle()
-                step = self._evaluate(risk, blocks, blocks.w.copy())
-            stalled = full and left <= 0.1 * max(self.tol, 1e-12) * step.objective
-            yield Step(step.w, step.objective, step.upper, blocks.lower, stalled)
+            left, objective = float(blocks.gaps.sum()), self.objective(step.w, step.cut, step.known)
+            if full or left <= self.close_to(blocks.lower + left):
+                blocks.recompute_weights()
+                step = self._evaluate(risk, blocks, blocks.w.copy(), objective)
+                objective = self.objective(step.w, step.cut, step.known)
+            stalled = full and left <= 0.1 * self.close_to(objective)
+            yield Step(step.w, step.cut, step.known, blocks.lower, stalled)
 
-    def _evaluate(self, risk: Risk, blocks: Blocks, w: Floats) -> Step:
-        cut, known = risk.cut(w), float(blocks.tops(w, np.arange(risk.n_parts)).sum())
-        half = 0.5 * float(w @ w)
-        return Step(w, half + self.C * max(cut.value, known), half + self.C * max(cut.upper, known), blocks.lower)
+    def _evaluate(self, risk: Risk, blocks: Blocks, w: Values, objective: float) -> Step:
+        known = float(blocks.plane_maxima(w, np.arange(risk.n_parts)).sum())
+        return Step(w, risk.cut(w, self.tolerance(objective)), known, blocks.lower)
 
 
-def _draw(rng: np.random.Generator, gaps: Floats, size: int) -> Ints:
+def _draw(rng: np.random.Generator, gaps: Values, size: int) -> Ints:
     """Distinct parts drawn by their gaps, each having a little chance whatever its gap."""
     chance = gaps + 1e-3 * gaps.mean() + 1e-300
     return rng.choice(len(gaps), size, replace=False, p=chance / chance.sum())

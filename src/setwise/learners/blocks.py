@@ -5,13 +5,13 @@ from typing import final
 
 import numpy as np
 
+from setwise.core.arrays import Ints, Values
 from setwise.core.cut import Cuts
-from setwise.core.learner import Floats
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
-from setwise.core.sets import Ints
+from setwise.core.watched import padded
 from setwise.kernels import blocks as kernels
-from setwise.learners.planes import ROUNDING
+from setwise.learners.planes import ROUNDING, Bounded
 
 BATCH_BYTES = 1 << 25
 """Slopes of several parts are asked for in batches of at most about this size."""
@@ -24,8 +24,8 @@ SWEEPS = 20
 class Blocks:
     """The master ``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)`` over at most K planes for each of n parts.
 
-    ``w = -C sum_i sum_t alpha_it a_it`` with each ``alpha_i`` in the simplex; :attr:`lower`, its dual value, lies below
-    every objective that the planes support, and never falls. Every part begins with the zero plane. Memory is
+    ``w = max(-C sum_i sum_t alpha_it a_it, lower)`` with each ``alpha_i`` in the simplex; :attr:`lower`, its dual
+    value, lies below every objective that the planes support once all parts have a plane, and never falls. Memory is
     ``8 n K (d + K + 2)`` bytes, used as planes arrive.
 
     Parameters
@@ -43,18 +43,29 @@ class Blocks:
                 f"and memory is {memory:.3g}. Use OneSlack, which keeps planes of the whole risk only."
             )
         K = min(planes, room)
-        self.C, self.w, self.gaps = C, np.zeros(d), np.full(n, np.inf)
+        self.C, self.gaps, self._bounds = C, np.full(n, np.inf), Bounded(risk)
         self._slopes, self._offsets, self._grams = np.zeros((n, K, d)), np.zeros((n, K)), np.zeros((n, K, K))
-        self._alpha, self._counts = np.zeros((n, K)), np.ones(n, dtype=np.int64)
-        self._alpha[:, 0] = 1.0
-        self._state = (self._slopes, self._offsets, self._grams, self._alpha, self._counts, self.w, C)
+        self._alpha, self._counts = np.zeros((n, K)), np.zeros(n, dtype=np.int64)
+        self.w, self._free = np.zeros(d), np.zeros(len(self._bounds.low))
+        self._bounds.lift(self.w)
+        self._rounding = np.zeros(n)
+
+    @property
+    def _state(self) -> tuple[object, ...]:
+        bounds = self._bounds
+        planes = (self._slopes, self._offsets, self._grams, self._alpha, self._counts)
+        return (*planes, self.w, self.C, bounds.places, bounds.low, self._free)
 
     @property
     def lower(self) -> float:
-        """``C sum alpha b - 0.5 |w|^2``; O(n K)."""
+        """``C sum alpha b + sum_j e_j l_j - 0.5 |w|^2``, e the multipliers of the bounds; O(n K)."""
+        if not self._counts.all():
+            return -np.inf
         half = 0.5 * float(self.w @ self.w)
-        size = self.C * float(np.vdot(self._alpha, np.abs(self._offsets))) + half
-        return self.C * float(np.vdot(self._alpha, self._offsets)) - half - ROUNDING * size
+        lifted = float(np.maximum(self._bounds.low - self._free, 0.0) @ self._bounds.low)
+        size = self.C * float(np.vdot(self._alpha, np.abs(self._offsets))) + half + abs(lifted)
+        lost = ROUNDING * size + self.C * float(self._rounding.sum())
+        return self.C * float(np.vdot(self._alpha, self._offsets)) + lifted - half - lost
 
     def take(self, parts: Ints, cuts: Cuts) -> int:
         """A new plane for each of ``parts`` and a step on it; returns how many were violated at w, and so were kept.
@@ -62,12 +73,14 @@ class Blocks:
         ``gaps`` of these parts become their shares of ``F(w) - lower`` as they were before the step.
         """
         slopes, offsets = np.ascontiguousarray(cuts.slopes), np.ascontiguousarray(cuts.offsets)
-        taken = kernels.climb_with(*self._state, parts, self.gaps, offsets, slopes)
-        if taken < 0:
-            raise OverflowError(f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down.")
-        return int(taken)
+        if slopes.shape[1] > len(self.w):
+            self._grow(slopes.shape[1])
+        if cuts.roundings is not None:
+            # A part is as uncertain as the worst of its planes.
+            self._rounding[parts] = np.maximum(self._rounding[parts], cuts.roundings)
+        return int(kernels.climb_with(*self._state, parts, self.gaps, offsets, slopes))
 
-    def climb(self, order: Ints) -> Floats:
+    def climb(self, order: Ints) -> Values:
         """One step for each part in ``order`` on the planes at hand; (n,) shares of the master's gap before it."""
         gaps = np.zeros(len(self.gaps))
         kernels.climb(*self._state, order, gaps)
@@ -84,15 +97,25 @@ class Blocks:
             for _ in range(SWEEPS):
                 if self.climb(busy).sum() <= 0.5 * gap:
                     break
-        self.settle()
+        self.recompute_weights()
 
-    def settle(self) -> None:
+    def recompute_weights(self) -> None:
         """Computes w afresh from the planes, free of the rounding of many small steps."""
         kernels.weigh(self._slopes, self._alpha, self._counts, self.C, self.w)
+        self._free[:] = self.w[self._bounds.places]
+        self._bounds.lift(self.w)
 
-    def tops(self, w: Floats, parts: Ints) -> Floats:
-        """``max_t b_it + <a_it, w>`` of the chosen parts, (b,)."""
-        return kernels.tops(self._slopes, self._offsets, self._counts, w, parts)
+    def plane_maxima(self, w: Values, parts: Ints) -> Values:
+        """``max_t b_it + <a_it, w>`` of the chosen parts, -inf without planes, (b,)."""
+        at = np.ascontiguousarray(padded(w, len(self.w))[: len(self.w)])
+        return kernels.plane_maxima(self._slopes, self._offsets, self._counts, at, parts)
+
+    def _grow(self, size: int) -> None:
+        """More weights than before: planes made earlier are flat in the new ones."""
+        n, K, d = self._slopes.shape
+        wider = np.zeros((n, K, size))
+        wider[:, :, :d] = self._slopes
+        self._slopes, self.w = wider, np.concatenate([self.w, np.zeros(size - d)])
 
 
 def batches(order: Ints, size: int) -> Iterator[Ints]:

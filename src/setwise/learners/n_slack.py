@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_number
-from setwise.core.learner import Floats, Learner, Step
+from setwise.core.cut import Cut
+from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
+from setwise.core.watched import padded, refuse_planes_above
 from setwise.learners.blocks import Blocks, batch_size, batches
 
 PLANES = 50
@@ -38,28 +41,33 @@ class NSlack(Learner):
     max_iter: int = 1000
     memory: float = 2e9
 
+    name: ClassVar[str] = "n_slack"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         as_number(self.memory, "memory", low=0.0)
 
-    def steps(self, risk: Risk, w0: Floats | None) -> Iterator[Step]:
+    def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """New planes for all parts, then the master over all planes."""
         blocks = Blocks("NSlack", risk, self.C, PLANES, self.memory)
         everyone, size = np.arange(risk.n_parts), batch_size(risk, 1)
-        w = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
-        lowest = np.inf
+        w, lowest = w0, np.inf
         while True:
-            value = upper = 0.0
+            value = upper = rounding = 0.0
             for parts in batches(everyone, size):
-                known, cuts = blocks.tops(w, parts), risk.cuts(w, parts)
+                known, cuts = blocks.plane_maxima(w, parts), risk.cuts(w, parts, self.tolerance(lowest))
+                slack = 0.0 if cuts.roundings is None else float(cuts.roundings.max())
+                worst = int(np.argmax(known - cuts.uppers))
+                refuse_planes_above(float(known[worst]), float(cuts.uppers[worst]), slack)
                 value += float(np.maximum(cuts.values, known).sum())
                 upper += float(np.maximum(cuts.uppers, known).sum())
+                rounding += 1e-14 * float(np.abs(cuts.offsets).sum() + np.abs(cuts.values).sum())
                 blocks.take(parts, cuts)
-            half = 0.5 * float(w @ w)
-            objective = half + self.C * value
+            cut, w = Cut(value, np.zeros(0), value, upper, rounding), padded(w, risk.size)
+            objective = self.objective(w, cut, -np.inf)
 
             lowest = min(lowest, objective)
-            grain = 0.1 * max(self.tol, 1e-12) * lowest
-            blocks.solve(max(grain, 0.1 * (lowest - blocks.lower)))
-            yield Step(w, objective, half + self.C * upper, blocks.lower, stalled=objective - blocks.lower <= grain)
+            enough = 0.1 * self.close_to(lowest)
+            blocks.solve(max(enough, 0.1 * (lowest - blocks.lower)))
+            yield Step(w, cut, -np.inf, blocks.lower, stalled=objective - blocks.lower <= enough)
             w = blocks.w.copy()

@@ -3,89 +3,121 @@
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setwise.core.arrays import Ints, Values
+from setwise.core.cut import Cut
+from setwise.core.risk import Risk
 from setwise.kernels.simplex import solve_simplex
-
-Floats = NDArray[np.float64]
-
 
 ROUNDING = 1e-14
 """Lower bounds give way by this part of the numbers that cancel in them."""
 
 
 @final
-class Planes:
-    """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, with the zero plane always first.
+class Bounded:
+    """The weights of a risk that have a least value: ``places`` (r,) and ``low`` (r,)."""
 
-    ``w = -C sum_t alpha_t a_t`` with alpha in the simplex, and for every such alpha the dual value
-    ``C b'alpha - 0.5 |w|^2`` lies below the master, hence below every objective that the planes support.
-    The Gram matrix of the slopes grows by a row with each plane, O(t d); arrays double when they are full.
+    def __init__(self, risk: Risk) -> None:
+        lower = np.full(risk.size, -np.inf) if risk.lower is None else risk.lower
+        self.places: Ints = np.flatnonzero(lower > -np.inf)
+        self.low: Values = np.ascontiguousarray(lower[self.places])
+
+    def lift(self, w: Values) -> float:
+        """Raises ``w`` to the least values in place; returns what the multipliers add to the dual value."""
+        if len(self.places) == 0:
+            return 0.0
+        excess = np.maximum(self.low - w[self.places], 0.0)
+        w[self.places] = np.maximum(w[self.places], self.low)
+        return float(excess @ self.low)
+
+
+@final
+class Planes:
+    """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, for ``w >= lower``.
+
+    ``w = max(-C sum_t alpha_t a_t, lower)`` with alpha in the simplex, and for every such alpha the dual value lies
+    below the master, hence below every objective that the planes support. Where the risk has a floor, that is the first
+    plane. The Gram matrix of the slopes grows by a row with each plane, O(t d); arrays double when they are full.
 
     Attributes
     ----------
-    w, lower : the solution of the last :meth:`solve` and its dual value
+    w, lower : the solution of the last :meth:`solve` and its dual value; -inf before the first plane
     """
 
     PATIENCE = 50
     """A plane leaves after so many solves without weight."""
 
-    def __init__(self, size: int, C: float) -> None:
-        self.C, self.count = C, 1
-        self._slopes, self._gram, self._offsets = np.zeros((8, size)), np.zeros((8, 8)), np.zeros(8)
-        self._alpha, self._idle = np.ones(1), np.zeros(1, dtype=np.int64)
-        self.w, self.lower = np.zeros(size), 0.0
+    def __init__(self, risk: Risk, C: float, start: Values) -> None:
+        self.C, self.count, self._bounds = C, 0, Bounded(risk)
+        self._slopes, self._gram, self._offsets = np.zeros((8, risk.size)), np.zeros((8, 8)), np.zeros(8)
+        self._bounded = np.zeros((8, len(self._bounds.low)))
+        self._rounding = np.zeros(8)
+        self._alpha, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self.w, self.lower = start, -np.inf
+        if risk.floor > -np.inf:
+            self.add(Cut(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
+            self.solve(0.0)
 
     @property
-    def slopes(self) -> Floats:
+    def slopes(self) -> Values:
         """(t, d)."""
         return self._slopes[: self.count]
 
     @property
-    def offsets(self) -> Floats:
+    def offsets(self) -> Values:
         """(t,)."""
         return self._offsets[: self.count]
 
-    def at(self, w: Floats) -> float:
-        """``max_t b_t + <a_t, w>``; O(t d)."""
-        return float((self.offsets + self.slopes @ w).max())
+    def at(self, w: Values) -> float:
+        """``max_t b_t + <a_t, w>`` less the rounding of the offsets, -inf without planes; O(t d)."""
+        if self.count == 0:
+            return -np.inf
+        # A risk may have grown since; older planes are flat in its new weights.
+        known = self.slopes @ w[: self._slopes.shape[1]]
+        return float((self.offsets - self._rounding[: self.count] + known).max())
 
-    def add(self, offset: float, slope: Floats) -> None:
-        """One more plane, with weight 0; OverflowError where the square of C times its length is not finite."""
-        t = self.count
-        if t == len(self._offsets):
-            self._resize(2 * t)
-        self._slopes[t], self._offsets[t] = slope, offset
-        with np.errstate(over="ignore", invalid="ignore"):
-            row = self._slopes[: t + 1] @ slope
-            largest = 4.0 * np.maximum(self.C, np.square(self.C)) * row[t]
-        if not np.isfinite(largest) or not np.isfinite(self.C * offset):
-            raise OverflowError(f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down.")
+    def add(self, cut: Cut) -> None:
+        """One more plane, with weight 0 unless it is the first."""
+        t, size = self.count, len(cut.slope)
+        if t == len(self._offsets) or size > self._slopes.shape[1]:
+            self._resize(2 * t if t == len(self._offsets) else len(self._offsets), size)
+        self._slopes[t, :size], self._slopes[t, size:] = cut.slope, 0.0
+        self._offsets[t], self._rounding[t] = cut.offset, cut.rounding
+        row = self._slopes[: t + 1, :size] @ cut.slope
         self._gram[t, : t + 1] = self._gram[: t + 1, t] = row
-        self._alpha, self._idle = np.append(self._alpha, 0.0), np.append(self._idle, 0)
+        self._bounded[t] = self._slopes[t, self._bounds.places]
+        self._alpha, self._idle = np.append(self._alpha, 1.0 if t == 0 else 0.0), np.append(self._idle, 0)
         self.count = t + 1
 
     def solve(self, tol: float) -> None:
         """Solves the master to the gap ``tol`` (in units of the objective), from the last alpha on."""
-        solve_simplex(self._gram, self.offsets, self.C, self._alpha, tol / self.C, 100)
-        self.w = -self.C * (self._alpha @ self.slopes)
-        size = self.C * float(self._alpha @ np.abs(self.offsets)) + 0.5 * float(self.w @ self.w)
-        self.lower = self.C * float(self._alpha @ self.offsets) - 0.5 * float(self.w @ self.w) - ROUNDING * size
+        t, C = self.count, self.C
+        low = self._bounds.low
+        solve_simplex(self._gram, self.offsets, C, self._alpha, self._bounded, low, tol / C, 100)
+        w = -C * (self._alpha @ self.slopes)
+        lifted = self._bounds.lift(w)
+        self.w, half = w, 0.5 * float(w @ w)
+        size = C * float(self._alpha @ np.abs(self.offsets)) + half + abs(lifted)
+        lost = ROUNDING * size + C * float(self._alpha @ self._rounding[:t])
+        self.lower = C * float(self._alpha @ self.offsets) + lifted - half - lost
         self._idle = np.where(self._alpha > 0, 0, self._idle + 1)
-        if np.count_nonzero(self._idle > self.PATIENCE) > self.count // 4:
+        if np.count_nonzero(self._idle > self.PATIENCE) > t // 4:
             self._drop()
 
     def _drop(self) -> None:
         keep = self._idle <= self.PATIENCE
-        keep[0] = True
         t = np.count_nonzero(keep)
-        self._slopes[:t], self._offsets[:t] = self.slopes[keep], self.offsets[keep]
+        for array in (self._slopes, self._offsets, self._rounding, self._bounded):
+            array[:t] = array[: self.count][keep]
         self._gram[:t, :t] = self._gram[: self.count, : self.count][np.ix_(keep, keep)]
         self._alpha, self._idle, self.count = self._alpha[keep], self._idle[keep], int(t)
 
-    def _resize(self, capacity: int) -> None:
-        t = self.count
-        slopes, gram, offsets = self.slopes, self._gram[:t, :t], self.offsets
-        self._slopes, self._gram = np.zeros((capacity, slopes.shape[1])), np.zeros((capacity, capacity))
-        self._offsets = np.zeros(capacity)
-        self._slopes[:t], self._gram[:t, :t], self._offsets[:t] = slopes, gram, offsets
+    def _resize(self, capacity: int, size: int) -> None:
+        t, width = self.count, self._slopes.shape[1]
+        slopes, gram = np.zeros((capacity, size)), np.zeros((capacity, capacity))
+        slopes[:t, :width], gram[:t, :t] = self.slopes, self._gram[:t, :t]
+        bounded = np.zeros((capacity, self._bounded.shape[1]))
+        bounded[:t] = self._bounded[:t]
+        self._slopes, self._gram, self._bounded = slopes, gram, bounded
+        self._offsets = np.concatenate([self.offsets, np.zeros(capacity - t)])
+        self._rounding = np.concatenate([self._rounding[:t], np.zeros(capacity - t)])

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.learner import Floats, Learner, Step
+from setwise.core.arrays import Values
+from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
+from setwise.core.watched import padded
 from setwise.learners.blocks import batch_size, batches
 from setwise.learners.planes import Planes
 
@@ -25,7 +27,7 @@ class Subgradient(Learner):
     After each epoch one full plane is made, and the master over these planes gives the lower bound: in turn at the
     average and halfway from the best point to the master's solution, for averages lie too close together to bound the
     minimum well. The objective is 1-strongly convex, so its minimum is within ``sqrt(2 gap)`` of the best point: steps
-    that leave that ball are pulled back. Little memory, whatever the number of parts.
+    that leave that ball are pulled back. It needs little memory, whatever the number of parts.
 
     Parameters
     ----------
@@ -40,33 +42,36 @@ class Subgradient(Learner):
     max_iter: int = 1000
     random_state: int | np.random.Generator | None = None
 
-    def steps(self, risk: Risk, w0: Floats | None) -> Iterator[Step]:
+    name: ClassVar[str] = "subgradient"
+
+    def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """One evaluation and one epoch at a time."""
         rng = np.random.default_rng(self.random_state)
-        planes, size = Planes(risk.size, self.C), batch_size(risk, SHARE)
-        w = mean = best = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        planes, size = Planes(risk, self.C, w0), batch_size(risk, SHARE)
+        w = mean = best = w0
         lowest, t = np.inf, 0
         for epoch in count():
             x = mean if epoch % 2 == 0 else 0.5 * (best + planes.w)
-            cut, known = risk.cut(x), planes.at(x)
-            half = 0.5 * float(x @ x)
-            objective, upper = half + self.C * max(cut.value, known), half + self.C * max(cut.upper, known)
+            cut, known = risk.cut(x, self.tolerance(lowest)), planes.at(x)
+            objective = self.objective(x, cut, known)
+            w, mean, best, x = (padded(point, risk.size) for point in (w, mean, best, x))
             if objective < lowest:
                 best, lowest = x, objective
-            grain = 0.01 * max(self.tol, 1e-12) * lowest
-            planes.add(cut.offset, cut.slope)
-            planes.solve(grain)
-            yield Step(x, objective, upper, planes.lower, stalled=lowest - planes.lower <= grain)
+            enough = 0.01 * self.close_to(lowest)
+            planes.add(cut)
+            planes.solve(enough)
+            yield Step(x, cut, known, planes.lower, stalled=lowest - planes.lower <= enough)
 
             radius = np.sqrt(2 * max(lowest - planes.lower, 0.0))
             for parts in batches(rng.permutation(risk.n_parts), size):
                 t += 1
                 slope = risk.cuts(w, parts).slopes.sum(axis=0) * (risk.n_parts / len(parts))
                 w = _into_ball(w - 2 / (t + 1) * (w + self.C * slope), best, radius)
+                w = w if risk.lower is None else np.maximum(w, risk.lower)
                 mean = mean + 2 / (t + 1) * (w - mean)
 
 
-def _into_ball(w: Floats, center: Floats, radius: float) -> Floats:
+def _into_ball(w: Values, center: Values, radius: float) -> Values:
     away = w - center
     length = float(np.sqrt(away @ away))
     return w if length <= radius else center + (radius / length) * away

@@ -1,66 +1,49 @@
 """Losses: one file, one formula. Each is callable and says what it promises.
 
-Losses of mistakes are set functions of what is wrong; losses of a ranking judge the order of the scores.
+Most losses read labels and are set functions of what is wrong; losses of a ranking read scores and judge their order.
+All losses in this folder are found by themselves: ``LOSSES`` maps their short names to classes.
 """
 
-from setwise.core.loss import Loss
-from setwise.core.ranking import RankLoss
-from setwise.core.traits import Trait
-from setwise.losses.area_weighted import AreaWeighted
-from setwise.losses.average_precision import AveragePrecision
-from setwise.losses.balanced_error import BalancedError
-from setwise.losses.break_even import BreakEven
-from setwise.losses.capped import Capped
-from setwise.losses.cardinality import Cardinality
-from setwise.losses.class_weighted import ClassWeighted
-from setwise.losses.class_weighted_hamming import ClassWeightedHamming
-from setwise.losses.count_loss import CountLoss
-from setwise.losses.describe import describe
-from setwise.losses.early_detection import EarlyDetection
-from setwise.losses.error_rate import ErrorRate
-from setwise.losses.f_beta import FBeta
-from setwise.losses.g_mean import GMean
-from setwise.losses.h_mean import HMean
-from setwise.losses.hamming import Hamming
-from setwise.losses.jaccard import Jaccard
-from setwise.losses.mcc import MCC
-from setwise.losses.ndcg import NDCG
-from setwise.losses.precision_at_k import PrecisionAtK
-from setwise.losses.recall_at_k import RecallAtK
-from setwise.losses.roc_area import RocArea
-from setwise.losses.saturating import Saturating
-from setwise.losses.set_function_loss import SetFunctionLoss
-from setwise.losses.tversky import Tversky
-from setwise.losses.zero_one import ZeroOne
+from dataclasses import MISSING, fields
+from typing import Any
 
-__all__ = [
-    "MCC",
-    "NDCG",
-    "AreaWeighted",
-    "AveragePrecision",
-    "BalancedError",
-    "BreakEven",
-    "Capped",
-    "Cardinality",
-    "ClassWeighted",
-    "ClassWeightedHamming",
-    "CountLoss",
-    "EarlyDetection",
-    "ErrorRate",
-    "FBeta",
-    "GMean",
-    "HMean",
-    "Hamming",
-    "Jaccard",
-    "Loss",
-    "PrecisionAtK",
-    "RankLoss",
-    "RecallAtK",
-    "RocArea",
-    "Saturating",
-    "SetFunctionLoss",
-    "Trait",
-    "Tversky",
-    "ZeroOne",
-    "describe",
-]
+from setwise.core.measure import Loss
+from setwise.core.registry import discover
+from setwise.core.traits import Trait
+
+LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
+"""All losses by their short names."""
+
+globals().update({kind.__name__: kind for kind in LOSSES.values()})
+
+__all__ = ["LOSSES", "Loss", "Trait", "as_loss", "plain_losses", *(kind.__name__ for kind in LOSSES.values())]
+
+
+def plain_losses() -> dict[str, type[Loss]]:
+    """The losses that need no parameters, by their short names."""
+    return {name: kind for name, kind in LOSSES.items() if not _needs(kind)}
+
+
+def as_loss(loss: object) -> Loss:
+    """A loss from a loss or the short name of one that needs no parameters.
+
+    Raises TypeError or ValueError in a sentence that says what is wanted.
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if not isinstance(loss, str):
+        raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {loss!r}.")
+    if loss not in plain_losses():
+        needs = f" ({LOSSES[loss].__name__} needs parameters)" if loss in LOSSES else ""
+        raise ValueError(f"there is no loss {loss!r}{needs}; use {', '.join(plain_losses())}, or a loss object.")
+    return plain_losses()[loss]()
+
+
+def _needs(kind: type[Loss]) -> list[str]:
+    """Names of the parameters without a default."""
+    return [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
+
+
+def __getattr__(name: str) -> Any:
+    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    raise AttributeError(f"module 'setwise.losses' has no attribute {name!r}")

@@ -1,19 +1,24 @@
 """Losses of counts where a decision stands for an area: superpixels of different size, grouped cells."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
-from setwise.core.counts import CountBased
-from setwise.core.loss import Loss, Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Bools, Orders, Sets
-from setwise.core.traits import Trait
-from setwise.kernels.segments import running_sums, segment_sums, steps
-from setwise.losses.weights import check_weights, weights_repr
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
+from setwise.core.traits import SHAPES, Trait
+from setwise.losses.balanced_error import BalancedError
+from setwise.losses.f_beta import FBeta
+from setwise.losses.jaccard import Jaccard
+from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 
 @final
@@ -21,9 +26,9 @@ from setwise.losses.weights import check_weights, weights_repr
 class AreaWeighted(Loss):
     """``f(fn, fp, P, N)`` with areas instead of counts: ``fn`` is the area of wrong positives, and so on (DD 4.1).
 
-    For losses that are a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. Equal to
-    the loss of the single pixels when all pixels of an area share one decision. Keeps increasing and submodular.
-    Margin rescaling has a bound by the fractional relaxation; for Tversky with beta > 1 it is greedy.
+    The loss f must be a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. The result is
+    the loss of the single pixels when all pixels of an area share one decision. It is increasing and submodular where f
+    is. Margin rescaling has a bound by the fractional relaxation; for Tversky with beta > 1 it is greedy.
 
     Parameters
     ----------
@@ -31,62 +36,42 @@ class AreaWeighted(Loss):
     areas : (p,) above 0, one for each place; every set must have p decisions
     """
 
-    loss: CountBased
+    loss: CountLoss
     areas: ArrayLike
+
+    name: ClassVar[str] = "area_weighted"
 
     def __post_init__(self) -> None:
         areas = as_weights(self.areas, "areas")
         if (areas == 0).any():
             raise ValueError("areas must be above 0.")
         object.__setattr__(self, "areas", areas)
-        if not isinstance(self.loss, CountBased) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
+        if not isinstance(self.loss, CountLoss) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
             why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
             raise Refusal(f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky or ErrorRate.")
 
+    @classmethod
+    def examples(cls, p: int) -> "list[AreaWeighted]":
+        areas = example_weights(p) + 0.25
+        inner = (Jaccard(), FBeta(), FBeta(zero_division=0.3))
+        return [*(AreaWeighted(loss, areas) for loss in inner), AreaWeighted(BalancedError(), areas / 100)]
+
     @property
     def traits(self) -> frozenset[Trait]:
-        return self.loss.traits & {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
+        return self.loss.traits & set(SHAPES)
 
     @property
     def denied(self) -> frozenset[Trait]:
         return self.loss.denied
 
-    @property
-    def by_area(self) -> tuple[CountBased, Values]:
-        return self.loss, np.asarray(self.areas)
+    def check(self, batch: Batch) -> None:
+        check_weights(self.areas, batch, self)
 
-    def check(self, sets: Sets) -> None:
-        check_weights(self.areas, sets, self)
-
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
-        return self.loss.of_counts(*self._sums(sets, mistakes), *self._sizes(sets))
-
-    def gains(self, sets: Sets, orders: Orders) -> Values:
-        area = np.asarray(self.areas)[sets.places[orders.items]]
-        fn = running_sums(np.where(orders.labels, area, 0.0), orders.offsets)
-        fp = running_sums(np.where(orders.labels, 0.0, area), orders.offsets)
-        P, N = (np.repeat(x, orders.sizes) for x in self._sizes(sets))
-        return steps(self.loss.of_counts(fn, fp, P, N), orders.offsets, self.at_none(sets))
-
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
-        (fn, fp), (P, N) = self._sums(sets, mistakes), self._sizes(sets)
-        now = self.loss.of_counts(fn, fp, P, N)
-        owners, area = sets.owners, np.asarray(self.areas)[sets.places]
-        after = self.loss.of_counts(
-            np.minimum(fn[owners] + np.where(sets.labels, area, 0.0), P[owners]),
-            np.minimum(fp[owners] + np.where(sets.labels, 0.0, area), N[owners]),
-            P[owners],
-            N[owners],
-        )
-        return np.where(mistakes, 0.0, after - now[owners])
-
-    def _sums(self, sets: Sets, mistakes: Bools) -> tuple[Values, Values]:
-        wrong = np.where(mistakes, np.asarray(self.areas)[sets.places], 0.0)
-        fn = segment_sums(np.where(sets.labels, wrong, 0.0), sets.offsets)
-        return fn, segment_sums(np.where(sets.labels, 0.0, wrong), sets.offsets)
-
-    def _sizes(self, sets: Sets) -> tuple[Values, Values]:
-        return self._sums(sets, np.ones(sets.total, dtype=bool))
+    def bind(self, batch: Sets) -> Structure:
+        areas = np.asarray(self.areas)[batch.places]
+        P, N = batch.count(1, areas), batch.count(0, areas)
+        formulas, quotient = ((1.0, self.loss.of_counts),), self.loss.quotient(P, N)
+        return Structure(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))
 
     def __repr__(self) -> str:
         return f"AreaWeighted({self.loss!r}, {weights_repr(self.areas).replace('weights', 'areas')})"

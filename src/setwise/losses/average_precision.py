@@ -1,34 +1,48 @@
 """1 - average precision."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.loss import Values
-from setwise.core.ranking import RankLoss
-from setwise.core.sets import Ints, Sets
+from setwise.core.arrays import Values
+from setwise.core.measure import Loss
+from setwise.core.rankings import Rankings, Swaps
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import Trait
 from setwise.losses.ranked import Ranked
 
 
 @final
 @dataclass(frozen=True)
-class AveragePrecision(RankLoss):
+class AveragePrecision(Loss):
     """``1 - (1/P) sum over positives of the precision at their rank``: 1 - ``sklearn.metrics.average_precision_score``.
 
     Tied scores enter together. Yue, Finley, Radlinski and Joachims (2007).
     """
 
-    def values(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        ranked = Ranked.of(sets, scores)
+    name: ClassVar[str] = "average_precision"
+    reads: ClassVar = "scores"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[AveragePrecision]":
+        return [AveragePrecision()]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset()
+
+    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+        ranked = Ranked.of(batch, predictions)
         found = ranked.positives_before + ranked.positives
         precision = found / (found + ranked.negatives_before + ranked.negatives)
-        found_all = ranked.sum(ranked.positives * precision) / np.maximum(sets.positives, 1)
-        return np.where(sets.positives * sets.negatives > 0, 1.0 - found_all, 0.0)
+        found_all = ranked.sum(ranked.positives * precision) / np.maximum(batch.positives, 1)
+        return np.where(batch.positives * batch.negatives > 0, 1.0 - found_all, 0.0)
 
-    def weight(self, i: Ints, P: Ints, N: Ints) -> Values:
-        return (i + 1.0) / np.maximum(P, 1)
-
-    def drop(self, r: Ints, P: Ints, N: Ints) -> Values:
-        return 1.0 / ((r + 1.0) * (r + 2.0))
+    def bind(self, batch: Sets) -> Structure:
+        rankings = Rankings.of(batch, self)
+        place, P = rankings.places, np.repeat(rankings.positives, rankings.sizes)
+        weight = (place + 1.0) / np.maximum(P, 1)
+        return Structure(rankings, (Swaps(weight, 1.0 / ((place + 1.0) * (place + 2.0))),))

@@ -1,25 +1,34 @@
 """1 - the break-even point of precision and recall."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
+from setwise.core.arrays import Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import hits
+from setwise.losses.top import hits, of_largest
 
 
 @final
 @dataclass(frozen=True)
-class BreakEven(CountBased):
-    """``fn / P`` of labelings with as many predicted positives as positives, where precision equals recall (PRBEP).
+class BreakEven(CountLoss):
+    """``fn / P`` where as many decisions are predicted positive as there are positives: 1 - PRBEP.
 
-    Inference maximizes over such labelings only (Joachims 2005); the truth is one of them. A model is judged by its P
-    largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(P, predicted)``, the smaller of
-    precision and recall. Without positives the loss is 0 if none is predicted, else 1.
+    There precision equals recall. The P largest scores are predicted; those tied for the last places share them. In
+    training, inference maximizes over labelings with P predicted positives (Joachims 2005), of which the truth is one.
+    Without positives the loss is 0.
     """
+
+    name: ClassVar[str] = "break_even"
+    reads: ClassVar = "scores"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[BreakEven]":
+        return [BreakEven()]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -32,3 +41,6 @@ class BreakEven(CountBased):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
+
+    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+        return of_largest(self, batch, predictions)

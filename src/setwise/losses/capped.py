@@ -1,17 +1,21 @@
 """A weighted sum of mistakes under a cap."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_weights
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Orders, Sets
-from setwise.core.traits import Trait
-from setwise.kernels.segments import running_sums, segment_sums, steps
-from setwise.losses.weights import check_weights, weights_repr
+from setwise.core.measure import Loss
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts, Mistakes, SetFunction
+from setwise.core.traits import CURVATURES, Trait
+from setwise.kernels.segments import running_sums, segment_sums, differences
+from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 
 @final
@@ -28,9 +32,16 @@ class Capped(Loss):
     weights: ArrayLike
     cap: float
 
+    name: ClassVar[str] = "capped"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", as_weights(self.weights))
         object.__setattr__(self, "cap", as_number(self.cap, "cap", low=0.0, open_low=True))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[Capped]":
+        weights = example_weights(p)
+        return [Capped(weights, 1.5), Capped(weights, 1e3), Capped(np.full(p, 0.5), 0.75)]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -38,27 +49,33 @@ class Capped(Loss):
         if np.ptp(self.weights) == 0:
             found |= {Trait.COUNTS, Trait.CARDINALITY}
         if np.sum(self.weights) <= self.cap:
-            found |= {Trait.MODULAR, Trait.SUPERMODULAR}
+            found |= CURVATURES
         return frozenset(found)
 
-    def check(self, sets: Sets) -> None:
-        check_weights(self.weights, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_weights(self.weights, batch, self)
 
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
+    def bind(self, batch: Sets) -> Structure:
+        weights = np.asarray(self.weights)
+        if Trait.MODULAR in self.traits:
+            return Structure(batch, (Mistakes(weights[batch.places]),))
+        if Trait.CARDINALITY in self.traits:
+            return Structure(batch, (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), self.traits),))
+        return Structure(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
+
+    def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        return np.minimum(np.asarray(self.weights)[0] * (fn + fp), self.cap)
+
+    def _values(self, sets: Sets, mistakes: Bools) -> Values:
         return np.minimum(self._sums(sets, mistakes), self.cap)
 
-    def gains(self, sets: Sets, orders: Orders) -> Values:
+    def _gains(self, sets: Sets, orders: Orders) -> Values:
         sums = running_sums(np.asarray(self.weights)[sets.places[orders.items]], orders.offsets)
-        return steps(np.minimum(sums, self.cap), orders.offsets, np.zeros(len(sets)))
+        return differences(np.minimum(sums, self.cap), orders.offsets, np.zeros(len(sets)))
 
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
+    def _marginals(self, sets: Sets, mistakes: Bools) -> Values:
         room = np.maximum(self.cap - self._sums(sets, mistakes), 0.0)
         return np.where(mistakes, 0.0, np.minimum(np.asarray(self.weights)[sets.places], room[sets.owners]))
-
-    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        if Trait.COUNTS not in self.traits:
-            return super().of_counts(fn, fp, P, N)
-        return np.minimum(np.asarray(self.weights)[0] * (fn + fp), self.cap)
 
     def _sums(self, sets: Sets, mistakes: Bools) -> Values:
         return segment_sums(np.where(mistakes, np.asarray(self.weights)[sets.places], 0.0), sets.offsets)

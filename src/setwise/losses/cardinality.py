@@ -1,20 +1,21 @@
 """Any function of the number of mistakes."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
+from setwise.core.count_loss import CountLoss
+from setwise.core.shapes import shapes_of_sequence
+from setwise.core.traits import SHAPES, Trait
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Cardinality(CountBased):
+class Cardinality(CountLoss):
     """``g(|A|)``; submodular exactly where ``g`` is concave, supermodular where it is convex.
 
     Parameters
@@ -24,12 +25,23 @@ class Cardinality(CountBased):
 
     g: ArrayLike
 
+    name: ClassVar[str] = "cardinality"
+
     def __post_init__(self) -> None:
-        g = np.array(self.g, dtype=np.float64)
+        try:
+            g = np.array(self.g, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"g must hold numbers, the losses of 0..p mistakes; got {self.g!r}.") from None
         if g.ndim != 1 or g.size < 2 or not np.isfinite(g).all() or (g < 0).any():
             raise ValueError(f"g must hold p + 1 >= 2 finite, non-negative losses of 0..p mistakes; got {self.g!r}.")
         g.setflags(write=False)
         object.__setattr__(self, "g", g)
+
+    @classmethod
+    def examples(cls, p: int) -> "list[Cardinality]":
+        k = np.arange(p + 1.0)
+        shapes = (np.sqrt(k), k**2, 3.0 * k, np.minimum(k, p - k) + 1.0, np.random.default_rng(p).random(p + 1))
+        return [Cardinality(g) for g in shapes]
 
     @property
     def _table(self) -> NDArray[np.float64]:
@@ -37,17 +49,16 @@ class Cardinality(CountBased):
 
     @property
     def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}) | _shape(self._table)
+        return frozenset({Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}) | shapes_of_sequence(self._table)
 
     @property
     def denied(self) -> frozenset[Trait]:
-        shape = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
-        return frozenset(shape) - _shape(self._table)
+        return frozenset(SHAPES) - shapes_of_sequence(self._table)
 
-    def check(self, sets: Sets) -> None:
+    def check(self, batch: Batch) -> None:
         p = len(self._table) - 1
-        if (sets.sizes != p).any():
-            raise ValueError(f"{self!r} fits sets of {p} decisions; got one of {sets.sizes[sets.sizes != p][0]}.")
+        if (batch.sizes != p).any():
+            raise ValueError(f"{self!r} fits sets of {p} decisions; got one of {batch.sizes[batch.sizes != p][0]}.")
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return self._table[np.asarray(fn + fp).astype(np.int64)]
@@ -55,19 +66,3 @@ class Cardinality(CountBased):
     def __repr__(self) -> str:
         shown = [f"{v:g}" for v in self._table[:6]] + ["..."] * (len(self._table) > 6)
         return f"Cardinality([{', '.join(shown)}])"
-
-
-def _shape(g: NDArray[np.float64]) -> frozenset[Trait]:
-    """Traits of ``|A| -> g``, read off its first and second differences; rounding of 1e-12 of the range is forgiven."""
-    slack = 1e-12 * max(1.0, float(np.abs(g).max()))
-    rise, bend = np.diff(g), np.diff(g, 2)
-    found = set()
-    if (rise >= -slack).all():
-        found.add(Trait.INCREASING)
-    if (bend <= slack).all():
-        found.add(Trait.SUBMODULAR)
-    if (bend >= -slack).all():
-        found.add(Trait.SUPERMODULAR)
-    if {Trait.SUBMODULAR, Trait.SUPERMODULAR} <= found:
-        found.add(Trait.MODULAR)
-    return frozenset(found)

@@ -1,25 +1,30 @@
 """A quotient of counts in which a positive and a negative weigh differently."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_number
-from setwise.core.counts import CountBased
-from setwise.core.loss import Loss, Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
+from setwise.core.terms import Quotient
 from setwise.core.traits import Trait
+from setwise.losses.balanced_error import BalancedError
 from setwise.losses.class_weighted_hamming import ClassWeightedHamming
+from setwise.losses.f_beta import FBeta
 from setwise.losses.hamming import Hamming
+from setwise.losses.jaccard import Jaccard
 
 
 @final
 @dataclass(frozen=True)
-class ClassWeighted(CountBased):
+class ClassWeighted(CountLoss):
     """``f(b fn, a fp, b P, a N)``: the loss as if every negative were there a times and every positive b times.
 
-    For losses that are a quotient of linear functions of the counts, as Jaccard; others are refused.
+    The loss f must be a quotient of linear functions of the counts, as Jaccard; others are refused.
 
     Parameters
     ----------
@@ -31,14 +36,30 @@ class ClassWeighted(CountBased):
     negative: float
     positive: float
 
+    name: ClassVar[str] = "class_weighted"
+
     def __post_init__(self) -> None:
         as_number(self.negative, "negative", low=0.0, open_low=True)
         as_number(self.positive, "positive", low=0.0, open_low=True)
-        if not isinstance(self.loss, CountBased) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
+        if not isinstance(self.loss, CountLoss) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
             raise Refusal(
                 f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "
                 "Use loss='jaccard' or loss='hamming'."
             )
+
+    @classmethod
+    def examples(cls, p: int) -> "list[ClassWeighted]":
+        return [
+            ClassWeighted(Jaccard(), 0.5, 2.0),
+            ClassWeighted(Jaccard("fraction"), 0.01, 0.02),
+            ClassWeighted(BalancedError(), 0.1, 0.03),
+            ClassWeighted(FBeta(zero_division=0.5), 3.0, 1.0),
+        ]
+
+    @property
+    def _inner(self) -> CountLoss:
+        assert isinstance(self.loss, CountLoss)
+        return self.loss
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -46,11 +67,10 @@ class ClassWeighted(CountBased):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         a, b = self.negative, self.positive
-        return self.loss.of_counts(b * fn, a * fp, b * P, a * N)
+        return self._inner.of_counts(b * fn, a * fp, b * P, a * N)
 
-    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
-        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator."""
-        found = self.loss.quotient(self.positive * P, self.negative * N)
+    def quotient(self, P: Values, N: Values) -> Quotient | None:
+        found = self._inner.quotient(self.positive * P, self.negative * N)
         if found is None:
             return None
         scale = np.array([1.0, self.positive, self.negative])

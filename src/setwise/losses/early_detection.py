@@ -1,17 +1,21 @@
 """Early detection: mistakes early in a sequence cost more than late ones."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Orders, Sets
+from setwise.core.measure import Loss
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import SetFunction
 from setwise.core.traits import Trait
 from setwise.kernels.early_detection import prefix_gains, prefix_marginals, prefix_values
-from setwise.losses.weights import check_weights
+from setwise.losses.weights import check_weights, example_weights
 
 
 @final
@@ -29,30 +33,39 @@ class EarlyDetection(Loss):
 
     gamma: ArrayLike | None = None
 
+    name: ClassVar[str] = "early_detection"
+
     def __post_init__(self) -> None:
         if self.gamma is not None:
             object.__setattr__(self, "gamma", as_weights(self.gamma, "gamma"))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[EarlyDetection]":
+        return [EarlyDetection(), EarlyDetection(example_weights(p))]
 
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE})
 
-    def check(self, sets: Sets) -> None:
-        check_weights(self.gamma, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_weights(self.gamma, batch, self)
 
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
-        return prefix_values(mistakes, sets.offsets, self._weights(sets))
+    def bind(self, batch: Sets) -> Structure:
+        if self.gamma is None:
+            gamma = np.exp(-np.arange(1.0, float(batch.sizes.max()) + 1.0))
+        else:
+            gamma = np.asarray(self.gamma)
 
-    def gains(self, sets: Sets, orders: Orders) -> Values:
-        return prefix_gains(orders.items, orders.offsets, sets.offsets, self._weights(sets))
+        def values(sets: Sets, mistakes: Bools) -> Values:
+            return prefix_values(mistakes, sets.offsets, gamma)
 
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
-        return prefix_marginals(mistakes, sets.offsets, self._weights(sets))
+        def gains(sets: Sets, orders: Orders) -> Values:
+            return prefix_gains(orders.items, orders.offsets, sets.offsets, gamma)
 
-    def _weights(self, sets: Sets) -> Values:
-        if self.gamma is not None:
-            return np.asarray(self.gamma)
-        return np.exp(-np.arange(1.0, float(sets.sizes.max()) + 1.0))
+        def marginals(sets: Sets, mistakes: Bools) -> Values:
+            return prefix_marginals(mistakes, sets.offsets, gamma)
+
+        return Structure(batch, (SetFunction(values, self.traits, gains, marginals),))
 
     def __repr__(self) -> str:
         return "EarlyDetection()" if self.gamma is None else f"EarlyDetection(gamma=<{np.size(self.gamma)} weights>)"

@@ -1,24 +1,25 @@
 """1 - F_beta."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_number
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
-from setwise.core.traits import Trait
+from setwise.core.count_loss import CountLoss
+from setwise.core.terms import Quotient
+from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.tversky import Tversky
 
 
 @final
 @dataclass(frozen=True)
-class FBeta(CountBased):
+class FBeta(CountLoss):
     """``(b^2 fn + fp) / ((1 + b^2) P - fn + fp)``, 1 - ``sklearn.metrics.fbeta_score``; increasing, in [0, 1].
 
-    The mean of precision and recall that weighs recall b^2 times; b = 1 is F1 (Joachims 2005). Not submodular. Where F
-    is 0/0 (no positives, none predicted) the loss is ``1 - zero_division``.
+    F_b is the mean of precision and recall that weighs recall b^2 times; b = 1 is F1 (Joachims 2005). The loss is not
+    submodular. Where F is 0/0 (no positives, none predicted) the loss is ``1 - zero_division``.
 
     Parameters
     ----------
@@ -29,9 +30,15 @@ class FBeta(CountBased):
     beta: float = 1.0
     zero_division: float = 1.0
 
+    name: ClassVar[str] = "f1"
+
     def __post_init__(self) -> None:
         as_number(self.beta, "beta", low=0.0, high=1e100, open_low=True)
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
+
+    @classmethod
+    def examples(cls, p: int) -> "list[FBeta]":
+        return [FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5, zero_division=0.25), FBeta(0.1)]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -39,18 +46,18 @@ class FBeta(CountBased):
 
     @property
     def denied(self) -> frozenset[Trait]:
-        return frozenset({Trait.MODULAR, Trait.SUBMODULAR, Trait.SUPERMODULAR})
+        return CURVATURES
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         square = self.beta**2
         whole = (1.0 + square) * P - fn + fp
         return np.where(whole > 0, (square * fn + fp) / np.where(whole > 0, whole, 1.0), 1.0 - self.zero_division)
 
-    def monge(self, P: int, N: int) -> bool | None:
-        """For beta >= 1 always."""
+    @property
+    def monge(self) -> bool | None:
+        """True for beta >= 1."""
         return True if self.beta >= 1.0 else None
 
-    def quotient(self, P: Values, N: Values) -> tuple[Values, Values] | None:
-        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator: those of Tversky."""
+    def quotient(self, P: Values, N: Values) -> Quotient:
         square = self.beta**2
         return Tversky(1.0 / (1.0 + square), square / (1.0 + square), self.zero_division).quotient(P, N)

@@ -1,24 +1,30 @@
 """1 - the harmonic mean of the two recalls."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
-from setwise.core.traits import Trait
+from setwise.core.arrays import Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.recalls import recalls
 
 
 @final
 @dataclass(frozen=True)
-class HMean(CountBased):
+class HMean(CountLoss):
     """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P``, ``b = 1 - fp / N``; increasing, in [0, 1].
 
     1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that are there, 1 where both recalls are
-    0. Monge: the mixed derivative of the harmonic mean, ``4 a b / (a + b)^3``, is not negative.
+    0. The loss is Monge: the mixed derivative of the harmonic mean, ``4 a b / (a + b)^3``, is not negative.
     """
+
+    name: ClassVar[str] = "h_mean"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[HMean]":
+        return [HMean()]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -26,13 +32,14 @@ class HMean(CountBased):
 
     @property
     def denied(self) -> frozenset[Trait]:
-        return frozenset({Trait.MODULAR, Trait.SUBMODULAR, Trait.SUPERMODULAR})
+        return CURVATURES
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
         total = positive + negative
         return 1.0 - 2.0 * positive * negative / np.where(total > 0, total, 1.0)
 
-    def monge(self, P: int, N: int) -> bool:
+    @property
+    def monge(self) -> bool:
         """True."""
         return True

@@ -1,17 +1,19 @@
 """Hamming loss: the sum of the mistakes."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Orders, Sets
-from setwise.core.traits import Trait
-from setwise.kernels.segments import segment_sums
-from setwise.losses.weights import check_weights, weights_repr
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.core.traits import CURVATURES, Trait
+from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 
 @final
@@ -28,39 +30,28 @@ class Hamming(Loss):
 
     weights: ArrayLike | None = None
 
+    name: ClassVar[str] = "hamming"
+
     def __post_init__(self) -> None:
         if self.weights is not None:
             object.__setattr__(self, "weights", as_weights(self.weights))
 
+    @classmethod
+    def examples(cls, p: int) -> "list[Hamming]":
+        return [Hamming(), Hamming(example_weights(p)), Hamming(np.full(p, 2.0)), Hamming(np.arange(p) % 3 / 4)]
+
     @property
     def traits(self) -> frozenset[Trait]:
-        modular = {Trait.INCREASING, Trait.MODULAR, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.LABEL_FREE}
+        modular = CURVATURES | {Trait.INCREASING, Trait.LABEL_FREE}
         even = self.weights is None or np.ptp(self.weights) == 0
-        return frozenset(modular | ({Trait.COUNTS, Trait.CARDINALITY} if even else set()))
+        return modular | {Trait.COUNTS, Trait.CARDINALITY} if even else modular
 
-    def check(self, sets: Sets) -> None:
-        check_weights(self.weights, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_weights(self.weights, batch, self)
 
-    def costs(self, sets: Sets) -> Values:
-        return np.ones(sets.total) if self.weights is None else np.asarray(self.weights)[sets.places]
-
-    @property
-    def curved(self) -> None:
-        return None
-
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
-        return segment_sums(np.where(mistakes, self.costs(sets), 0.0), sets.offsets)
-
-    def gains(self, sets: Sets, orders: Orders) -> Values:
-        return np.ones(len(orders.items)) if self.weights is None else self.costs(sets)[orders.items]
-
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
-        return np.where(mistakes, 0.0, self.costs(sets))
-
-    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        if Trait.COUNTS not in self.traits:
-            return super().of_counts(fn, fp, P, N)
-        return (1.0 if self.weights is None else np.asarray(self.weights)[0]) * (fn + fp)
+    def bind(self, batch: Sets) -> Structure:
+        costs = np.ones(batch.total) if self.weights is None else np.asarray(self.weights)[batch.places]
+        return Structure(batch, (Mistakes(costs),))
 
     def __repr__(self) -> str:
         return f"Hamming({weights_repr(self.weights)})"

@@ -1,22 +1,23 @@
 """The Jaccard loss, 1 - intersection over union."""
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_choice
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.terms import Quotient
 from setwise.core.traits import Trait
 
 
 @final
 @dataclass(frozen=True)
-class Jaccard(CountBased):
+class Jaccard(CountLoss):
     """``(fn + fp) / (P + fp) = 1 - |positives and predicted| / |positives or predicted|`` (LH Eq. 43-44).
 
-    Submodular and increasing in the mistakes (LH Prop. 10), in [0, 1].
+    The loss is submodular and increasing in the mistakes (LH Prop. 10), and in [0, 1].
 
     Parameters
     ----------
@@ -30,8 +31,14 @@ class Jaccard(CountBased):
 
     empty: Literal["perfect", "fraction", "ignore"] = "perfect"
 
+    name: ClassVar[str] = "jaccard"
+
     def __post_init__(self) -> None:
         as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[Jaccard]":
+        return [Jaccard(), Jaccard("fraction"), Jaccard("ignore")]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -44,14 +51,14 @@ class Jaccard(CountBased):
         alone = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
         return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), alone)
 
-    def monge(self, P: int, N: int) -> bool:
-        """Always: a false negative gains 1 / (P + fp)."""
+    @property
+    def monge(self) -> bool:
+        """True: a false negative gains 1 / (P + fp)."""
         return True
 
-    def quotient(self, P: Values, N: Values) -> tuple[Values, Values]:
-        """Coefficients (n, 3) of 1, fn, fp in the numerator and the denominator of the loss."""
+    def quotient(self, P: Values, N: Values) -> Quotient:
         zero, one = np.zeros(len(P)), np.ones(len(P))
-        none = (np.asarray(P) == 0) & (self.empty != "perfect")
-        top = np.stack([zero, np.where(none & (self.empty == "ignore"), 0.0, 1.0)], axis=1)[:, [0, 1, 1]]
+        none = (P == 0) & (self.empty != "perfect")
+        gain = np.where(none & (self.empty == "ignore"), 0.0, 1.0)
         bottom = np.stack([np.where(none, np.where(N > 0, N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
-        return top, bottom
+        return np.stack([zero, gain, gain], axis=1), bottom

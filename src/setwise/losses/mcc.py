@@ -1,23 +1,29 @@
 """1 - Matthews' correlation coefficient."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
-from setwise.core.traits import Trait
+from setwise.core.arrays import Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.traits import CURVATURES, Trait
 
 
 @final
 @dataclass(frozen=True)
-class MCC(CountBased):
+class MCC(CountLoss):
     """``1 - (tp tn - fp fn) / sqrt((tp + fp) (tn + fn) P N)``, 1 - ``sklearn.metrics.matthews_corrcoef``; in [0, 2].
 
     Increasing. Where the formula is 0/0 (one class only, in truth or prediction) the coefficient is 0 and the loss 1,
     so a set of one class costs 1 whatever is predicted.
     """
+
+    name: ClassVar[str] = "mcc"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[MCC]":
+        return [MCC()]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -25,7 +31,7 @@ class MCC(CountBased):
 
     @property
     def denied(self) -> frozenset[Trait]:
-        return frozenset({Trait.MODULAR, Trait.SUBMODULAR, Trait.SUPERMODULAR})
+        return CURVATURES
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         tp, tn = P - fn, N - fp

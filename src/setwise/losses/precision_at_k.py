@@ -1,26 +1,27 @@
 """1 - precision at k."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_count
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
+from setwise.core.count_loss import CountLoss
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import check_size, hits
+from setwise.losses.top import check_size, hits, of_largest
 
 
 @final
 @dataclass(frozen=True)
-class PrecisionAtK(CountBased):
-    """``1 - tp / k`` of labelings with exactly k predicted positives: the wrong share of the first k (Joachims 2005).
+class PrecisionAtK(CountLoss):
+    """``1 - tp / k`` where k decisions are predicted positive: the wrong share of the k largest scores (Joachims 2005).
 
-    Inference maximizes over such labelings only; the truth need not be one of them. So a trained model is judged by the
-    k largest scores, see :meth:`judge`. Other labelings are valued ``1 - tp / max(k, predicted)``: missing places
-    count as wrong, and of too many positives k are drawn at random.
+    Scores tied for the last places share them. In training, inference maximizes over labelings with exactly k predicted
+    positives; the truth need not be one of them, so they are compared with the mean of the best of them.
 
     Parameters
     ----------
@@ -29,15 +30,22 @@ class PrecisionAtK(CountBased):
 
     k: int
 
+    name: ClassVar[str] = "precision_at_k"
+    reads: ClassVar = "scores"
+
     def __post_init__(self) -> None:
         as_count(self.k, "k")
+
+    @classmethod
+    def examples(cls, p: int) -> "list[PrecisionAtK]":
+        return [PrecisionAtK(1), PrecisionAtK((p + 1) // 2)]
 
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
-    def check(self, sets: Sets) -> None:
-        check_size(self.k, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_size(self.k, batch, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
         """Always k."""
@@ -45,3 +53,6 @@ class PrecisionAtK(CountBased):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return 1.0 - hits(fn, fp, P, self.k) / self.k
+
+    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+        return of_largest(self, batch, predictions)

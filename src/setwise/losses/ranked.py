@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.loss import Values
-from setwise.core.sets import Ints, Sets
+from setwise.core.arrays import Ints, Values
+from setwise.core.sets import Sets
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.sorting import sort_falling
 
@@ -29,7 +29,7 @@ class Ranked:
     @classmethod
     def of(cls, sets: Sets, scores: NDArray[Any]) -> "Ranked":
         """Sort every set of ``scores`` (total,)."""
-        _, labels, values, starts = sort_falling(np.asarray(scores), sets.labels, sets.offsets)
+        _, labels, values, starts = sort_falling(np.asarray(scores), sets.truth, sets.offsets)
         fresh = np.ones(len(values), dtype=bool)
         fresh[1:] = values[1:] != values[:-1]
         fresh[starts[:-1]] = True

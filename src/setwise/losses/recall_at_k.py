@@ -1,25 +1,26 @@
 """1 - recall at k."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_count, as_number
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
+from setwise.core.count_loss import CountLoss
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
-from setwise.losses.top import check_size, hits
+from setwise.losses.top import check_size, hits, of_largest
 
 
 @final
 @dataclass(frozen=True)
-class RecallAtK(CountBased):
-    """``1 - tp / P`` of labelings with exactly k predicted positives: the share of positives not among the first k.
+class RecallAtK(CountLoss):
+    """``1 - tp / P`` where k decisions are predicted positive: the share of positives not among the k largest scores.
 
-    Inference and labelings with another number of predicted positives as in :class:`PrecisionAtK`: of too many
-    positives k are drawn at random. Without positives the loss is ``1 - zero_division``.
+    Ties and training are as in :class:`PrecisionAtK`. Without positives the loss is ``1 - zero_division``.
 
     Parameters
     ----------
@@ -30,16 +31,23 @@ class RecallAtK(CountBased):
     k: int
     zero_division: float = 1.0
 
+    name: ClassVar[str] = "recall_at_k"
+    reads: ClassVar = "scores"
+
     def __post_init__(self) -> None:
         as_count(self.k, "k")
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
+
+    @classmethod
+    def examples(cls, p: int) -> "list[RecallAtK]":
+        return [RecallAtK(1), RecallAtK((p + 1) // 2, zero_division=0.5)]
 
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
-    def check(self, sets: Sets) -> None:
-        check_size(self.k, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_size(self.k, batch, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
         """Always k."""
@@ -48,3 +56,6 @@ class RecallAtK(CountBased):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, self.k) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, self.zero_division)
+
+    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+        return of_largest(self, batch, predictions)

@@ -1,33 +1,46 @@
 """1 - the area under the ROC curve."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.loss import Values
-from setwise.core.ranking import RankLoss
-from setwise.core.sets import Ints, Sets
+from setwise.core.arrays import Values
+from setwise.core.measure import Loss
+from setwise.core.rankings import Rankings, Swaps
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import Trait
 from setwise.losses.ranked import Ranked
 
 
 @final
 @dataclass(frozen=True)
-class RocArea(RankLoss):
+class RocArea(Loss):
     """``swapped pairs / (P N)``, a tied pair counting one half: 1 - ``sklearn.metrics.roc_auc_score`` (Joachims 2005).
 
     Its margin rescaling is the mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
     """
 
-    def values(self, sets: Sets, scores: NDArray[Any]) -> Values:
-        ranked = Ranked.of(sets, scores)
+    name: ClassVar[str] = "auc"
+    reads: ClassVar = "scores"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[RocArea]":
+        return [RocArea()]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset()
+
+    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+        ranked = Ranked.of(batch, predictions)
         # All negatives of earlier ties stand above a positive, those of its own tie count half.
         swapped = ranked.positives * (ranked.negatives_before + 0.5 * ranked.negatives)
-        return ranked.sum(swapped) / np.maximum(sets.positives * sets.negatives, 1)
+        return ranked.sum(swapped) / np.maximum(batch.positives * batch.negatives, 1)
 
-    def weight(self, i: Ints, P: Ints, N: Ints) -> Values:
-        return 1.0 / np.maximum(P.astype(np.float64) * N, 1.0)
-
-    def drop(self, r: Ints, P: Ints, N: Ints) -> Values:
-        return np.ones(len(r))
+    def bind(self, batch: Sets) -> Structure:
+        rankings = Rankings.of(batch, self)
+        weight = np.repeat(rankings.pair_weight, rankings.sizes)
+        return Structure(rankings, (Swaps(weight, np.ones(rankings.total)),))

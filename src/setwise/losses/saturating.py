@@ -1,17 +1,20 @@
 """Mistakes that matter ever less, plus a cost for each."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_weights
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Orders, Sets
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts, Mistakes, Term
 from setwise.core.traits import Trait
-from setwise.kernels.segments import count_true, segment_sums
-from setwise.losses.weights import check_weights, weights_repr
+from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 
 @final
@@ -29,10 +32,16 @@ class Saturating(Loss):
     alpha: float = 1.0
     weights: ArrayLike | None = None
 
+    name: ClassVar[str] = "saturating"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", as_number(self.alpha, "alpha", low=0.0, open_low=True))
         if self.weights is not None:
             object.__setattr__(self, "weights", as_weights(self.weights))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[Saturating]":
+        return [Saturating(), Saturating(0.3, example_weights(p)), Saturating(2.0, np.full(p, 0.5))]
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -40,37 +49,20 @@ class Saturating(Loss):
         found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE}
         return frozenset(found | ({Trait.COUNTS, Trait.CARDINALITY} if even else set()))
 
-    def check(self, sets: Sets) -> None:
-        check_weights(self.weights, sets, self)
+    def check(self, batch: Batch) -> None:
+        check_weights(self.weights, batch, self)
 
-    def costs(self, sets: Sets) -> Values:
-        return np.zeros(sets.total) if self.weights is None else np.asarray(self.weights)[sets.places]
+    def bind(self, batch: Sets) -> Structure:
+        promises = frozenset(
+            {Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}
+        )
+        terms: tuple[Term, ...] = (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises),)
+        if self.weights is not None:
+            terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))
+        return Structure(batch, terms)
 
-    @property
-    def curved(self) -> Loss:
-        return self if self.weights is None else Saturating(self.alpha)
-
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
-        size = count_true(mistakes, sets.offsets)
-        return -np.expm1(-self.alpha * size) + segment_sums(np.where(mistakes, self.costs(sets), 0.0), sets.offsets)
-
-    def gains(self, sets: Sets, orders: Orders) -> Values:
-        rank = np.arange(len(orders.items)) - np.repeat(orders.offsets[:-1], orders.sizes)
-        return self._gain(rank) + self.costs(sets)[orders.items]
-
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
-        size = count_true(mistakes, sets.offsets)
-        return np.where(mistakes, 0.0, self._gain(size)[sets.owners] + self.costs(sets))
-
-    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        if Trait.COUNTS not in self.traits:
-            return super().of_counts(fn, fp, P, N)
-        each = 0.0 if self.weights is None else np.asarray(self.weights)[0]
-        return -np.expm1(-self.alpha * (fn + fp)) + each * (fn + fp)
-
-    def _gain(self, before: Values) -> Values:
-        """``exp(-alpha k) - exp(-alpha (k+1))``."""
-        return -np.expm1(-self.alpha) * np.exp(-self.alpha * before)
+    def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        return -np.expm1(-self.alpha * (fn + fp))
 
     def __repr__(self) -> str:
         tail = f", {weights_repr(self.weights)}" if self.weights is not None else ""

@@ -3,13 +3,23 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Bools, Orders, Sets
-from setwise.core.traits import Trait
+from setwise.core.arrays import Bools, Values
+from setwise.core.measure import Loss
+from setwise.core.refusal import BrokenPromise, Refusal
+from setwise.core.sets import Sets
+from setwise.core.shapes import search_shapes
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes, SetFunction
+from setwise.core.traits import SHAPES, Trait
+from setwise.losses.promises import as_promises, broken_promise
+
+TRIED_SETS = 4
+TRIED_CALLS = 2000
+"""A promise is tried on so many sets of a batch, by about so many calls of f for each of two masks."""
 
 
 @final
@@ -20,58 +30,66 @@ class SetFunctionLoss(Loss):
     Parameters
     ----------
     f : takes ``y_true`` and ``mistakes``, both bool of shape (p,), and returns a finite number >= 0
-    promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. They are taken at
-        their word: :func:`setwise.losses.describe` checks them for one ground truth. ``Trait.MODULAR`` promises
-        sub- and supermodularity too. ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use ``CountLoss``
-        or ``Cardinality``.
+    promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. A few random
+        sets of mistakes are looked at whenever the loss is bound, and a promise that one of them breaks is refused;
+        :func:`setwise.describe` looks closer. ``Trait.MODULAR`` promises sub- and supermodularity too.
+        ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use ``CountFunctionLoss`` or ``Cardinality``
     """
 
     f: Callable[[Bools, Bools], float]
     promises: Iterable[Trait] = ()
 
+    name: ClassVar[str] = "set_function"
+
     def __post_init__(self) -> None:
         if not callable(self.f):
             raise TypeError(f"f must be a function of (y_true, mistakes); got {self.f!r}.")
-        promises = frozenset(self.promises)
-        odd = [t for t in promises if not isinstance(t, Trait) or t in (Trait.COUNTS, Trait.CARDINALITY)]
-        if odd:
-            raise ValueError(f"promises must be traits other than COUNTS and CARDINALITY; got {odd[0]!r}.")
-        if Trait.MODULAR in promises:
-            promises |= {Trait.SUBMODULAR, Trait.SUPERMODULAR}
-        object.__setattr__(self, "promises", promises)
+        allowed = frozenset(SHAPES) | {Trait.LABEL_FREE}
+        object.__setattr__(self, "promises", as_promises(self.promises, allowed))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[SetFunctionLoss]":
+        return [
+            SetFunctionLoss(_root_of_mistakes, (Trait.INCREASING, Trait.SUBMODULAR)),
+            SetFunctionLoss(_root_of_mistakes),
+            SetFunctionLoss(_half_a_mistake, [Trait.MODULAR, Trait.INCREASING]),
+        ]
 
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset(self.promises)
 
-    def values(self, sets: Sets, mistakes: Bools) -> Values:
-        return np.array([self._call(sets.labels[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
+    def bind(self, batch: Sets) -> Structure:
+        if not isinstance(batch, Sets):
+            raise Refusal(f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.")
+        term = SetFunction(self._values, self.traits)
+        promised = self.traits & set(SHAPES)
+        if promised:
+            self._try(term, batch, promised)
+        none = np.zeros(batch.total, dtype=bool)
+        if Trait.MODULAR in promised and not self._values(batch, none).any():
+            # One call for each decision tells the costs of a modular function.
+            return Structure(batch, (Mistakes(term.marginals(batch, batch.truth)),))
+        return Structure(batch, (term,))
 
-    def gains(self, sets: Sets, orders: Orders) -> Values:
-        out = np.empty(len(orders.items))
-        for i, first in enumerate(sets.offsets[:-1]):
-            y = sets.labels[first : sets.offsets[i + 1]]
-            mask = np.zeros(len(y), dtype=bool)
-            before = self._call(y, mask)
-            for j in range(orders.offsets[i], orders.offsets[i + 1]):
-                mask[orders.items[j] - first] = True
-                after = self._call(y, mask)
-                out[j], before = after - before, after
-        return out
+    def _try(self, term: SetFunction, batch: Sets, promised: frozenset[Trait]) -> None:
+        """Look for broken promises in a few of the sets, by about 4,000 calls of f for each."""
+        for i in np.unique(np.linspace(0, len(batch) - 1, TRIED_SETS).astype(int)):
+            y = batch.truth[batch.offsets[i] : batch.offsets[i + 1]]
+            rows = Sets.rows(np.broadcast_to(y, (int(np.clip(TRIED_CALLS // (2 * len(y)), 4, 64)), len(y))))
+            broken = promised - search_shapes(Structure(rows, (term,)), np.random.default_rng(0)).unviolated
+            if broken:
+                raise BrokenPromise(broken_promise(self, broken))
 
-    def marginals(self, sets: Sets, mistakes: Bools) -> Values:
-        out = np.zeros(sets.total)
-        for i, first in enumerate(sets.offsets[:-1]):
-            y, mask = sets.labels[first : sets.offsets[i + 1]], mistakes[first : sets.offsets[i + 1]].copy()
-            now = self._call(y, mask)
-            for j in np.flatnonzero(~mask):
-                mask[j] = True
-                out[first + j] = self._call(y, mask) - now
-                mask[j] = False
-        return out
+    def _values(self, sets: Sets, mistakes: Bools) -> Values:
+        return np.array([self._call(sets.truth[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
 
     def _call(self, y: Bools, mistakes: Bools) -> float:
-        value = float(self.f(y, mistakes.copy()))
+        found = self.f(y, mistakes.copy())
+        try:
+            value = float(found)
+        except (TypeError, ValueError):
+            raise ValueError(f"f must return one finite number >= 0; got {found!r}.") from None
         if not 0.0 <= value < np.inf:
             wrong = np.flatnonzero(mistakes).tolist()
             raise ValueError(f"f must return a finite number >= 0; got {value!r} for the mistakes {wrong}.")
@@ -79,3 +97,11 @@ class SetFunctionLoss(Loss):
 
     def __repr__(self) -> str:
         return f"SetFunctionLoss({getattr(self.f, '__name__', type(self.f).__name__)})"
+
+
+def _root_of_mistakes(y: Bools, mistakes: Bools) -> float:
+    return float(np.sqrt(mistakes.sum() + (mistakes & y).sum()))
+
+
+def _half_a_mistake(y: Bools, mistakes: Bools) -> float:
+    return 0.5 * float(mistakes.sum())

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.loss import Loss
-from setwise.core.sets import Sets
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
 
 
-def check_weights(weights: ArrayLike | None, sets: Sets, loss: Loss) -> None:
+def check_weights(weights: ArrayLike | None, batch: Batch, loss: object) -> None:
     """Refuse sets whose number of decisions is not the number of weights."""
-    if weights is not None and (sets.sizes != np.size(weights)).any():
-        odd = sets.sizes[sets.sizes != np.size(weights)][0]
+    if weights is not None and (batch.sizes != np.size(weights)).any():
+        odd = batch.sizes[batch.sizes != np.size(weights)][0]
         raise ValueError(f"{loss!r} has {np.size(weights)} weights, one for each place; got a set of {odd} decisions.")
 
 
@@ -20,3 +20,8 @@ def weights_repr(weights: ArrayLike | None) -> str:
         return ""
     shown = [f"{w:g}" for w in np.asarray(weights)[:6]]
     return "weights=[" + ", ".join(shown + ["..."] * (np.size(weights) > 6)) + "]"
+
+
+def example_weights(p: int) -> Values:
+    """Weights (p,) in (0, 1] for examples, the same in every run."""
+    return 0.1 + 0.9 * np.random.default_rng(p).random(p)

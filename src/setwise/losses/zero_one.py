@@ -1,19 +1,25 @@
 """Zero-one loss: is anything wrong?"""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.counts import CountBased
-from setwise.core.loss import Values
+from setwise.core.arrays import Values
+from setwise.core.count_loss import CountLoss
 from setwise.core.traits import Trait
 
 
 @final
 @dataclass(frozen=True)
-class ZeroOne(CountBased):
+class ZeroOne(CountLoss):
     """``1 if A else 0``: 0 only where every decision of the set is right. Submodular and increasing."""
+
+    name: ClassVar[str] = "zero_one"
+
+    @classmethod
+    def examples(cls, p: int) -> "list[ZeroOne]":
+        return [ZeroOne()]
 
     @property
     def traits(self) -> frozenset[Trait]:

@@ -1,41 +1,56 @@
 """One weight vector scores every decision from its own row of features."""
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.core.model import Floats, Model
-from setwise.core.sets import Ints, Sets
+from setwise.core.arrays import Ints, Values
+from setwise.core.batch import segments, suboffsets
+from setwise.core.features import Features, as_base, as_lower
+from setwise.models.rows import check_rows, longest_row
 
 
 @final
-@dataclass(frozen=True)
-class Independent(Model):
+class Independent(Features):
     """``s_i = <w, x_i> + intercept b``: row i of ``X`` (rows, features) is decision i.
 
-    ``intercept`` is the value of a constant feature, whose weight b comes last and is regularized like the others; the
-    larger the value, the less. 0 leaves it out.
+    Parameters
+    ----------
+    X : (rows, features) float64, dense or CSR
+    offsets : (n+1,) set ``i`` owns the rows ``offsets[i]:offsets[i+1]``
+    intercept : value of a constant feature, whose weight b comes last and is regularized like the others; the larger the
+        value, the less. 0 leaves it out
+    base : (rows,) fixed scores, None for none
+    lower : (d,) least values of the weights, None for none
     """
 
-    intercept: float = 1.0
+    def __init__(
+        self, X: Any, offsets: Ints, intercept: float = 1.0, base: Values | None = None, lower: Any = None
+    ) -> None:
+        self.X, self.offsets, self.intercept = check_rows(X, offsets, intercept)
+        self.size = int(self.X.shape[1]) + bool(intercept)
+        self.base, self.lower = as_base(base, int(self.X.shape[0])), as_lower(lower, self.size)
+        self.longest_row = longest_row(self.X, intercept)
 
-    def size(self, X: Any) -> int:
-        return int(X.shape[1]) + bool(self.intercept)
+    def scores(self, w: Values, parts: Ints | None = None) -> Values:
+        at = slice(None) if parts is None else segments(parts, self.offsets)
+        rows = self.X if parts is None else self.X[at]
+        s = np.asarray(rows @ w[:-1] + self.intercept * w[-1] if self.intercept else rows @ w)
+        return s if self.base is None else s + self.base[at]
 
-    def scores(self, X: Any, w: Floats) -> Floats:
-        return X @ w[:-1] + self.intercept * w[-1] if self.intercept else X @ w
-
-    def pullback(self, X: Any, gradient: Floats) -> Floats:
-        slope = X.T @ gradient
+    def pullback(self, gradient: Values, parts: Ints | None = None) -> Values:
+        rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
+        slope = np.asarray(rows.T @ gradient)
         return np.append(slope, self.intercept * gradient.sum()) if self.intercept else slope
 
-    def pullbacks(self, X: Any, gradient: Floats, sets: Sets) -> Floats:
-        scaled = X.multiply(gradient[:, None]).toarray() if issparse(X) else X * gradient[:, None]
+    def pullbacks(self, gradient: Values, parts: Ints | None = None) -> Values:
+        rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
+        offsets = self.offsets if parts is None else suboffsets(parts, self.offsets)
+        scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]
         if self.intercept:
             scaled = np.column_stack([scaled, self.intercept * gradient])
-        return np.add.reduceat(scaled, sets.offsets[:-1], axis=0)
+        return np.add.reduceat(scaled, offsets[:-1], axis=0)
 
-    def take(self, X: Any, sets: Sets, parts: Ints) -> Any:
-        return X[sets.take(parts)[1]]
+    def based(self, base: Values | None, lower: Values | None) -> "Independent":
+        return Independent(self.X, self.offsets, self.intercept, base, lower)

@@ -8,6 +8,6 @@ except ImportError:
 from setwise.plotting.gaps import gap_curves
 from setwise.plotting.scores import plane, scores
 from setwise.plotting.surfaces import surface, surfaces
-from setwise.plotting.tables import cross_table
+from setwise.plotting.train_by_test import cross_table
 
 __all__ = ["cross_table", "gap_curves", "plane", "scores", "surface", "surfaces"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.enumerate import subsets, table
 from setwise.core.sets import Sets
-from setwise.core.surrogate import Surrogate
+from setwise.core.evaluator import Surrogate
 from setwise.plotting.style import BLUE, RED
 
 VIEW = (24.0, -124.0)
@@ -67,10 +67,10 @@ def surfaces(
 
 
 def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: float, view: tuple[float, float]) -> None:
-    sign = np.where(truth.labels, 1.0, -1.0)
+    sign = np.where(truth.truth, 1.0, -1.0)
     grid = np.linspace(low, high, 73)
     u = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-    many = Sets.rows(np.broadcast_to(truth.labels, u.shape))
+    many = Sets.rows(np.broadcast_to(truth.truth, u.shape))
     z = surrogate.batch(many, ((1.0 - u) * sign).ravel()).values.reshape(73, 73)
     x1, x2 = u[:, 0].reshape(73, 73), u[:, 1].reshape(73, 73)
     axes.plot_surface(
@@ -86,7 +86,7 @@ def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: flo
         antialiased=True,
         zorder=1,
     )
-    corners, values = subsets(2), table(surrogate.loss, truth.labels)
+    corners, values = subsets(2), table(surrogate.loss, truth.truth)
     for corner, value in zip(corners.astype(float), values, strict=True):
         axes.plot(*([c, c] for c in corner), [0, value], color=RED, linewidth=1.0, linestyle=":", zorder=2)
         axes.plot([corner[0]], [corner[1]], [value], "o", color=RED, markersize=6, zorder=3)

@@ -1,19 +1,21 @@
 """The Lovász hinge: the tight convex surrogate of a submodular loss (LH section 4)."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setwise.core.loss import Loss
-from setwise.core.ranking import RankLoss
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
-from setwise.core.surrogate import Bounds, Surrogate, check_loss
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
 from setwise.core.traits import Trait
-from setwise.kernels.lovasz import lovasz_bounds, margin_errors, quotient_hinge
+from setwise.kernels.lovasz import lovasz_values, margin_errors, modular_hinge, quotient_hinge
 from setwise.kernels.sorting import sort_falling, sort_keys
+from setwise.losses import as_loss
 
 
 @final
@@ -22,13 +24,13 @@ class LovaszHinge(Surrogate):
     """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
 
     For losses that do not increase the components are not thresholded but the whole is clipped at 0:
-    ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). Convex, an extension of the loss, exact in O(p log p): under
-    Def. 5 only the active decisions, ``u > 0``, are sorted.
+    ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). The surrogate is convex, an extension of the loss, and exact in
+    O(p log p): under Def. 5 only the active decisions, ``u > 0``, are sorted.
 
     Parameters
     ----------
-    loss : a loss that promises ``Trait.SUBMODULAR``; refused otherwise, for the surrogate would not be convex
-        (LH Prop. 4)
+    loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables that show it; otherwise it is
+        refused, for the surrogate would not be convex (LH Prop. 4)
     increasing : None chooses the definition by the loss's traits; True forces Def. 5, False Def. 6. Forcing Def. 5 on a
         loss that is not increasing gives a function that is not convex (LH Prop. 9): good for pictures, not for
         learners
@@ -41,40 +43,94 @@ class LovaszHinge(Surrogate):
     loss: Loss
     increasing: bool | None = None
 
+    name: ClassVar[str] = "lovasz"
+
     def __post_init__(self) -> None:
-        check_loss(self.loss)
-        if isinstance(self.loss, RankLoss):
-            why = "it judges a ranking, not a set of mistakes"
-            raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}. Use surrogate='margin'.")
-        if Trait.SUBMODULAR not in self.loss.traits:
-            known = "is not submodular" if Trait.SUBMODULAR in self.loss.denied else "does not promise to be submodular"
-            raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss {known}. Use surrogate='margin'.")
+        object.__setattr__(self, "loss", as_loss(self.loss))
+        if self.increasing not in (None, True, False):
+            raise TypeError(f"increasing must be None, True or False; got {self.increasing!r}.")
+        if self.loss.reads != "labels":
+            why = "it judges a ranking" if self.loss.reads == "scores" else "it judges more than two labels"
+            raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.")
+        if Trait.SUBMODULAR in self.loss.denied:
+            raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.")
 
-    @property
-    def convex(self) -> bool:
-        """False only where Def. 5 is forced on a loss that does not increase (LH Prop. 9)."""
-        return not (self.increasing and Trait.INCREASING not in self.loss.traits)
+    def on(self, batch: Any) -> Evaluator:
+        if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
+            what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
+            raise Refusal(f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.")
+        structure = self.loss.structure(batch)
+        if Trait.SUBMODULAR not in structure.traits:
+            raise Refusal(
+                f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
+                "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds."
+            )
+        increases = Trait.INCREASING in structure.traits
+        return Lovasz(structure, increases if self.increasing is None else self.increasing)
 
-    def _batch(self, sets: Sets, scores: NDArray[Any]) -> Bounds:
-        """Value and gradient of every set; exact, so ``upper`` is the value."""
-        thresholded = Trait.INCREASING in self.loss.traits if self.increasing is None else self.increasing
-        errors = margin_errors(scores, sets.labels)
-        none = self.loss.at_none(sets)
-        quotient = self.loss.quotient(sets.positives, sets.negatives) if thresholded else None
-        if quotient is not None:
-            keys, exact, starts = sort_keys(errors, sets.labels, sets.offsets, above_zero=True)
-            exact = np.empty(0) if exact is None else exact
-            gradient = _emptied(errors)
-            values = quotient_hinge(keys, exact, starts, sets.offsets, *quotient, none, gradient)
+
+@final
+class Lovasz(Evaluator):
+    """The Lovász extension of a structure at the margin errors, thresholded one by one or clipped as a whole.
+
+    Extensions add up: costs of single mistakes need no sort, and a quotient of counts is read straight off sorted keys.
+
+    Parameters
+    ----------
+    structure : a submodular loss bound to binary sets
+    thresholded : LH Def. 5; otherwise Def. 6
+    """
+
+    def __init__(self, structure: Structure, thresholded: bool) -> None:
+        self.structure, self.thresholded, self.batch, self.floor = structure, thresholded, structure.batch, 0.0
+        self.convex = not thresholded or Trait.INCREASING in structure.traits
+        costs, rest = structure.split()
+        # Clipped as a whole, the parts can not be told apart.
+        self._costs, self._rest = (costs, rest) if thresholded else (None, structure)
+        self._none = self._rest.at_empty()
+        term = self._rest.terms[0] if len(self._rest.terms) == 1 else None
+        fast = thresholded and isinstance(term, Counts) and term.areas is None
+        self._quotient = term.quotient if fast and isinstance(term, Counts) else None
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        sets = self.batch
+        errors = margin_errors(scores, sets.truth)
+        if not self._rest.terms and self.thresholded:
+            values, gradient = np.zeros(len(sets)), np.zeros_like(errors)
+        elif self._quotient is not None:
+            values, gradient = self._of_quotient(errors)
         else:
-            items, labels, ordered, starts = sort_falling(errors, sets.labels, sets.offsets, above_zero=thresholded)
-            gains = self.loss.gains(sets, Orders(items, labels, starts))
-            gradient = _emptied(errors)
-            values = lovasz_bounds(ordered, gains, items, labels, starts, none, gradient)
-        return Bounds(values, gradient, values, np.ones(len(sets), dtype=bool))
+            values, gradient = self._of_gains(errors)
+        if self._costs is not None:
+            # The errors were overwritten by the gradient, so they are made anew.
+            values = values + modular_hinge(scores, sets.truth, sets.offsets, self._costs, gradient)
+        return Evaluation(values, gradient, values, np.ones(len(sets), dtype=bool))
+
+    def _of_quotient(self, errors: Floats) -> tuple[Values, Floats]:
+        sets = self.batch
+        assert self._quotient is not None
+        keys, exact, starts = sort_keys(errors, sets.truth, sets.offsets, above_zero=True)
+        gradient = _emptied(errors)
+        exact = np.empty(0) if exact is None else exact
+        values = quotient_hinge(keys, exact, starts, sets.offsets, *self._quotient, self._none, gradient)
+        return values, gradient
+
+    def _of_gains(self, errors: Floats) -> tuple[Values, Floats]:
+        sets = self.batch
+        items, labels, ordered, starts = sort_falling(errors, sets.truth, sets.offsets, above_zero=self.thresholded)
+        gains = self._rest.gains(Orders(items, labels, starts))
+        gradient = _emptied(errors)
+        values = lovasz_values(ordered, gains, items, labels, starts, self._none, gradient)
+        return values, gradient
+
+    def take(self, parts: Ints) -> "Lovasz":
+        return Lovasz(self.structure.take(parts), self.thresholded)
+
+    def __repr__(self) -> str:
+        return f"the Lovász hinge of {self.structure!r}"
 
 
-def _emptied(errors: NDArray[Any]) -> NDArray[Any]:
+def _emptied(errors: Floats) -> Floats:
     """The array of errors, zeroed: the sorted order holds them by now, and fresh memory costs as much as the sums."""
     errors.fill(0)
     return errors

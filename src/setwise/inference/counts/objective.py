@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.loss import Loss, Values
-from setwise.core.sets import Ints
+from setwise.core.arrays import Ints, Values
+from setwise.core.terms import Counts
 from setwise.inference.counts.ranked_margins import RankedMargins
 
 
@@ -19,20 +19,22 @@ class Objective:
     loss would drown in its rounding.
     """
 
-    loss: Loss
+    counts: Counts
     order: RankedMargins
     slack: bool = False
 
     def loss_at(self, i: Ints, x: Ints, y: Ints) -> Values:
         """``f(fn, fp, P, N)`` with x and y counted above the decisions that are always wrong."""
-        sets, low = self.order.sets, self.order.low
-        fn, fp = (low[2 * i] + x).astype(np.float64), (low[2 * i + 1] + y).astype(np.float64)
-        return self.loss.of_counts(fn, fp, sets.positives[i].astype(np.float64), sets.negatives[i].astype(np.float64))
+        low = self.order.low
+        return self.counts.of((low[2 * i] + x).astype(np.float64), (low[2 * i + 1] + y).astype(np.float64), i)
 
     def __call__(self, i: Ints, x: Ints, y: Ints) -> Values:
         """The objective at cells; vectorized."""
-        won = self._won(i, x, y)
-        return self.loss_at(i, x, y) * (1.0 + won) if self.slack else self.loss_at(i, x, y) + won
+        won, loss = self._won(i, x, y), self.loss_at(i, x, y)
+        if not self.slack:
+            return loss + won
+        # A labeling that is not allowed stays so where the score lost is above 1.
+        return np.where(loss > -np.inf, loss * (1.0 + won), -np.inf)
 
     def above(self, i: Ints, rows: Ints, columns: Ints) -> Values:
         """An upper bound on boxes of cells, first and last row and column in (m, 2) arrays, for an increasing loss.

@@ -7,7 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.sets import Bools, Ints, Sets
+from setwise.core.arrays import Bools, Ints
+from setwise.core.sets import Sets
 from setwise.kernels.ranks import mark_mistakes, prefix_sums, rank_margins
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,7 @@ class RankedMargins:
     ) -> "RankedMargins":
         """Sort all margins in (floor, cap), O(p log p)."""
         caps = np.full(2 * len(sets), np.inf) if caps is None else caps
-        return cls(sets, scores, floor, caps, *rank_margins(scores, sets.labels, sets.offsets, floor, caps))
+        return cls(sets, scores, floor, caps, *rank_margins(scores, sets.truth, sets.offsets, floor, caps))
 
     @cached_property
     def sums(self) -> Floats:
@@ -66,5 +67,5 @@ class RankedMargins:
         counts = np.stack([x, y], axis=1).ravel()
         sets = self.sets
         return np.asarray(
-            mark_mistakes(self.scores, sets.labels, sets.offsets, self.floor, self.keys, self.starts, counts)
+            mark_mistakes(self.scores, sets.truth, sets.offsets, self.floor, self.keys, self.starts, counts)
         )

@@ -2,23 +2,28 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from setwise.core.inference import Inference, Problem, Solutions
-from setwise.core.loss import Values
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Ints
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count, as_scores
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts
 from setwise.core.traits import Trait
+from setwise.inference.binary import Reduced, unfit
+from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets
+from setwise.inference.counts.marginals import count_marginals
 from setwise.inference.counts.objective import Objective
-from setwise.inference.counts.ranked_margins import RankedMargins
-from setwise.inference.counts.structure import doubt, is_monge, monge_tables, predicted_of, quotient_of
-from setwise.inference.counts.tables import Rows, falling_rows, prune_table, scan_rows
+from setwise.inference.counts.table_search import Rows, falling_rows, prune_table, scan_rows
 from setwise.kernels.quotients import quotient_argmax
-from setwise.kernels.tables import run_argmax
+from setwise.kernels.segments import segment_sums
+from setwise.kernels.segments import segment_argmax
 
 SCANNED_TABLE = 1 << 16
+"""Tables of so many cells are scanned, larger ones pruned where the loss increases."""
 
 
 @final
@@ -43,61 +48,103 @@ class CountSearch(Inference):
 
     budget: int = 1 << 27
 
-    def refuses(self, problem: Problem) -> str | None:
+    name: ClassVar[str] = "count_search"
+    about: ClassVar[str] = "a search over the counts of misses and false alarms"
+
+    def __post_init__(self) -> None:
+        as_count(self.budget, "budget")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         """A sentence for losses that are no functions of counts, and for those without structure beyond the budget."""
-        bare = problem.bare()
-        loss, sets = bare.loss, bare.sets
-        if Trait.COUNTS not in loss.traits:
-            return f"CountSearch refuses {loss!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
-        if Trait.INCREASING in loss.traits or predicted_of(loss, sets) is not None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        counts = (structure if slack else structure.split()[1]).counts
+        if counts is None or counts.areas is not None:
+            return f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
+        if Trait.INCREASING in counts.traits or counts.predicted is not None:
             return None
-        cells = (sets.positives + 1) * (sets.negatives + 1)
+        cells = (counts.P + 1) * (counts.N + 1)
         i = int(np.argmax(cells))
-        P, N = int(sets.positives[i]), int(sets.negatives[i])
-        if cells[i] <= self.budget or (not problem.slack and is_monge(loss, P, N)):
+        if cells[i] <= self.budget or (not slack and bool(monge_sets(counts)[i])):
             return None
         return (
-            f"CountSearch refuses {loss!r} on {P} positives and {N} negatives: it promises nothing, and "
-            f"{cells[i]} cells are more than budget={self.budget}. Promise Trait.INCREASING if it holds, or use Greedy."
+            f"CountSearch refuses {structure!r} on {counts.P[i]:.0f} positives and {counts.N[i]:.0f} negatives: it "
+            f"promises nothing, and {cells[i]:.0f} cells are more than budget={self.budget}. Promise Trait.INCREASING "
+            "if it holds, or use Greedy."
         )
 
-    def maximize(self, problem: Problem) -> Solutions:
-        """The best labeling of every set; O(p log p) for structured losses."""
-        reason = self.refuses(problem)
-        if reason is not None:
-            raise Refusal(reason)
-        bare = problem.bare()
-        loss, sets, scores, slack = bare.loss, bare.sets, bare.scores, bare.slack
-        predicted = predicted_of(loss, sets)
-        if predicted is not None:
-            return _tied(Objective(loss, RankedMargins.of(sets, scores), slack), predicted.astype(np.int64))
-        quotient = None if slack else quotient_of(loss, sets)
-        objective = Objective(loss, RankedMargins.of(sets, scores, *doubt(loss, sets, quotient, slack)), slack)
-        if quotient is None:
-            return self._search(objective)
-        order = objective.order
-        x, y = quotient_argmax(order.margins, order.sums, order.starts, order.low, *quotient)
-        return _solutions(objective, x, y)
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        reduced = Reduced.of(structure, slack)
+        counts = reduced.rest.counts
+        assert isinstance(counts, Counts)
+        return _CountSearch(self, structure, slack, reduced, BoundCounts.of(reduced.sets, counts, slack))
 
-    def _search(self, objective: Objective) -> Solutions:
+
+@final
+class _CountSearch(Maximizer):
+    def __init__(
+        self, method: CountSearch, structure: Structure, slack: bool, reduced: Reduced, bound: BoundCounts
+    ) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._budget, self._reduced, self._bound = method.budget, reduced, bound
+
+    def take(self, parts: Ints) -> "Maximizer":
+        assert isinstance(self.method, CountSearch)
+        structure = self.structure.take(parts)
+        reduced = Reduced.of(structure, self.slack)
+        counts = reduced.rest.counts
+        assert isinstance(counts, Counts)
+        bound = self._bound.take(reduced.sets, counts, parts)
+        return _CountSearch(self.method, structure, self.slack, reduced, bound)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        moved = self._reduced.scores(scores)
+        objective = Objective(self._bound.counts, self._bound.rank(moved), self.slack)
+        above = None
+        if self._bound.counts.predicted is not None:
+            x, y = _on_diagonal(objective, self._bound.counts.predicted.astype(np.int64))
+        elif self._bound.quotient is not None:
+            order = objective.order
+            x, y = quotient_argmax(order.margins, order.sums, order.starts, order.low, *self._bound.quotient)
+        else:
+            x, y, above = self._search(objective, tol)
+        values = objective(np.arange(len(x)), x, y)
+        bounds = values if above is None else np.maximum(values, above)
+        base = (0.0 if self.slack else objective.order.base) + self._reduced.lift(scores)
+        labels = self._reduced.labels(objective.order.mistakes(x, y))
+        return Solutions(labels, values + base, bounds + base, bounds <= values)
+
+    def max_marginals(self, scores: ArrayLike) -> Values:
+        if self.slack:
+            return super().max_marginals(scores)
+        s, sets = as_scores(scores, self.structure.batch.n_scores), self._reduced.sets
+        moved = self._reduced.scores(s)
+        out = count_marginals(self._bound, moved, repr(self.structure))
+        # The kernel adds the score of the truth; marginals are relative to the target here.
+        constant = self._reduced.lift(s) - segment_sums(np.where(sets.truth, moved, 0.0), sets.offsets)
+        return out + constant[sets.owners, None]
+
+    def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:
         """Every set by the scan, divide and conquer, or bound and prune that suits it."""
-        order, loss = objective.order, objective.loss
+        order, increasing = objective.order, Trait.INCREASING in objective.counts.traits
         heights, widths = order.ranked[::2] + 1, order.ranked[1::2] + 1
         x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
         cells = heights * widths
-        monge = monge_tables(loss, order.sets, np.zeros_like(cells) if objective.slack else cells)
-        prune = ~monge & (cells > SCANNED_TABLE) & (Trait.INCREASING in loss.traits)
+        monge = self._bound.monge & (cells > SMALL_TABLE)
+        prune = ~monge & (cells > SCANNED_TABLE) & increasing
         for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
             tables = np.flatnonzero(chosen)
             if len(tables):
                 x[tables], y[tables] = _best_rows(Rows(objective, heights, widths).take(tables), search)
         for i in np.flatnonzero(prune):
-            found = prune_table(objective, objective.above, int(i), int(heights[i]), int(widths[i]), self.budget)
+            size = (int(heights[i]), int(widths[i]))
+            found = prune_table(objective, objective.above, int(i), *size, self._budget, float(tol[i]))
             x[i], y[i], above[i] = found.row, found.column, found.bound
-        return _solutions(objective, x, y, above)
+        return x, y, above
 
 
-def _tied(objective: Objective, predicted: Ints) -> Solutions:
+def _on_diagonal(objective: Objective, predicted: Ints) -> tuple[Ints, Ints]:
     """A loss with ``predicted`` positives: the diagonal of the table on which ``P - fn + fp`` is that."""
     positives, negatives = objective.order.sets.positives, objective.order.sets.negatives
     ahead = predicted - positives
@@ -105,19 +152,11 @@ def _tied(objective: Objective, predicted: Ints) -> Solutions:
     heights = np.minimum(positives, negatives - ahead) - first + 1
     rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + ahead[i]), heights, np.ones_like(heights))
     x = first + _best_rows(rows, scan_rows)[0]
-    return _solutions(objective, x, x + ahead)
+    return x, x + ahead
 
 
 def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
     """Row and column of the best cell of each table."""
     best, where = search(rows)
-    at = run_argmax(best, rows.edges)
+    at = segment_argmax(best, rows.edges)
     return at - rows.edges[:-1], where[at]
-
-
-def _solutions(objective: Objective, x: Ints, y: Ints, above: Values | None = None) -> Solutions:
-    """The labelings with x and y ranked decisions wrong; exact where no larger bound ``above`` is known."""
-    values = objective(np.arange(len(x)), x, y)
-    bounds = values if above is None else np.maximum(values, above)
-    base = 0.0 if objective.slack else objective.order.base
-    return Solutions(objective.order.mistakes(x, y), values + base, bounds + base, bounds <= values)

@@ -1,0 +1,52 @@
+"""Problems that are always at hand: the synthetic one of LH 6.1, and real data that come with scikit-learn."""
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from setwise.datasets import early_detection
+from setwise.datasets.early_detection import early_stage
+from setwise.compare.problem import Problem
+
+
+def bags(n: int, seed: int) -> Problem:
+    """Early detection in ``n`` bags of 15 samples (LH 6.1)."""
+    X, y, groups = early_detection(n, random_state=seed)
+    about = "Synthetic bags of 15 samples in time order (LH 6.1): early positives lie elsewhere than late ones."
+    kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
+    names = ("negative", "early positive", "late positive")
+    return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names)
+
+
+def digits(digit: int = 8) -> Problem:
+    """One digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
+    X, y = load_digits(return_X_y=True)
+    about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it {digit}?"
+    return Problem(
+        f"digit {digit} against the rest", about, X, (y == digit).astype(np.int64), None, ("other", f"{digit}")
+    )
+
+
+def breast_cancer() -> Problem:
+    """Malignant against benign: 569 samples of 30 measurements, as one set."""
+    X, y = load_breast_cancer(return_X_y=True)
+    about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
+    return Problem("breast cancer", about, X, 1 - y, None, ("benign", "malignant"))
+
+
+TRAITS: dict[str, tuple[int, ...]] = {
+    "odd": (1, 3, 5, 7, 9),
+    "5 or more": (5, 6, 7, 8, 9),
+    "has a loop": (0, 6, 8, 9),
+    "straight": (1, 4, 7),
+    "square": (0, 1, 4, 9),
+    "prime": (2, 3, 5, 7),
+}
+"""Labels that a digit has or has not."""
+
+
+def digit_traits(count: int = 6) -> Problem:
+    """The first ``count`` of :data:`TRAITS` as labels of the 1,797 digits."""
+    X, y = load_digits(return_X_y=True)
+    names = tuple(TRAITS)[:count]
+    Y = np.column_stack([np.isin(y, TRAITS[name]) for name in names]).astype(np.int64)
+    return Problem("traits of digits", "Real images of 8 x 8 pixels: what is true of the digit?", X, Y, None, names)

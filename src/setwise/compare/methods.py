@@ -1,0 +1,217 @@
+"""The ways of training that ``compare`` sets side by side, each with one constant C for a decision to choose."""
+
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import TunedThresholdClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from setwise.core.count_loss import CountLoss
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.evaluator import Surrogate
+from setwise.estimators import SetClassifier
+from setwise.compare.problem import Problem
+from setwise.losses import Hamming
+from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
+
+THRESHOLDS = 100
+"""So many thresholds are tried, as in scikit-learn."""
+
+ROUGH = {"tol": 1e-2, "max_iter": 300}
+"""How well the fits are solved that only serve to choose C."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A linear rule: decisions are positive where ``X @ coef.T + intercept`` is above ``threshold``.
+
+    ``gap`` is the certified relative gap of the training and ``history`` how it came there, None where the method
+    certifies nothing.
+    """
+
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    threshold: float
+    seconds: float
+    gap: float | None = None
+    history: dict[str, NDArray[np.float64]] | None = field(default=None, repr=False)
+
+    def scores(self, X: Any, many: bool) -> NDArray[np.float64]:
+        """(n,), or (n, p) with ``many``."""
+        found = np.asarray(X @ self.coef.T + self.intercept)
+        return found if many else found[:, 0]
+
+    def margins(self, problem: Problem) -> NDArray[np.float64]:
+        """Scores minus the threshold for the rows of a problem, of the shape of its y."""
+        return self.scores(problem.X, problem.many) - self.threshold
+
+
+class Method(ABC):
+    """One way of training."""
+
+    name: str
+    about: str
+    ours: bool
+
+    @abstractmethod
+    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+        """Train for ``loss`` with the constant ``c`` for a decision, to the gap ``tol`` or ``max_iter`` steps."""
+
+
+@final
+@dataclass(frozen=True)
+class Logistic(Method):
+    """Logistic regression; its C counts rows, so it is ``c`` itself. A label matrix gets one for each label."""
+
+    tuned: bool
+    ours: bool = False
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        return "logistic regression (tuned threshold)" if self.tuned else "logistic regression at 0.5"
+
+    @property
+    def about(self) -> str:
+        """For the report."""
+        if not self.tuned:
+            return "maximum likelihood, positive where the probability is above 1/2"
+        return "the same, with the threshold that does best in the measure on held-out parts of the training data"
+
+    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+        """As :meth:`Method.train`."""
+        if self.tuned and only_order(loss):
+            raise Refusal(f"{loss!r} judges the order of scores, in which no threshold occurs.")
+        begin = time.perf_counter()
+        if self.tuned and problem.groups is None and not problem.many:
+            scorer = make_scorer(_gain, loss=loss)
+            # 3 folds, as each method here has its C chosen by folds already
+            inner = LogisticRegression(C=c, max_iter=1000)
+            tuner = TunedThresholdClassifierCV(inner, scoring=scorer, thresholds=THRESHOLDS, cv=3)
+            tuner.fit(problem.X, problem.y)
+            coef, intercept = tuner.estimator_.coef_, tuner.estimator_.intercept_
+            threshold = _logit(tuner.best_threshold_)
+        else:
+            coef, intercept = _logistic(problem, c)
+            threshold = _tune(problem, loss, c) if self.tuned else 0.0
+        return Trained(coef, intercept, threshold, time.perf_counter() - begin)
+
+
+@final
+@dataclass(frozen=True)
+class SetMethod(Method):
+    """``SetClassifier`` with one surrogate.
+
+    C multiplies the mean over sets, and surrogates have different heights, so ``c`` is scaled: with all decisions
+    wrong by the same margin the risk weighs ``c`` for each decision, as in an SVM. For Hamming on one set C is ``c``.
+    """
+
+    name: str
+    about: str
+    surrogate: Callable[[Loss, float], Surrogate]
+    hamming: bool = False
+    ours: bool = True
+
+    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+        """As :meth:`Method.train`, with C scaled."""
+        begin = time.perf_counter()
+        sets = problem.sets
+        target = Hamming() if self.hamming else loss
+        worst = np.where(sets.truth, -1.0, 1.0)
+        height = float(np.mean(target.values(sets, worst if target.reads == "scores" else ~sets.truth)))
+        per_set = sets.total / len(sets)
+        surrogate = self.surrogate(target, per_set / max(height, 1e-12))
+        model = SetClassifier(target, surrogate, C=c * sets.total / max(height, 1e-12), tol=tol, max_iter=max_iter)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a fit did not reach is in its gap, which the tables show
+            model.fit(problem.X, problem.y, groups=problem.groups)
+        history = model.history_
+        gap = model.duality_gap_
+        return Trained(model.coef_, model.intercept_, 0.0, time.perf_counter() - begin, gap, history)
+
+
+LOGISTIC, TUNED = Logistic(tuned=False), Logistic(tuned=True)
+SVM = SetMethod(
+    "Hamming SVM", "a support vector machine, which counts mistakes", lambda loss, scale: LovaszHinge(loss), True, False
+)
+LOVASZ = SetMethod(
+    "Lovász hinge", "the tight convex surrogate of submodular losses", lambda loss, scale: LovaszHinge(loss)
+)
+MARGIN = SetMethod(
+    "margin rescaling",
+    "maximizes loss plus score over labelings, in the scale where all wrong costs one for each decision",
+    lambda loss, scale: MarginRescaling(loss, scale="size" if ranks(loss) else scale),
+)
+SLACK = SetMethod(
+    "slack rescaling", "maximizes loss times one plus score over labelings", lambda loss, scale: SlackRescaling(loss)
+)
+
+METHODS: tuple[Method, ...] = (LOGISTIC, TUNED, SVM, LOVASZ, MARGIN, SLACK)
+
+
+def standardized(train: Problem, test: Problem) -> tuple[Problem, Problem]:
+    """Both with features of mean 0 and variance 1 on the training rows; sparse ones in [-1, 1], so that they stay
+    sparse.
+    """
+    largest = max(float(abs(part.X).max()) for part in (train, test))
+    if largest > 1e100:
+        raise ValueError(f"{train.name} has a feature of size {largest:.3g}, too large to standardize; scale it down.")
+    scaler = make_pipeline(MaxAbsScaler() if issparse(train.X) else StandardScaler()).fit(train.X)
+    return replace(train, X=scaler.transform(train.X)), replace(test, X=scaler.transform(test.X))
+
+
+def only_order(loss: Loss) -> bool:
+    """Whether only the order of scores counts: a loss of a ranking, or of its first few as :class:`BreakEven`."""
+    return loss.reads == "scores"
+
+
+def ranks(loss: Loss) -> bool:
+    """Whether a loss judges a whole ranking, whose score is a mean over pairs already."""
+    return loss.reads == "scores" and not isinstance(loss, CountLoss)
+
+
+def _gain(y_true: Any, y_pred: Any, loss: Loss) -> float:
+    return -loss(np.asarray(y_true), np.asarray(y_pred))
+
+
+def _logit(probability: float) -> float:
+    with np.errstate(divide="ignore"):
+        return float(np.log(probability) - np.log1p(-probability))
+
+
+def _logistic(problem: Problem, c: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """One logistic regression for each label; a label with one value in training gets a constant score."""
+    Y = problem.y if problem.many else problem.y[:, None]
+    coef, intercept = np.zeros((Y.shape[1], problem.X.shape[1])), np.zeros(Y.shape[1])
+    for j in range(Y.shape[1]):
+        if np.ptp(Y[:, j]) == 0:
+            intercept[j] = 30.0 if Y[0, j] else -30.0
+            continue
+        model = LogisticRegression(C=c, max_iter=1000).fit(problem.X, Y[:, j])
+        coef[j], intercept[j] = model.coef_[0], model.intercept_[0]
+    return coef, intercept
+
+
+def _tune(problem: Problem, loss: Loss, c: float) -> float:
+    """One threshold for all decisions: the best in the mean set loss of scores made out of fold, whole sets in a
+    fold.
+    """
+    scores = np.empty(problem.y.shape)
+    for train, test in problem.folds(3, 0):
+        coef, intercept = _logistic(problem.take(train), c)
+        found = np.asarray(problem.X[test] @ coef.T + intercept)
+        scores[test] = found if problem.many else found[:, 0]
+    tried = [_logit(t) for t in np.linspace(0.0, 1.0, THRESHOLDS + 2)[1:-1]]
+    return tried[int(np.argmin([problem.loss(loss, scores - t) for t in tried]))]

@@ -1,0 +1,98 @@
+"""A problem to compare methods on: rows, labels, and which rows make a set."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.estimators.grouping import Grouping, group_matrix, group_vector
+
+Rows = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
+
+    ``name`` is short, ``about`` one sentence; ``classes`` names the two labels or the p labels of a matrix. ``kinds``
+    (n,) says for pictures which of ``kind_names`` a row is, where that is more than its label.
+    """
+
+    name: str
+    about: str
+    X: Any
+    y: NDArray[np.int64]
+    groups: NDArray[Any] | None = None
+    classes: tuple[str, ...] = ("negative", "positive")
+    kinds: NDArray[np.int64] | None = None
+    kind_names: tuple[str, ...] = ()
+
+    @property
+    def many(self) -> bool:
+        """Whether each row is a set of labels."""
+        return self.y.ndim == 2
+
+    @property
+    def kind(self) -> str:
+        """In words, what is a set."""
+        if self.many:
+            return f"each of the {len(self.y):,} rows is a set of {self.y.shape[1]} labels"
+        if self.groups is None:
+            return f"the whole part of the data at hand is one set; {len(self.y):,} rows in all"
+        return f"each of the {len(np.unique(self.groups)):,} groups is a set; {len(self.y):,} rows in all"
+
+    @property
+    def sets(self) -> Sets:
+        """The ground truth as sets, in the order of :class:`setwise.estimators.grouping.Grouping`."""
+        batch = self._grouping.batch
+        assert isinstance(batch, Sets)
+        return batch
+
+    @property
+    def _grouping(self) -> Grouping:
+        if self.many:
+            return group_matrix(self.y, self.groups, "samples", np.arange(self.y.shape[1]))
+        return group_vector(self.y, self.groups, np.array([0, 1]))
+
+    def take(self, rows: Rows) -> "Problem":
+        """The problem on some of its rows."""
+        groups, kinds = (None if a is None else a[rows] for a in (self.groups, self.kinds))
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
+
+    def folds(self, k: int, seed: int) -> list[tuple[Rows, Rows]]:
+        """``k`` pairs of training and test rows; whole sets stay together, a single set is split by its labels.
+
+        Raises
+        ------
+        ValueError : where there are fewer than k sets, or fewer than k rows of a class in the single set
+        """
+        if self.groups is None and not self.many:
+            fewest = int(np.bincount(self.y, minlength=2).min())
+            if fewest < k:
+                raise ValueError(f"{self.name} has {fewest} rows of one class, too few for {k} folds.")
+            return list(StratifiedKFold(k, shuffle=True, random_state=seed).split(self.X, self.y))
+        ids = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
+        if ids.max() + 1 < k:
+            raise ValueError(f"{self.name} has {ids.max() + 1} sets, too few for {k} folds.")
+        splitter = KFold(k, shuffle=True, random_state=seed)
+        parts = splitter.split(np.arange(ids.max() + 1))
+        folds = [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
+        if not self.many and any(np.ptp(self.y[train]) == 0 for train, _ in folds):
+            raise ValueError(
+                f"{self.name} has one class in too few of its sets: a training part of {k} folds holds the other only."
+            )
+        return folds
+
+    def losses(self, loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``loss`` of every set for scores of the shape of ``y``, which predict positives where above 0; (sets,)."""
+        grouping = self._grouping
+        return loss.values(grouping.batch, grouping.predictions(loss, np.asarray(scores)))
+
+    def loss(self, loss: Loss, scores: NDArray[np.float64]) -> float:
+        """The mean of :meth:`losses`."""
+        return float(np.mean(self.losses(loss, scores)))

@@ -1,0 +1,12 @@
+"""Names for the arrays that pass between the rooms."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Values = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+"""Scores and their gradients: float32 or float64."""

@@ -1,0 +1,46 @@
+"""A loss seen from one ground truth: a set function of the mistakes."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Values
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FunctionOfMistakes:
+    """``A -> l_y(A)`` for one ground truth ``y``; made by :meth:`setwise.core.measure.Loss.of_mistakes`."""
+
+    structure: Structure
+
+    @property
+    def p(self) -> int:
+        """Number of decisions."""
+        return self.structure.batch.total
+
+    def __call__(self, mistakes: ArrayLike) -> float:
+        """``l_y(A)``; ``mistakes`` bool, shape (p,)."""
+        mask = np.asarray(mistakes)
+        if mask.dtype != np.bool_ or mask.shape != (self.p,):
+            raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
+        return float(self.structure.values(mask ^ self._truth)[0])
+
+    def gains(self, order: ArrayLike) -> Values:
+        """Marginal gains along ``order``, distinct places in 0..p-1, shape (m,), m <= p."""
+        items = np.asarray(order)
+        if items.ndim != 1 or (items.size and (items.dtype.kind not in "iu" or len(np.unique(items)) != len(items))):
+            raise ValueError("order must be a flat array of distinct whole numbers.")
+        if items.size and (items.min() < 0 or items.max() >= self.p):
+            raise ValueError(f"order must hold places in 0..{self.p - 1}; got {items.min()} to {items.max()}.")
+        items = items.astype(np.int32)
+        return self.structure.gains(Orders(items, self._truth[items], np.array([0, len(items)], dtype=np.int64)))
+
+    @property
+    def _truth(self) -> np.ndarray:
+        assert isinstance(self.structure.batch, Sets)
+        return self.structure.batch.truth

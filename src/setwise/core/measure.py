@@ -1,0 +1,183 @@
+"""A measure judges predictions; a loss is a measure that can be trained for."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_class_labels, as_labels, as_number, as_scores
+from setwise.core.classes import Classes
+from setwise.core.refusal import Refusal
+from setwise.core.function_of_mistakes import FunctionOfMistakes
+from setwise.core.one_label import binary_view, lift
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import CURVATURES, Trait
+
+
+class Measure(ABC):
+    """What is reported of predictions: one number for each set, lower is better.
+
+    Attributes
+    ----------
+    name : short name, unique among the measures of setwise
+    reads : what predictions are: ``"labels"`` 0 and 1, ``"scores"`` whose order counts, or ``"classes"`` 0..k-1
+    """
+
+    name: ClassVar[str]
+    reads: ClassVar[Literal["labels", "scores", "classes"]] = "labels"
+
+    @classmethod
+    @abstractmethod
+    def examples(cls, p: int) -> "list[Any]":
+        """Instances for sets of p decisions, nasty ones among them, on which the contract tests try every promise."""
+
+    @abstractmethod
+    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+        """The measure of every set, (n,), for flat predictions (total,) of the kind that it reads."""
+
+    @final
+    def __call__(self, y_true: ArrayLike, y_pred: ArrayLike) -> float:
+        """The measure of one set: ``y_true`` (p,), and ``y_pred`` (p,) of the kind that it reads."""
+        if self.reads == "classes":
+            truth, guess = as_class_labels(y_true, "y_true"), as_class_labels(y_pred, "y_pred")
+            batch: Batch = Classes.single(truth, 1 + int(max(truth.max(), guess.max(initial=1))))
+        else:
+            batch = Sets.single(y_true)
+            guess = as_labels(y_pred, "y_pred") if self.reads == "labels" else as_scores(y_pred, batch.total, "scores")
+        if guess.shape != batch.labels.shape:
+            raise ValueError(f"y_pred must have the shape of y_true, {batch.labels.shape}; got {guess.shape}.")
+        return float(self.values(batch, guess)[0])
+
+
+class Loss(Measure):
+    """A cost of the labelings of a set, at least 0: what is to be small.
+
+    A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that it returns.
+    """
+
+    @property
+    @abstractmethod
+    def traits(self) -> frozenset[Trait]:
+        """What this loss, with its parameters, promises for every ground truth."""
+
+    @property
+    def denied(self) -> frozenset[Trait]:
+        """What is known to fail for some ground truth (for the wording of refusals)."""
+        return frozenset()
+
+    def check(self, batch: Batch) -> None:  # noqa: B027  (most losses fit every set)
+        """Raise ValueError where the parameters do not fit the sets, as weights of another length."""
+
+    @abstractmethod
+    def bind(self, batch: Any) -> Structure:
+        """The formula, bound to a batch that fits it. Callers ask :meth:`structure`, which checks the batch first."""
+
+    @final
+    def structure(self, batch: Batch) -> Structure:
+        """The loss bound to a batch; computed once for a fit. Raises ValueError where it does not fit the sets."""
+        if not isinstance(batch, Batch):
+            raise TypeError(f"batch must be a Batch, as Sets.single(y); got {type(batch).__name__}.")
+        self.check(batch)
+        if batch.binary or self.reads == "classes":
+            return replace(self.bind(batch), source=self)
+        if Trait.LABEL_FREE not in self.traits:
+            raise Refusal(
+                f"{self!r} refuses {batch.n_labels} labels: it tells positives from negatives. "
+                "Use MeanOverClasses(loss) or OneClass(loss, label)."
+            )
+        return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
+
+    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+        return self.structure(batch).values(predictions)
+
+    @final
+    def of_mistakes(self, y_true: ArrayLike) -> FunctionOfMistakes:
+        """The set function ``A -> l_y(A)`` of one ground truth, shape (p,), values 0/1."""
+        return FunctionOfMistakes(self.structure(Sets.single(y_true)))
+
+    @final
+    def __add__(self, other: object) -> "Loss":
+        return Combination.of([(1.0, self), (1.0, other)]) if isinstance(other, Loss) else NotImplemented
+
+    @final
+    def __radd__(self, other: object) -> "Loss":
+        # Python's sum() begins with 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    @final
+    def __mul__(self, factor: object) -> "Loss":
+        if not isinstance(factor, int | float | np.integer | np.floating):
+            return NotImplemented
+        return Combination.of([(as_number(factor, "factor", low=0.0, open_low=True), self)])
+
+    __rmul__ = __mul__
+
+
+@final
+@dataclass(frozen=True)
+class Combination(Loss):
+    """``sum_t factor_t loss_t``, with factors above 0; keeps every promise that all losses make.
+
+    What ``+`` and ``*`` of losses make; its structure is the sum of the multiples of theirs.
+    """
+
+    parts: tuple[tuple[float, Loss], ...]
+
+    name: ClassVar[str] = ""
+
+    @classmethod
+    def of(cls, parts: "Iterable[tuple[float, Loss]]") -> "Combination":
+        """Sums of sums are one sum."""
+        flat: list[tuple[float, Loss]] = []
+        for factor, loss in parts:
+            inner = loss.parts if isinstance(loss, Combination) else ((1.0, loss),)
+            flat += [(as_number(factor * c, "factor", low=0.0, open_low=True), part) for c, part in inner]
+        odd = [loss for _, loss in flat if loss.reads == "scores"]
+        if odd and len(flat) > 1:
+            raise Refusal(f"+ refuses {odd[0]!r}: it judges an order of scores, not labels. Train for it alone.")
+        return cls(tuple(flat))
+
+    @classmethod
+    def examples(cls, p: int) -> list[Any]:
+        return []
+
+    @property
+    def reads(self) -> Any:  # type: ignore[override]
+        """What the losses read; labels are classes too."""
+        kinds = {loss.reads for _, loss in self.parts}
+        return "classes" if "classes" in kinds else kinds.pop()
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset.intersection(*(loss.traits for _, loss in self.parts))
+
+    @property
+    def denied(self) -> frozenset[Trait]:
+        """What one loss denies of its curvature, if all others are modular: they cannot bend it back."""
+        if len(self.parts) == 1:
+            return self.parts[0][1].denied
+        curved = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
+        return curved[0].denied & CURVATURES if len(curved) == 1 else frozenset()
+
+    def check(self, batch: Batch) -> None:
+        for _, loss in self.parts:
+            loss.check(batch)
+
+    def bind(self, batch: Any) -> Structure:
+        bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
+        return reduce(Structure.__add__, bound)
+
+    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+        return np.sum([factor * loss.values(batch, predictions) for factor, loss in self.parts], axis=0)
+
+    def __repr__(self) -> str:
+        if len(self.parts) == 1:
+            return f"{self.parts[0][0]:g} * {self.parts[0][1]!r}"
+        return " + ".join(repr(loss) if c == 1.0 else f"{c:g} * {loss!r}" for c, loss in self.parts)

@@ -1,0 +1,138 @@
+"""Losses of binary decisions as losses of decisions with k labels: one label is set against all others."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Counts, Formula, SetFunction, Term
+from setwise.core.traits import SHAPES, Trait
+from setwise.kernels.segments import segment_sums
+
+
+def binary_view(batch: Batch, label: int | None) -> Sets:
+    """The decisions of a batch as binary ones: is it ``label``? With None: is it right? There the truth is always yes."""
+    truth = batch.seen(label, batch.labels)
+    return Sets(truth if batch.known is None else np.where(batch.known, truth, -1).astype(np.int8), batch.offsets)
+
+
+def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
+    """A structure bound to a binary view as one of the ``batch``; its modular part becomes a cost of each label."""
+    costs, rest = structure.split()
+    terms: tuple[Term, ...] = (OneLabel(label, rest),) if rest.terms else ()
+    if costs is not None:
+        # A cost is due where the labeling and the truth differ as the view has them.
+        each = [batch.seen(label, np.full(batch.total, v)) for v in range(batch.n_labels)]
+        differs = np.stack(each, axis=1) != batch.seen(label, batch.labels)[:, None]
+        if batch.known is not None:
+            differs &= batch.known[:, None]
+        terms = (LabelCosts(np.where(differs, costs[:, None], 0.0)), *terms)
+    return Structure(batch, terms, structure.source)
+
+
+def flipped(sets: Sets) -> Sets:
+    """Binary decisions with the two labels exchanged."""
+    return Sets(np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth, sets.offsets)
+
+
+def flip_back(sets: Sets, structure: Structure) -> Structure:
+    """A structure bound to :func:`flipped` sets as one of the sets themselves: misses are false alarms there."""
+    terms: list[Term] = []
+    for term in structure.terms:
+        if isinstance(term, Counts):
+            exchanged = None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
+            formulas = tuple((c, _exchanged(f)) for c, f in term.formulas)
+            terms.append(replace(term, formulas=formulas, P=term.N, N=term.P, quotient=exchanged))
+        elif isinstance(term, SetFunction):
+            terms.append(_flipped_function(term))
+        else:
+            terms.append(term)
+    return Structure(sets, tuple(terms), structure.source)
+
+
+def _exchanged(f: Formula) -> Formula:
+    return lambda fn, fp, P, N: f(fp, fn, N, P)
+
+
+def _flipped_function(term: SetFunction) -> SetFunction:
+    value, gain, marginal = term.value, term.gain, term.marginal
+
+    def flipped_gain(sets: Sets, orders: Orders) -> Values:
+        assert gain is not None
+        return gain(flipped(sets), Orders(orders.items, ~orders.labels, orders.offsets))
+
+    def flipped_marginal(sets: Sets, mistakes: Bools) -> Values:
+        assert marginal is not None
+        return marginal(flipped(sets), mistakes)
+
+    return replace(
+        term,
+        value=lambda sets, mistakes: value(flipped(sets), mistakes),
+        gain=None if gain is None else flipped_gain,
+        marginal=None if marginal is None else flipped_marginal,
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelCosts(Term):
+    """``sum_i costs[i, y_i]``: each label of a decision costs what it costs; ``costs`` (total, k)."""
+
+    costs: Values
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset(SHAPES)
+
+    def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
+        return segment_sums(np.take_along_axis(self.costs, labels[:, None], axis=1)[:, 0], batch.offsets)
+
+    def scaled(self, factor: float) -> "LabelCosts":
+        return LabelCosts(factor * self.costs)
+
+    def merged(self, other: Term) -> Term | None:
+        return LabelCosts(self.costs + other.costs) if isinstance(other, LabelCosts) else None
+
+    def take(self, batch: Batch, parts: Ints) -> "LabelCosts":
+        return LabelCosts(self.costs[batch.decisions(parts)])
+
+    def zero(self, batch: Batch) -> "LabelCosts":
+        return LabelCosts(np.where(self.costs > 0, -np.inf, 0.0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OneLabel(Term):
+    """The value of a structure of binary decisions: those of one ``label`` against all others.
+
+    ``label`` None asks instead which decisions are right. ``structure`` is bound to the view of the batch.
+    """
+
+    label: int | None
+    structure: Structure
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return self.structure.traits
+
+    def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
+        return self.structure.values(batch.seen(self.label, labels))
+
+    def scaled(self, factor: float) -> "OneLabel":
+        return OneLabel(self.label, factor * self.structure)
+
+    def merged(self, other: Term) -> Term | None:
+        if not isinstance(other, OneLabel) or other.label != self.label:
+            return None
+        return OneLabel(self.label, Structure(self.structure.batch, other.structure.terms) + self.structure)
+
+    def take(self, batch: Batch, parts: Ints) -> "OneLabel":
+        return OneLabel(self.label, self.structure.take(parts))
+
+    def zero(self, batch: Batch) -> "OneLabel":
+        return OneLabel(self.label, self.structure.zero())

@@ -1,0 +1,31 @@
+"""Registries by discovery: whatever stands in a room is found there, so a new file is all that a new idea needs."""
+
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import isabstract
+from types import ModuleType
+from typing import TypeVar
+
+Kind = TypeVar("Kind")
+
+
+def discover(room: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind]]:
+    """The final subclasses of ``kind`` in the modules of a room, by their ``name``, sorted.
+
+    A class counts for the module that defines it; modules and names that begin with an underscore are passed over.
+    """
+    package = import_module(room) if isinstance(room, str) else room
+    found: dict[str, type[Kind]] = {}
+    for module in sorted(m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")):
+        if any(part.startswith("_") for part in module.split(".")):
+            continue
+        for value in vars(import_module(module)).values():
+            named = isinstance(value, type) and issubclass(value, kind) and value.__module__ == module
+            if not named or isabstract(value) or value.__name__.startswith("_"):
+                continue
+            name = getattr(value, "name", "")
+            if not name or found.get(name, value) is not value:
+                raise TypeError(f"{value.__module__}.{value.__name__} needs a name of its own; got {name!r}.")
+            found[name] = value
+    return dict(sorted(found.items()))

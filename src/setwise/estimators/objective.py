@@ -1,0 +1,70 @@
+"""What a fit minimizes: the loss that suits the target, its surrogate, and the weights of the classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+from setwise.core.evaluator import Surrogate
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.traits import Trait
+from setwise.estimators.grouping import Grouping
+from setwise.losses.class_weighted import with_class_weights
+from setwise.losses.mean_over_classes import MeanOverClasses
+from setwise.losses.one_class import OneClass
+from setwise.surrogates import SURROGATES
+from setwise.surrogates.lovasz_hinge import LovaszHinge
+from setwise.surrogates.margin_rescaling import MarginRescaling
+
+
+def measured(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
+    """The loss as it judges the target: of k classes, that of one class, or the mean over all, where it tells them apart."""
+    if grouping.layout != "classes" or loss.reads == "classes":
+        return loss
+    if loss.reads == "scores":
+        raise Refusal(f"SetClassifier refuses {loss!r} for {len(grouping.classes)} classes: it ranks positives. Use two.")
+    if pos_label is not None:
+        return OneClass(loss, grouping.classes.tolist().index(pos_label))
+    return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)
+
+
+def surrogate_of(
+    surrogate: str | Surrogate, loss: Loss, grouping: Grouping, weights: tuple[float, float] | None
+) -> Surrogate:
+    """The surrogate of a loss with weighted classes; a surrogate object brings its own loss."""
+    if not isinstance(surrogate, str):
+        if weights is not None:
+            raise Refusal(
+                "class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead."
+            )
+        return surrogate
+    train = loss if weights is None else with_class_weights(loss, *weights)
+    if surrogate in ("lovasz", "slack") and grouping.layout == "classes":
+        raise Refusal(
+            "Only binary classification is supported. The type of the target is multiclass, with "
+            f"{len(grouping.classes)} classes: use surrogate='margin' in place of {surrogate!r}."
+        )
+    if surrogate != "auto":
+        return SURROGATES[surrogate](train)  # type: ignore[call-arg]
+    # Promises, or tables of the sets at hand, tell whether the loss is submodular.
+    submodular = grouping.layout != "classes" and train.reads == "labels"
+    if submodular and Trait.SUBMODULAR in train.structure(grouping.batch).traits:
+        return LovaszHinge(train)
+    return MarginRescaling(train, scale="size")
+
+
+def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -> tuple[float, float] | None:
+    """Weights of a negative and a positive, None where all weigh alike."""
+    if class_weight is None:
+        return None
+    if grouping.layout == "classes":
+        raise Refusal("class_weight refuses more than two classes: weigh the decisions in the loss instead.")
+    classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
+    if isinstance(class_weight, dict) and not set(class_weight) <= set(classes.tolist()):
+        odd = next(c for c in class_weight if c not in classes.tolist())
+        raise ValueError(f"class_weight must weigh the classes {classes.tolist()}; got {odd!r}.")
+    found = compute_class_weight(class_weight, classes=np.unique(classes), y=np.ravel(target))
+    weights = dict(zip(np.unique(classes).tolist(), found.tolist(), strict=True))
+    return weights[classes.tolist()[0]], weights[classes.tolist()[1]]

@@ -1,0 +1,100 @@
+"""Targets and ids as users have them: lists, pandas columns with missing values, strings."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+
+def as_target(y: Any, name: str = "y") -> NDArray[Any]:
+    """``y`` as an array of bools, whole numbers, floats or strings; nothing is cast to another kind on the way.
+
+    Raises ValueError in a sentence for sparse matrices and missing values.
+    """
+    if y is None or issparse(y):
+        what = "None" if y is None else "a sparse matrix: pass Y.toarray()"
+        raise ValueError(f"{name} must be a dense array of labels, (n,) or (n, p); got {what}.")
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise ValueError(f"{name} must be an array of labels, (n,) or (n, p); got a ragged sequence.") from None
+    if array.dtype.kind in "mM" and np.isnat(array).any():
+        raise ValueError(f"{name} must not hold NaT.")
+    return _plain(array, name) if array.dtype.kind == "O" else array
+
+
+def column_names(y: Any, p: int) -> NDArray[Any]:
+    """The names of the columns of a table with p of them, 0..p-1 where it has none."""
+    names = getattr(y, "columns", None)
+    if names is None or len(names) != p or not all(isinstance(name, str) for name in names):
+        return np.arange(p)
+    return np.array([str(name) for name in names])
+
+
+def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
+    """Numbers 0, 1, 2, ... of the distinct ids, (n,); ids that differ stay apart, whatever NumPy would make of them.
+
+    Raises ValueError in a sentence for missing ids, wrong shapes and ids that cannot be told apart.
+    """
+    try:
+        ids = np.asarray(groups)
+    except ValueError:
+        raise ValueError("groups must be plain ids, one for each row; got a ragged sequence.") from None
+    if ids.shape != (n,):
+        raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
+    if ids.dtype.kind in "mM" and np.isnat(ids).any():
+        raise ValueError("groups must not hold NaT.")
+    if ids.dtype.kind == "f" and not np.isfinite(ids).all():
+        raise ValueError("groups must not hold NaN or inf.")
+    if isinstance(groups, list | tuple) or ids.dtype.kind == "O":
+        # A list of several kinds would be cast to one: 1 and "1" would be one id, 2^53 + 1 beside 0.5 another.
+        values = list(groups)
+        if any(_missing(value) for value in values):
+            raise ValueError("groups must not hold missing values.")
+        kinds = {_kind(value) for value in values}
+        if len(kinds) > 1:
+            raise ValueError(f"groups must be ids of one type; got {' and '.join(sorted(kinds))}.")
+        try:
+            order = {value: i for i, value in enumerate(sorted(set(values)))}
+        except TypeError:
+            raise ValueError("groups must be ids of one type that can be sorted, as numbers or strings.") from None
+        return np.array([order[value] for value in values], dtype=np.int64)
+    return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+
+
+def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """An array of objects as one of the kind that they are."""
+    values = array.ravel().tolist()
+    if any(_missing(value) for value in values):
+        raise ValueError(f"{name} must not hold missing values.")
+    kinds = {_kind(value) for value in values}
+    if kinds <= {"truth values"}:
+        return array.astype(np.bool_)
+    if kinds <= {"truth values", "whole numbers"}:
+        return array.astype(np.int64)
+    if kinds <= {"truth values", "whole numbers", "numbers"}:
+        return array.astype(np.float64)
+    if kinds == {"text"}:
+        return array.astype(np.str_)
+    return array
+
+
+def _missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA is neither equal nor unequal to itself.
+        return True
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "truth values"
+    if isinstance(value, int | np.integer):
+        return "whole numbers"
+    if isinstance(value, float | np.floating):
+        return "numbers"
+    return "text" if isinstance(value, str) else type(value).__name__

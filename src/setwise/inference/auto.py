@@ -1,0 +1,81 @@
+"""The choice of inference where the user makes none."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.structure import Structure
+from setwise.inference.by_area import ByArea
+from setwise.inference.by_cardinality import ByCardinality
+from setwise.inference.by_class import ByClass
+from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.counts.search import CountSearch
+from setwise.inference.enumeration import Enumeration
+from setwise.inference.greedy import Greedy
+from setwise.inference.known_labels import KnownLabels
+from setwise.inference.modular import Modular
+from setwise.inference.worst_ranking import WorstRanking
+
+
+@final
+@dataclass(frozen=True)
+class Auto(Inference):
+    """The first method of this table that does not refuse: exact ones before approximate ones, fast before slow.
+
+    =========================  ======================================  ==================  ====================
+    method                     takes                                   margin rescaling    slack rescaling
+    =========================  ======================================  ==================  ====================
+    ``Modular``                a cost for each mistake or label        exact, O(p)
+    ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
+    ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
+    ``WorstRanking``           an order of scores                      exact, O(p log p)
+    ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``BySubmodularMinimum``    supermodular losses                     exact to rounding
+    ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
+    ``ByArea``                 quotients of areas                      bounded
+    ``Greedy``                 any loss of binary decisions            bounded             bounded
+    ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
+    =========================  ======================================  ==================  ====================
+
+    The modular part of a sum moves into the scores first, so what is left of the loss decides. Batches of another kind
+    than independent decisions have labelings that none of these methods knows: they need an inference of their own.
+    """
+
+    name: ClassVar[str] = "auto"
+    about: ClassVar[str] = "the first method that fits"
+
+    def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
+        """The method that :meth:`prepare` binds; None where all refuse."""
+        for method in (*METHODS, ByClass(self), KnownLabels(self)):
+            if method.refuses(structure, slack) is None:
+                return method
+        return None
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if self.choice(structure, slack) is not None:
+            return None
+        kind, way = type(structure.batch).__name__, "slack" if slack else "margin"
+        return (
+            f"Auto knows no method for {way} rescaling of {structure!r} on {kind}. "
+            "Give the surrogate an inference of its own: inference=..."
+        )
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        method = self.choice(structure, slack)
+        assert method is not None
+        return method.bind(structure, slack)
+
+
+METHODS: tuple[Inference, ...] = (
+    Modular(),
+    ByCardinality(),
+    CountSearch(),
+    WorstRanking(),
+    Enumeration(12),
+    BySubmodularMinimum(),
+    Enumeration(20),
+    ByArea(),
+    Greedy(),
+)
+"""The methods for one kind of labels, in the order in which they are asked; two more have :class:`Auto` inside."""

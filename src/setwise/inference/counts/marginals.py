@@ -1,0 +1,134 @@
+"""Max-marginals of a count loss over independent decisions, all at once: the messages of a loss factor (HOL Eq. 4)."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.traits import Trait
+from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts
+from setwise.inference.counts.objective import Objective
+from setwise.inference.counts.ranked_margins import RankedMargins
+from setwise.inference.counts.table_search import Rows, falling_rows, scan_rows
+from setwise.kernels.marginals import quotient_marginals, table_marginals
+from setwise.kernels.segments import segment_sums
+
+BUDGET = 1 << 27
+"""Cells that the table of one set may have where it has no structure."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowMaxima:
+    """For each set and number of mistakes of one class the best loss less margins of the other; flat, with sizes."""
+
+    values: Values
+    counts: Ints
+
+
+def count_marginals(bound: BoundCounts, scores: Floats, name: str) -> Values:
+    """``M[i, v] = max over y with y_i = v of f(fn, fp, P, N) + <s, y>`` for all decisions, (total, 2); exact.
+
+    After the sort O(p) for Jaccard, Tversky with beta >= 1 and losses of the number of mistakes; O(p log p) for Monge
+    losses and F_beta with beta >= 1, a logarithm more for other F_beta. Other losses cost O(P N) and are refused beyond
+    134 million cells. Where the number of predicted positives is given and no such labeling has ``y_i = v``, the entry
+    is -inf. ``name`` is what the loss is called where it is refused.
+    """
+    counts, sets = bound.counts, bound.sets
+    if Trait.CARDINALITY in counts.traits:
+        return _one_class(bound, scores)
+    objective = Objective(counts, bound.rank(scores))
+    order = objective.order
+    if counts.predicted is not None:
+        ahead = counts.predicted.astype(np.int64) - sets.positives
+        maxima = [_on_diagonal(objective, ahead, side) for side in (0, 1)]
+    elif bound.quotient is not None:
+        base = order.base + order.truth
+        return quotient_marginals(order.parts, scores, sets.truth, sets.offsets, base, bound.quotient)
+    else:
+        maxima = [_of_tables(objective, bound, side, name) for side in (0, 1)]
+    return _marginals(order, order.truth, *maxima)
+
+
+def _marginals(order: RankedMargins, truth: Values, first: RowMaxima, second: RowMaxima) -> Values:
+    """Max-marginals from the row maxima of both classes."""
+    counts = np.stack([first.counts, second.counts], axis=1)
+    heights = np.empty(counts.sum())
+    owner = np.repeat(np.tile([True, False], len(counts)), counts.ravel())
+    heights[owner], heights[~owner] = first.values, second.values
+    edges = np.concatenate(([0], np.cumsum(counts)))
+    sets = order.sets
+    return table_marginals(order.parts, order.scores, sets.truth, sets.offsets, order.base + truth, heights, edges)
+
+
+def _one_class(bound: BoundCounts, scores: Floats) -> Values:
+    """A loss of the number of mistakes: all decisions form one class, as if positive, and the loss is its maxima."""
+    sets = bound.sets
+    merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
+    order = RankedMargins.of(merged, np.where(sets.truth, scores, -scores), bound.floor, bound.caps)
+    truth = segment_sums(np.where(sets.truth, scores, 0.0), sets.offsets)
+    first, counts = _reach(order, 0)
+    i, r = _flat(counts)
+    k, P = order.low[2 * i] + first[i] + r, sets.positives[i]
+    fn = np.minimum(k, P)
+    values = bound.counts.of(fn.astype(np.float64), (k - fn).astype(np.float64), i)
+    out = _marginals(order, truth, RowMaxima(values, counts), RowMaxima(np.empty(0), np.zeros_like(counts)))
+    return np.where(sets.truth[:, None], out, out[:, ::-1])
+
+
+def _on_diagonal(objective: Objective, ahead: Ints, side: int) -> RowMaxima:
+    """Row maxima of a loss on labelings with ``fp - fn = ahead``; -inf where there are none."""
+    order = objective.order
+    i, x = _flat(order.ranked[side::2] + 1)
+    other = x - ahead[i] if side else x + ahead[i]
+    inside = (other >= 0) & (other <= order.ranked[1 - side :: 2][i])
+    i, x, other = i[inside], x[inside], other[inside]
+    values = np.full(len(inside), -np.inf)
+    fn, fp = (other, x) if side else (x, other)
+    values[inside] = objective.loss_at(i, fn, fp) - order.paid(2 * i + 1 - side, other)
+    return RowMaxima(values, order.ranked[side::2] + 1)
+
+
+def _of_tables(objective: Objective, bound: BoundCounts, side: int, name: str) -> RowMaxima:
+    """Row maxima by divide and conquer for Monge losses, else by a look at every cell."""
+    order, sets = objective.order, bound.sets
+    first, counts = _reach(order, side)
+    widths = order.ranked[1 - side :: 2] + 1
+
+    def value(i: Ints, r: Ints, c: Ints) -> Values:
+        x = first[i] + r
+        loss = objective.loss_at(i, c, x) if side else objective.loss_at(i, x, c)
+        return loss - order.paid(2 * i + 1 - side, c)
+
+    rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
+    out = np.empty(edges[-1])
+    monge = bound.monge & (counts * widths > SMALL_TABLE)
+    cells = np.where(monge, 0, counts * widths)
+    if cells.max() > BUDGET:
+        i = int(np.argmax(cells))
+        raise Refusal(
+            f"max_marginals refuses {name} on {sets.positives[i]} positives and {sets.negatives[i]} negatives: it is "
+            f"not Monge there, and {cells[i]} cells are more than {BUDGET}. Use Jaccard or FBeta."
+        )
+    for chosen, search in ((monge, falling_rows), (~monge, scan_rows)):
+        tables = np.flatnonzero(chosen)
+        if len(tables):
+            out[np.repeat(chosen, counts)] = search(rows.take(tables))[0]
+    return RowMaxima(out, counts)
+
+
+def _reach(order: RankedMargins, side: int) -> tuple[Ints, Ints]:
+    """First number of ranked mistakes, 0 or -1, that forcing one decision may ask for, and how many there are."""
+    low, ranked = order.low[side::2], order.ranked[side::2]
+    size = order.sets.negatives if side else order.sets.positives
+    shift = np.minimum(low, 1)
+    return -shift, shift + np.minimum(ranked + 1, size - low) + 1
+
+
+def _flat(counts: Ints) -> tuple[Ints, Ints]:
+    """Set and place inside it of every entry, flat."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)

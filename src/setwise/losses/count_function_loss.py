@@ -1,0 +1,125 @@
+"""A user's own function of the counts."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.refusal import BrokenPromise
+from setwise.core.sets import Sets
+from setwise.core.shapes import shapes_of_table
+from setwise.core.structure import Structure
+from setwise.core.traits import SHAPES, Trait
+from setwise.losses.promises import as_promises, broken_promise
+
+CHECKED_CELLS = 1 << 20
+"""Tables of the distinct sizes of a batch are looked at whole where they have no more cells together."""
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class CountFunctionLoss(CountLoss):
+    """``f(fn, fp, P, N)`` or ``f(fn, fp)`` for any vectorized f of false negatives, false positives, positives, negatives.
+
+    Its shape is read off the tables of all counts of the sets at hand where these are small. Where they are large the
+    promises decide; a promise that a table contradicts is refused.
+
+    Parameters
+    ----------
+    f : takes float64 arrays that broadcast, 0 <= fn <= P and 0 <= fp <= N, and returns finite numbers >= 0
+    promises : of ``Trait.INCREASING``, ``Trait.SUBMODULAR``, ``Trait.SUPERMODULAR`` and ``Trait.MODULAR`` those that
+        hold for every ground truth. ``Trait.INCREASING`` lets inference prune large tables
+    """
+
+    f: Callable[..., Values]
+    promises: Iterable[Trait] = ()
+
+    name: ClassVar[str] = "count_function"
+
+    def __post_init__(self) -> None:
+        if not callable(self.f):
+            raise TypeError(f"f must be a function of (fn, fp, P, N); got {self.f!r}.")
+        object.__setattr__(self, "promises", as_promises(self.promises, frozenset(SHAPES)))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[CountFunctionLoss]":
+        return [
+            CountFunctionLoss(_misses_squared, (Trait.INCREASING, Trait.SUPERMODULAR)),
+            CountFunctionLoss(_misses_squared),
+            CountFunctionLoss(_waves),
+        ]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset(self.promises) | {Trait.COUNTS}
+
+    def bind(self, batch: Sets) -> Structure:
+        seen = self._shapes(batch.count(1), batch.count(0))
+        if seen is None:
+            return super().bind(batch)
+        if not frozenset(self.promises) <= seen:
+            raise BrokenPromise(broken_promise(self, frozenset(self.promises) - seen))
+        if seen > frozenset(self.promises):
+            return replace(self, promises=seen).bind(batch)
+        return super().bind(batch)
+
+    def _shapes(self, P: Values, N: Values) -> frozenset[Trait] | None:
+        """Traits that hold for all sizes of a batch, from their whole tables; None where these are too large."""
+        sizes = np.unique(np.stack([P, N]), axis=1).T
+        if ((sizes[:, 0] + 1) * (sizes[:, 1] + 1)).sum() > CHECKED_CELLS:
+            return None
+        found = frozenset(SHAPES)
+        for p, n in sizes:
+            fn, fp = np.meshgrid(np.arange(p + 1), np.arange(n + 1), indexing="ij")
+            found &= shapes_of_table(self.of_counts(fn, fp, np.full_like(fn, p), np.full_like(fn, n)))
+        return found
+
+    def __repr__(self) -> str:
+        promises = "".join(f", {t.name}" for t in SHAPES if t in self.traits)
+        return f"CountFunctionLoss({getattr(self.f, '__name__', type(self.f).__name__)}{promises})"
+
+    def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        shape = np.broadcast_shapes(*(np.shape(c) for c in (fn, fp, P, N)))
+        try:
+            found = self.f(fn, fp) if _takes_two(self.f) else self.f(fn, fp, P, N)
+            values = np.asarray(found)
+        except ValueError as error:
+            if "truth value" not in str(error):
+                raise
+            raise ValueError(
+                f"f of {self!r} must take arrays: write np.where for if, np.minimum for min, np.maximum for max."
+            ) from None
+        if values.shape != shape or values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"f must return real numbers of shape {shape}, one for each of its counts; got {values.dtype} of shape "
+                f"{values.shape}. Write it with NumPy functions of arrays, as np.where for if."
+            )
+        values = values.astype(np.float64)
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise ValueError(
+                f"f must return finite numbers >= 0; got {values[~(values >= 0) | np.isinf(values)][:3].tolist()}."
+            )
+        return values
+
+
+def _takes_two(f: Callable[..., Any]) -> bool:
+    """Whether f takes two arguments by position and no more."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = [p.kind for p in parameters]
+    return len(kinds) == 2 and all(k in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for k, p in zip(kinds, parameters, strict=True))
+
+
+def _misses_squared(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    return fn**2 + 0.5 * fp + 0.0 * (P + N)
+
+
+def _waves(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    """No shape at all."""
+    return np.abs(np.sin(3.1 * fn + fp**2)) + 0.0 * (P + N)

@@ -1,0 +1,65 @@
+"""A loss of binary decisions, averaged over the classes of decisions with k labels."""
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar, final
+
+from setwise.core.batch import Batch
+from setwise.core.measure import Loss
+from setwise.core.one_label import binary_view, flip_back, flipped, lift
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import SHAPES, Trait
+from setwise.losses.f_beta import FBeta
+from setwise.losses.jaccard import Jaccard
+
+
+@final
+@dataclass(frozen=True)
+class MeanOverClasses(Loss):
+    """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels (DD 3.3).
+
+    Every class counts alike, also one that is absent from a set; there the loss of a set without positives is due. Margin
+    rescaling maximizes it by decoupling the classes, with a bound; other surrogates refuse it.
+
+    Parameters
+    ----------
+    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free
+    """
+
+    loss: Loss
+
+    name: ClassVar[str] = "mean_over_classes"
+    reads: ClassVar = "classes"
+
+    def __post_init__(self) -> None:
+        check_inner(self.loss, "MeanOverClasses")
+
+    @classmethod
+    def examples(cls, p: int) -> "list[MeanOverClasses]":
+        return [MeanOverClasses(Jaccard()), MeanOverClasses(FBeta())]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return self.loss.traits & set(SHAPES)
+
+    def bind(self, batch: Batch) -> Structure:
+        if isinstance(batch, Sets):
+            # Two labels need one score a decision: the second class is the first with misses and false alarms exchanged.
+            other = flip_back(batch, self.loss.structure(flipped(batch)))
+            return 0.5 * (self.loss.structure(batch) + other)
+        share = 1.0 / batch.n_labels
+        each = [lift(batch, c, share * self.loss.structure(binary_view(batch, c))) for c in range(batch.n_labels)]
+        return replace(reduce(Structure.__add__, each), source=self)
+
+    def __repr__(self) -> str:
+        return f"MeanOverClasses({self.loss!r})"
+
+
+def check_inner(loss: Any, name: str) -> None:
+    """Refuse what is no loss of labels 0 and 1."""
+    if not isinstance(loss, Loss):
+        raise TypeError(f"loss must be a loss object, as setwise.losses.Jaccard(); got {loss!r}.")
+    if loss.reads != "labels":
+        raise Refusal(f"{name} refuses {loss!r}: it judges {loss.reads}, not labels 0 and 1.")

@@ -1,0 +1,59 @@
+"""A loss of binary decisions, applied to one class of decisions with k labels."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.batch import Batch
+from setwise.core.checks import as_count
+from setwise.core.measure import Loss
+from setwise.core.one_label import binary_view, flip_back, flipped, lift
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import SHAPES, Trait
+from setwise.losses.f_beta import FBeta
+from setwise.losses.jaccard import Jaccard
+from setwise.losses.mean_over_classes import check_inner
+
+
+@final
+@dataclass(frozen=True)
+class OneClass(Loss):
+    """``loss([y = label], [yhat = label])`` for decisions with k labels: one class against the rest (DD Algorithm 1).
+
+    Parameters
+    ----------
+    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free
+    label : the class that the loss is about, 0..k-1
+    """
+
+    loss: Loss
+    label: int
+
+    name: ClassVar[str] = "one_class"
+    reads: ClassVar = "classes"
+
+    def __post_init__(self) -> None:
+        check_inner(self.loss, "OneClass")
+        as_count(self.label, "label", low=0)
+
+    @classmethod
+    def examples(cls, p: int) -> "list[OneClass]":
+        return [OneClass(Jaccard(), 1), OneClass(FBeta(), 0)]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return self.loss.traits & set(SHAPES)
+
+    def check(self, batch: Batch) -> None:
+        if self.label >= batch.n_labels:
+            raise ValueError(f"label must be one of 0..{batch.n_labels - 1}; got {self.label}.")
+
+    def bind(self, batch: Batch) -> Structure:
+        if isinstance(batch, Sets):
+            if self.label == 1:
+                return self.loss.structure(batch)
+            return flip_back(batch, self.loss.structure(flipped(batch)))
+        return lift(batch, self.label, self.loss.structure(binary_view(batch, self.label)))
+
+    def __repr__(self) -> str:
+        return f"OneClass({self.loss!r}, {self.label})"

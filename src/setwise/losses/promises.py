@@ -1,0 +1,28 @@
+"""Promises that users make for their own losses."""
+
+from collections.abc import Iterable
+
+from setwise.core.traits import CURVATURES, SHAPES, Trait
+
+
+def as_promises(promises: object, allowed: frozenset[Trait]) -> frozenset[Trait]:
+    """``promises`` as a set of the ``allowed`` traits; modular promises sub- and supermodular too."""
+    if isinstance(promises, Trait):
+        promises = (promises,)
+    if isinstance(promises, str) or not isinstance(promises, Iterable):
+        raise TypeError(f"promises must be traits, as [Trait.INCREASING]; got {promises!r}.")
+    found = list(promises)
+    for trait in found:
+        if not isinstance(trait, Trait) or trait not in allowed:
+            names = ", ".join(t.name for t in Trait if t in allowed)
+            raise ValueError(f"promises must be among the traits {names}; got {trait!r}.")
+    kept = frozenset(found)
+    if {Trait.SUBMODULAR, Trait.SUPERMODULAR} <= kept:
+        kept |= {Trait.MODULAR}
+    return kept | CURVATURES if Trait.MODULAR in kept else kept
+
+
+def broken_promise(loss: object, broken: frozenset[Trait]) -> str:
+    """The sentence about promises that do not hold."""
+    words = " and ".join(trait.name.lower() for trait in SHAPES if trait in broken)
+    return f"{loss!r} breaks its promise: on these sets it is not {words}. Leave that promise out."

@@ -1,0 +1,110 @@
+"""Questions about one set: the labeling that is worst for its scores, and what each decision can reach."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.batch import Batch
+from setwise.core.checks import as_class_labels, as_count, as_weights
+from setwise.core.classes import Classes
+from setwise.core.count_loss import CountLoss
+from setwise.core.inference import Inference, Maximizer, Solution
+from setwise.core.measure import Combination, Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.inference import Auto
+from setwise.losses import AreaWeighted, as_loss
+
+
+def loss_augmented_inference(
+    loss: Loss | str,
+    y: ArrayLike,
+    scores: ArrayLike,
+    weights: ArrayLike | None = None,
+    slack: bool = False,
+    inference: Inference | None = None,
+) -> Solution:
+    """``max over yhat of loss(y, yhat) + <scores, yhat>``, or with ``slack`` ``loss(y, yhat) (1 + <scores, yhat - y>)``.
+
+    For a loss of k classes, as ``MeanOverClasses("jaccard")``, the score of a labeling is ``sum_i scores[i, yhat_i]``.
+    :class:`setwise.inference.Auto` chooses the method: Jaccard and F_beta take O(p log p). Where it is not exact the
+    answer has ``exact`` False and an honest ``bound``.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or the name of one
+    y : (p,) in 0/1, or in 0..k-1
+    scores : (p,) finite, or (p, k)
+    weights : (p,) areas of the decisions, above 0: counts become areas (DD 4.1). For quotients of counts only
+    slack : whether the loss multiplies the score
+    inference : None chooses by the loss; an object forces one
+    """
+    maximizer, s, base = _prepare(as_loss(loss), y, scores, weights, slack, inference)
+    found = maximizer.maximize(s)
+    shift = 0.0 if slack else base
+    return Solution(
+        labels=found.labels,
+        value=float(found.values[0]) + shift,
+        bound=float(found.bounds[0]) + shift,
+        exact=bool(found.exact[0]),
+        status=f"{type(maximizer.method).__name__}: {'exact' if found.exact[0] else 'bounded'}",
+    )
+
+
+def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: Inference | None = None) -> Any:
+    """``M[i, v] = max over yhat with yhat_i = v of loss(y, yhat) + <scores, yhat>`` for all decisions, (p, 2) or (p, k).
+
+    HOL's message from the loss to decision i (Eq. 4) leaves out the decision's own score: ``M[i, v] - scores[i] v``.
+    After the sort they take O(p) for Jaccard and other quotients of counts, see :class:`setwise.inference.CountSearch`;
+    a loss without such structure takes one maximization for each entry. Entries that no labeling can have are -inf.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or the name of one
+    y : (p,) in 0/1, or in 0..k-1
+    scores : (p,) finite, or (p, k)
+    inference : None chooses by the loss; an object forces one
+    """
+    maximizer, s, base = _prepare(as_loss(loss), y, scores, None, False, inference)
+    return maximizer.max_marginals(s) + base
+
+
+def _prepare(
+    loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
+) -> tuple[Maximizer, np.ndarray, float]:
+    """The method bound to the set, the flat scores, and the score of the target."""
+    if inference is not None and not isinstance(inference, Inference):
+        raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")
+    if loss.reads == "scores" and not isinstance(loss, CountLoss):
+        raise Refusal(f"inference for one set refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
+    s = np.asarray(scores)
+    if s.ndim == 2:
+        batch: Batch = Classes.single(as_class_labels(y, "y"), as_count(s.shape[1], "the number of columns of scores", low=2))
+        if len(s) != batch.total:
+            raise ValueError(f"scores must have {batch.total} rows, one for each label in y; got shape {s.shape}.")
+    else:
+        batch = Sets.single(y, "y")
+    if weights is not None:
+        areas = as_weights(weights)
+        loss = _each(loss, lambda part: _by_area(part, areas))
+    structure = loss.structure(batch)
+    maximizer = (inference or Auto()).prepare(structure, slack)
+    flat = s.ravel()
+    if flat.dtype.kind not in "fiub" or flat.shape != (structure.batch.n_scores,):
+        raise ValueError(f"scores must be numbers of shape ({structure.batch.n_scores},); got {s.dtype} {s.shape}.")
+    return maximizer, flat, float(structure.batch.target @ flat.astype(np.float64))
+
+
+def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:
+    """The same sum of changed losses."""
+    if not isinstance(loss, Combination):
+        return change(loss)
+    return Combination.of([(factor, change(part)) for factor, part in loss.parts])
+
+
+def _by_area(loss: Loss, areas: np.ndarray) -> Loss:
+    if not isinstance(loss, CountLoss):
+        raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
+    return AreaWeighted(loss, areas)

@@ -1,0 +1,6 @@
+"""Risks: what learners minimize."""
+
+from setwise.core.risk import Risk
+from setwise.risks.mean import MeanRisk
+
+__all__ = ["MeanRisk", "Risk"]

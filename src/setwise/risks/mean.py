@@ -1,0 +1,124 @@
+"""The mean of a surrogate over the sets of a batch, as a function of the weights."""
+
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.cut import Cut, Cuts
+from setwise.core.evaluator import Evaluation, Evaluator
+from setwise.core.features import Features
+from setwise.core.risk import Risk
+from setwise.core.threads import allowed, map_units
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@final
+class MeanRisk(Risk):
+    """``R(w) = sum_i omega_i B_i(base_i + Phi_i w)``, weights ``omega`` that sum to 1.
+
+    Parameters
+    ----------
+    features : what gives the scores of all sets
+    evaluator : B, a surrogate bound to the batch: ``LovaszHinge("jaccard").on(sets)``
+    weights : (n,) non-negative, not all 0; None weighs all sets alike
+    n_jobs : threads that share the sets. The sets are cut into the same chunks whatever their number, so results do
+        not depend on it.
+    """
+
+    CHUNK = 1 << 16
+    """Scores of one chunk, at least."""
+
+    def __init__(
+        self, features: Features, evaluator: Evaluator, weights: ArrayLike | None = None, n_jobs: int = 1
+    ) -> None:
+        if not isinstance(features, Features):
+            raise TypeError(f"features must be Features, as setwise.models.Independent(X, offsets); got {features!r}.")
+        if not isinstance(evaluator, Evaluator):
+            raise TypeError(f"evaluator must be a surrogate bound to a batch, as surrogate.on(sets); got {evaluator!r}.")
+        batch = evaluator.batch
+        self.features, self.evaluator, self.batch = features, evaluator, batch
+        self.size, self.lower, self.n_parts = features.size, features.lower, len(batch)
+        self.convex, self.floor, self.n_jobs = evaluator.convex, evaluator.floor, as_count(n_jobs, "n_jobs")
+        n_scores = len(features.scores(np.zeros(self.size)))
+        if n_scores != batch.n_scores:
+            raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
+        omega = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if omega.shape != (len(batch),) or not np.isfinite(omega).all() or (omega < 0).any() or omega.max() == 0:
+            raise ValueError(f"weights must be {len(batch)} finite numbers >= 0, one for each set and not all zero.")
+        # Divided by the largest first, for a sum of large weights may overflow.
+        self.weights = omega / omega.max() / (omega / omega.max()).sum()
+        runs = _runs(batch.score_offsets, self.CHUNK)
+        self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
+
+    def cut(self, w: Values, tol: float = 0.0) -> Cut:
+        """The plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``."""
+        # Every fit begins at 0, where the product with X can be spared.
+        base = self.features.base
+        scores = self.features.scores(w) if w.any() or base is not None else np.zeros(self.batch.n_scores)
+        found = self._evaluate(scores, tol)
+        gradient = found.gradient * self._spread(self.weights, self.batch.score_offsets)
+        value = float(self.weights @ found.values)
+        moved = scores if base is None else scores - base
+        inner = float(gradient @ moved)
+        # Each score is a sum that may have lost digits in proportion to the longest row times |w|, and so has the plane.
+        lost = float(np.abs(gradient).sum()) * self.features.longest_row * float(np.sqrt(w @ w))
+        return Cut(
+            offset=value - inner,
+            slope=self.features.pullback(gradient),
+            value=value,
+            upper=float(self.weights @ found.upper),
+            rounding=4.0 * EPSILON * (abs(value) + abs(inner) + lost),
+        )
+
+    def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
+        """The planes of the chosen sets, each times its ``omega_i``."""
+        everyone = len(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
+        chosen = None if everyone else parts
+        evaluator = self.evaluator if everyone else self.evaluator.take(parts)
+        scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets
+        omega = self.weights[parts]
+        with allowed(self.n_jobs):
+            found = evaluator(scores, tol)
+        gradient = found.gradient * self._spread(omega, offsets)
+        values = omega * found.values
+        moved = scores if self.features.base is None else scores - self.features.scores(np.zeros(self.size), chosen)
+        inner = np.add.reduceat(gradient * moved, offsets[:-1])
+        return Cuts(values - inner, self.features.pullbacks(gradient, chosen), values, omega * found.upper)
+
+    def majorant(self, w: Values) -> "MeanRisk":
+        if self.convex:
+            return self
+        evaluator = self.evaluator.majorant(self.features.scores(w))
+        return MeanRisk(self.features, evaluator, self.weights, self.n_jobs)
+
+    def redrawn(self, seed: int) -> "MeanRisk":
+        return MeanRisk(self.features, self.evaluator.redrawn(seed), self.weights, self.n_jobs)
+
+    def _evaluate(self, scores: Floats, tol: float) -> Evaluation:
+        with allowed(self.n_jobs):
+            if len(self._chunks) == 1:
+                return self.evaluator(scores, tol)
+            ends = self.batch.score_offsets
+            found = map_units(lambda one: one[1](scores[ends[one[0][0]] : ends[one[0][-1] + 1]], tol), self._chunks)
+        return Evaluation(
+            np.concatenate([one.values for one in found]),
+            np.concatenate([one.gradient for one in found]),
+            np.concatenate([one.upper for one in found]),
+            np.concatenate([one.exact for one in found]),
+        )
+
+    @staticmethod
+    def _spread(omega: Values, offsets: Ints) -> Values | float:
+        """The weights of the sets, one for each score."""
+        return float(omega[0]) if len(omega) == 1 else np.repeat(omega, np.diff(offsets))
+
+
+def _runs(offsets: Ints, size: int) -> list[Ints]:
+    """Runs of whole sets with at least ``size`` scores each (the last may have fewer)."""
+    edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], size)))
+    edges = np.append(edges[edges < len(offsets) - 1], len(offsets) - 1)
+    return [np.arange(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]

@@ -1,0 +1,144 @@
+"""The evaluators that surrogates are composed of: support functions, linear functions, and their differences."""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import segments
+from setwise.core.evaluator import Evaluation, Evaluator
+from setwise.core.inference import Maximizer
+from setwise.core.refusal import Refusal
+from setwise.kernels.segments import segment_sums
+
+
+@final
+class Support(Evaluator):
+    """``max_y l(y) + <s, phi(y) - target> / g``, with the gradient ``(phi(yhat) - target) / g``. Convex.
+
+    A maximum of affine functions of the scores (LH Eq. 21 where g = 1). It is as exact as its inference.
+
+    Parameters
+    ----------
+    maximizer : a method bound to l, without slack
+    scale : g > 0, one number or one for each set, (n,)
+    """
+
+    def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
+        self.maximizer, self.batch, self.scale = maximizer, maximizer.structure.batch, scale
+        # The target is the mean of some labelings; none has a negative loss, so neither has the best.
+        self.floor = 0.0
+        self._divide = not (isinstance(scale, float) and scale == 1.0)
+        counts = np.diff(self.batch.score_offsets)
+        spread = np.repeat(scale, counts) if np.ndim(scale) and len(self.batch) > 1 else np.ravel(scale)[:1]
+        self._scales = {np.dtype(kind): np.asarray(spread, dtype=kind) for kind in (np.float32, np.float64)}
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        scale = self._scales[scores.dtype]
+        found = self.maximizer.solve(scores / scale if self._divide else scores, tol)
+        gradient = self.batch.away(found.labels, scores.dtype)
+        if self._divide:
+            gradient = np.divide(gradient, scale, out=gradient)
+        return Evaluation(found.values, gradient, found.bounds, found.exact)
+
+    def take(self, parts: Ints) -> "Support":
+        return Support(self.maximizer.take(parts), self.scale[parts] if np.ndim(self.scale) else self.scale)
+
+    def __repr__(self) -> str:
+        return f"margin rescaling of {self.maximizer.structure!r}"
+
+
+@final
+class Slack(Evaluator):
+    """``max_y l(y) (1 + <s, phi(y) - target>)``, with the gradient ``l(yhat) (phi(yhat) - target)`` (LH Eq. 22). Convex.
+
+    Parameters
+    ----------
+    maximizer : a method bound to l with slack
+    """
+
+    def __init__(self, maximizer: Maximizer) -> None:
+        self.maximizer, self.batch = maximizer, maximizer.structure.batch
+        self.floor = 0.0
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        found = self.maximizer.solve(scores, tol)
+        weight = np.repeat(self.maximizer.structure.values(found.labels), np.diff(self.batch.score_offsets))
+        gradient = (weight * self.batch.away(found.labels)).astype(scores.dtype)
+        return Evaluation(found.values, gradient, found.bounds, found.exact)
+
+    def take(self, parts: Ints) -> "Slack":
+        return Slack(self.maximizer.take(parts))
+
+    def __repr__(self) -> str:
+        return f"slack rescaling of {self.maximizer.structure!r}"
+
+
+@final
+class Linear(Evaluator):
+    """``constant + <s, direction>`` of each set; its own tangent everywhere.
+
+    Parameters
+    ----------
+    batch : what the scores mean
+    direction : (n_scores,)
+    constant : (n,)
+    """
+
+    def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
+        self.batch, self.direction, self.constant = batch, direction, constant
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        values = self.constant + segment_sums(scores * self.direction, self.batch.score_offsets)
+        return Evaluation(values, self.direction.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
+
+    def take(self, parts: Ints) -> "Linear":
+        places = segments(parts, self.batch.score_offsets)
+        return Linear(self.batch.take(parts), self.direction[places], self.constant[parts])
+
+
+@final
+class Difference(Evaluator):
+    """``first - second``: what cannot be avoided is taken off what could be (completions, ramps, missing data).
+
+    The difference of two convex functions is convex only where the second is linear. Its majorant puts the tangent of
+    the second at the given scores in its place. The upper bound is the first's less the second's value; where the second
+    is not exact the value is no lower bound.
+
+    Parameters
+    ----------
+    first, second : evaluators of one batch
+    floor : a number below all differences
+    """
+
+    def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
+        if first.batch.n_scores != second.batch.n_scores or len(first.batch) != len(second.batch):
+            raise ValueError("first and second must be evaluators of one batch; they differ in size.")
+        self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
+        self.convex = first.convex and isinstance(second, Linear)
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        a, b = self.first.evaluate(scores, tol), self.second.evaluate(scores, tol)
+        return Evaluation(a.values - b.values, a.gradient - b.gradient, a.upper - b.values, a.exact & b.exact)
+
+    def take(self, parts: Ints) -> "Difference":
+        return Difference(self.first.take(parts), self.second.take(parts), self.floor)
+
+    def majorant(self, scores: ArrayLike) -> Evaluator:
+        if self.convex:
+            return self
+        if not self.first.convex:
+            raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
+        here = np.asarray(scores, dtype=np.float64)
+        at = self.second(here)
+        direction = at.gradient.astype(np.float64)
+        constant = at.values - segment_sums(here * direction, self.batch.score_offsets)
+        return Difference(self.first, Linear(self.batch, direction, constant), self.floor)
+
+    def redrawn(self, seed: int) -> "Difference":
+        return Difference(self.first.redrawn(seed), self.second.redrawn(seed), self.floor)
+
+    def __repr__(self) -> str:
+        return f"{self.first!r} minus {self.second!r}"
+

@@ -1,0 +1,51 @@
+"""Slack rescaling: the loss and the score that is won are multiplied (LH Eq. 22)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.batch import Batch
+from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.inference import Inference
+from setwise.core.measure import Loss
+from setwise.core.rankings import Rankings
+from setwise.core.refusal import Refusal
+from setwise.inference.auto import Auto
+from setwise.losses import as_loss
+from setwise.surrogates.evaluators import Slack
+from setwise.surrogates.margin_rescaling import check_inference
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SlackRescaling(Surrogate):
+    """``max_y loss(y) (1 + <s, phi(y) - phi(truth)>)``, with phi(y) = y for 0/1 labels (LH Eq. 22).
+
+    Convex, never below the loss of the signs, an extension exactly of increasing losses (LH Prop. 1). It is exact for
+    losses of the number of mistakes and of counts, and for any loss of up to 20 decisions; beyond that it is greedy:
+    ``exact`` is False and ``upper`` honest.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or the name of one
+    inference : None chooses by the loss; an object forces one
+    """
+
+    loss: Loss
+    inference: Inference | None = None
+
+    name: ClassVar[str] = "slack"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", as_loss(self.loss))
+        check_inference(self.inference)
+
+    def on(self, batch: Batch) -> Evaluator:
+        structure = self.loss.structure(batch)
+        if structure.batch is not batch:
+            ranks = isinstance(structure.batch, Rankings)
+            why = "it judges a ranking, not a set of mistakes" if ranks else "the truth is none of the labelings it takes"
+            raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
+        if batch.known is not None:
+            why = "labels that are not known: their scores would multiply the loss"
+            raise Refusal(f"SlackRescaling refuses {why}. Use surrogate='margin'.")
+        return Slack((self.inference or Auto()).prepare(structure, slack=True))

@@ -1,0 +1,192 @@
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from setwise.core.refusal import Refusal
+from setwise.datasets import early_detection
+from setwise.compare.bundled import bags, breast_cancer, digit_traits, digits
+from setwise.compare.comparison import QUICK_GRID, Comparison, Duel, Plan, Row, compare
+from setwise.compare.methods import LOGISTIC, LOVASZ, MARGIN, METHODS, SLACK, SVM, TUNED, Trained, standardized
+from setwise.compare.problem import Problem
+from setwise.compare.report import write_report
+from setwise.compare.words import text_table, verdict
+from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard
+
+PLAN = Plan(3, 2, QUICK_GRID)
+
+
+def quiet(what):
+    pass
+
+
+@pytest.fixture(scope="module")
+def early():
+    losses = {"early_detection": EarlyDetection(), "hamming": Hamming()}
+    return compare(bags(150, 0), "early_detection", losses, PLAN, quiet)
+
+
+def made_up(first, second, gap=1e-4):
+    """A comparison with given losses of the best usual and the best own method."""
+    problem = Problem("p", "", np.zeros((4, 1)), np.array([0, 1, 0, 1]))
+    trained = [Trained(np.zeros((1, 1)), np.zeros(1), 0.0, 0.1, g) for g in (None, gap)]
+    rows = [
+        Row(method, np.array(values)[:, None], (0.1,) * len(values), (kept,) * len(values), 1.0)
+        for method, values, kept in ((LOGISTIC, first, trained[0]), (LOVASZ, second, trained[1]))
+    ]
+    return Comparison(problem, "jaccard", ("jaccard",), tuple(rows), PLAN, (problem, problem))
+
+
+@pytest.mark.parametrize(
+    "problem", [bags(30, 0), digit_traits(3), breast_cancer()], ids=["groups", "labels", "one set"]
+)
+def test_folds_cover_every_row_once_and_keep_sets_whole(problem):
+    seen = np.concatenate([test for _, test in problem.folds(4, 0)])
+    np.testing.assert_array_equal(np.sort(seen), np.arange(len(problem.y)))
+    for train, test in problem.folds(4, 0):
+        assert not set(train) & set(test)
+        if problem.groups is not None:
+            assert not set(problem.groups[train]) & set(problem.groups[test])
+
+
+def test_too_few_rows_for_the_folds():
+    with pytest.raises(ValueError, match="2 rows of one class, too few for 3 folds"):
+        Problem("p", "", np.zeros((9, 1)), np.array([0] * 7 + [1, 1])).folds(3, 0)
+    with pytest.raises(ValueError, match="has 4 sets, too few for 5 folds"):
+        bags(4, 0).folds(5, 0)
+
+
+def test_the_loss_of_a_problem_is_the_mean_over_its_sets():
+    problem = bags(5, 0)
+    scores = np.random.default_rng(0).normal(size=75)
+    shuffled = np.random.default_rng(1).permutation(75)
+    expected = np.mean([Hamming()(problem.y[i : i + 15], scores[i : i + 15] > 0) for i in range(0, 75, 15)])
+    assert problem.loss(Hamming(), scores) == pytest.approx(expected)
+    assert problem.take(shuffled).loss(Hamming(), scores[shuffled]) == pytest.approx(expected)
+    traits = digit_traits(3)
+    assert traits.loss(Hamming(), np.where(traits.y, -1.0, 1.0)) == 3.0
+
+
+def test_c_is_that_of_an_svm_whatever_the_sets():
+    # one set, or each row a set: the Hamming SVM is the same machine
+    X, y, _ = early_detection(20, random_state=0)
+    one = Problem("one", "", X, y)
+    many = replace(one, groups=np.arange(len(y)))
+    a, b = (SVM.train(p, Hamming(), 0.01, 1e-6) for p in (one, many))
+    np.testing.assert_allclose(a.coef, b.coef, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "problem", [bags(40, 0), digit_traits(3), breast_cancer()], ids=["groups", "labels", "one set"]
+)
+def test_the_tuned_threshold_never_hurts_on_training_data_by_much(problem):
+    train, _ = standardized(problem, problem)
+    plain, tuned = (m.train(train, Jaccard(), 0.1, 1e-2) for m in (LOGISTIC, TUNED))
+    np.testing.assert_allclose(plain.coef, tuned.coef, atol=1e-4)
+    assert np.isfinite(tuned.threshold)
+    assert train.loss(Jaccard(), tuned.margins(train)) <= train.loss(Jaccard(), plain.margins(train)) + 0.02
+
+
+def test_a_label_that_never_occurs_gets_a_constant_score():
+    problem = Problem("p", "", np.eye(4), np.array([[0, 1], [0, 0], [0, 1], [0, 0]]), None, ("a", "b"))
+    trained = LOGISTIC.train(problem, Hamming(), 1.0, 1e-2)
+    assert (trained.margins(problem)[:, 0] < 0).all()
+
+
+def test_a_set_loss_wins_where_a_tuned_threshold_can_not(early):
+    means = dict(zip([r.method for r in early.rows], early.means[:, 0], strict=True))
+    assert means[LOVASZ] < 0.7 * min(means[LOGISTIC], means[TUNED], means[SVM])
+    assert means[LOVASZ] < min(means[MARGIN], means[SLACK])
+    words = verdict(early)
+    assert words[0].startswith("In early_detection training for it wins: Lovász hinge beats")
+    assert any("In hamming, for which it was not trained, Lovász hinge pays" in w for w in words)
+    assert all(r.gap is None or r.gap < 2e-3 for r in early.rows)
+
+
+def test_every_method_chose_from_the_grid_and_is_certified_or_not(early):
+    for row in early.rows:
+        assert set(row.chosen) <= set(QUICK_GRID)
+        assert (row.gap is None) == (row.method in (LOGISTIC, TUNED))
+        assert row.losses.shape == (3, 2)
+
+
+def test_the_table_marks_the_best_of_each_column(early):
+    lines = text_table(early).splitlines()
+    assert len(lines) == 1 + len(METHODS)
+    marked = [line for line in lines if "*" in line]
+    assert sum(line.count("*") for line in lines) == 2
+    assert any(line.startswith("Lovász hinge") for line in marked)
+    assert "\033[1m" in text_table(early, bold=True)
+    assert "*" not in text_table(early, bold=True)
+
+
+@pytest.mark.parametrize(
+    ("usual", "ours", "says"),
+    [
+        ([0.3, 0.31, 0.32], [0.1, 0.11, 0.12], "training for it wins: Lovász hinge beats"),
+        ([0.1, 0.11, 0.12], [0.3, 0.31, 0.32], "setwise loses: logistic regression at 0.5 beats Lovász hinge"),
+        ([0.1, 0.3, 0.2], [0.2, 0.1, 0.25], "no clear winner"),
+    ],
+)
+def test_the_verdict_is_honest(usual, ours, says):
+    assert says in verdict(made_up(usual, ours))[0]
+
+
+def test_a_gap_that_was_not_closed_is_said():
+    assert any("Not solved to the gap of 0.001" in w for w in verdict(made_up([0.1, 0.2], [0.1, 0.2], 0.3)))
+
+
+def test_a_duel_is_the_t_interval():
+    duel = Duel.of([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
+    assert duel.difference == 2.5
+    assert duel.width == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2, rel=1e-5)
+    assert duel.clear
+
+
+def test_a_refusal_leaves_a_row_out_and_is_said():
+    losses = {"f2": FBeta(0.5), "hamming": Hamming()}
+    steps = []
+    found = compare(breast_cancer(), "f2", losses, Plan(2, 2, (0.01,)), steps.append, (LOGISTIC, LOVASZ, MARGIN))
+    assert [r.method for r in found.rows] == [LOGISTIC, MARGIN]
+    assert "LovaszHinge refuses" in found.notes[0]
+    assert len(steps) == Plan(2, 2, (0.01,)).steps((LOGISTIC, LOVASZ, MARGIN))
+    assert any("left out" in w for w in verdict(found))
+
+
+def test_a_ranking_has_no_threshold():
+    from setwise.losses.roc_area import RocArea
+
+    with pytest.raises(Refusal, match="no threshold"):
+        TUNED.train(breast_cancer(), RocArea(), 1.0, 1e-2)
+
+
+def test_the_report_holds_everything_inside(early, tmp_path):
+    pytest.importorskip("matplotlib")
+    files = write_report(tmp_path / "new" / "folder", [early], "a <title>", 3.0)
+    assert all(f.stat().st_size > 0 for f in files)
+    names = {f.name for f in files}
+    assert names == {
+        "report.html",
+        "results.json",
+        *(f"early-detection-{n}.png" for n in ("table", "gaps", "scores")),
+    }
+    page = files[0].read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 2
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    assert "http" not in page
+    assert "a &lt;title&gt;" in page
+    row = next(r for r in early.rows if r.method is LOVASZ)
+    assert f"{row.mean[0]:.3f} ± {row.error[0]:.3f}" in page
+    kept = json.loads(files[1].read_text(encoding="utf-8"))["problems"][0]
+    assert kept["rows"][3]["mean"]["early_detection"] == pytest.approx(row.mean[0])
+    assert len(kept["rows"][3]["folds"]["hamming"]) == 3
+
+
+def test_the_bundled_problems():
+    assert digits(3).y.sum() == 183
+    assert breast_cancer().y.sum() == 212
+    traits = digit_traits(6)
+    assert traits.y.shape == (1797, 6)
+    assert traits.y[:, 0].sum() == 907 or traits.y[:, 0].sum() > 800

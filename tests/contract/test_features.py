@@ -1,0 +1,73 @@
+"""Every model: its pullback is the adjoint of its scores, for all sets, for some of them, and one by one."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from setwise.models import Independent, MultiLabel
+
+OFFSETS = np.array([0, 3, 4, 9, 12])
+
+
+def models(rng, sparse, intercept):
+    """(features, score offsets of its sets)."""
+    X = rng.standard_normal((12, 5)) * (rng.random((12, 5)) < 0.7)
+    X = csr_matrix(X) if sparse else X
+    yield Independent(X, OFFSETS, intercept), OFFSETS
+    yield Independent(X, OFFSETS, intercept, base=rng.standard_normal(12)), OFFSETS
+    yield MultiLabel(X, 3, np.arange(13), intercept=intercept), 3 * np.arange(13)
+    yield MultiLabel(X, 3, OFFSETS, intercept=intercept, base=rng.standard_normal(36)), 3 * OFFSETS
+    yield MultiLabel(X, 3, intercept=intercept), np.array([0, 36])
+    yield MultiLabel(X, 3, columns=True, intercept=intercept), 12 * np.arange(4)
+    yield MultiLabel(X, 3, columns=True, intercept=intercept, base=rng.standard_normal(36)), 12 * np.arange(4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("intercept", [0.0, 2.0])
+def test_pullback_is_the_adjoint_of_scores(sparse, intercept):
+    rng = np.random.default_rng(0)
+    for features, offsets in models(rng, sparse, intercept):
+        n = len(offsets) - 1
+        w, zero = rng.standard_normal(features.size), np.zeros(features.size)
+        for parts in (None, np.arange(n), np.array([n - 1]), rng.permutation(n)[:2]):
+            chosen = np.arange(n) if parts is None else parts
+            places = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in chosen])
+            s, base = features.scores(w, parts), features.scores(zero, parts)
+            np.testing.assert_allclose(s, features.scores(w)[places])
+            g = rng.standard_normal(len(s))
+            assert g @ (s - base) == pytest.approx(features.pullback(g, parts) @ w, rel=1e-10)
+            each = features.pullbacks(g, parts)
+            assert each.shape == (len(chosen), features.size)
+            np.testing.assert_allclose(each.sum(axis=0), features.pullback(g, parts), atol=1e-12)
+            ends = np.cumsum([0, *(offsets[i + 1] - offsets[i] for i in chosen)])
+            for k, i in enumerate(chosen):
+                alone = features.pullback(g[ends[k] : ends[k + 1]], np.array([i]))
+                np.testing.assert_allclose(each[k], alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_score_moves_further_than_the_longest_row_allows(sparse):
+    rng = np.random.default_rng(1)
+    for features, _ in models(rng, sparse, 3.0):
+        for _ in range(20):
+            w = rng.standard_normal(features.size)
+            moved = np.abs(features.scores(w) - features.scores(np.zeros(features.size))).max()
+            assert moved <= features.longest_row * np.sqrt(w @ w) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 4])}, "offsets must end at the 3 rows of X; they end at 4"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 2, 2, 3])}, "offsets must rise strictly from 0"),
+        ({"X": np.zeros(3), "offsets": np.array([0, 3])}, r"X must have shape \(rows, features\)"),
+        ({"X": np.full((3, 2), np.nan), "offsets": np.array([0, 3])}, "X must be finite"),
+        ({"X": [["a"]], "offsets": np.array([0, 1])}, "X must hold numbers"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "intercept": -1.0}, "intercept must be a finite number"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "lower": [0.0]}, "lower must hold 3 numbers"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "base": [0.0]}, r"base must hold 3 finite numbers"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(arguments, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        Independent(**arguments)

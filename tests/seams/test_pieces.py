@@ -1,0 +1,76 @@
+"""One set in three pieces whose owners exchange histograms only: the risk of the whole, not a mean of three."""
+
+import numpy as np
+import pytest
+
+from setwise.core.cut import Cut, Cuts
+from setwise.core.risk import Risk
+from setwise.core.sets import Sets
+from setwise.learners import OneSlack
+from setwise.losses import Jaccard
+from setwise.models import Independent
+from setwise.risks import MeanRisk
+from setwise.surrogates import LovaszHinge
+
+
+class Pieces(Risk):
+    """The Lovász hinge of a count loss on one set; each piece tells how many of each class have which margin error."""
+
+    n_parts, floor = 1, 0.0
+
+    def __init__(self, loss, pieces):
+        P, N = (sum(float((y == c).sum()) for _, y in pieces) for c in (True, False))
+        whole = np.array([[N, P]])
+        self.pieces = [(Independent(X, np.array([0, len(y)])), y) for X, y in pieces]
+        # Each piece is bound to the totals of the whole set, so any of them knows the formula.
+        self.structures = [loss.structure(Sets(y, np.array([0, len(y)]), totals=whole)) for _, y in pieces]
+        self.size = self.pieces[0][0].size
+
+    def cut(self, w, tol=0.0):
+        errors = [1 - np.where(y, s, -s) for (_, y), s in ((piece, piece[0].scores(w)) for piece in self.pieces)]
+        histogram = {}
+        for (_, y), u in zip(self.pieces, errors, strict=True):
+            for value, label in zip(u, y, strict=True):
+                histogram.setdefault(value, [0, 0])[int(not label)] += 1
+        # Along falling errors, misses before false alarms where they are equal; each takes its share of their gain.
+        (term,), fn, fp, shares, total = self.structures[0].terms, 0.0, 0.0, {}, 0.0
+        for u in sorted((v for v in histogram if v > 0), reverse=True):
+            misses, alarms = histogram[u]
+            ends = [term.of(np.array([a]), np.array([b]))[0] for a, b in ((fn, fp), (fn + misses, fp), (fn + misses, fp + alarms))]
+            shares[u] = ((ends[1] - ends[0]) / max(misses, 1), (ends[2] - ends[1]) / max(alarms, 1))
+            total += u * (ends[2] - ends[0])
+            fn, fp = fn + misses, fp + alarms
+        slope = np.zeros(self.size)
+        for (features, y), u in zip(self.pieces, errors, strict=True):
+            gain = np.array([shares.get(v, (0.0, 0.0))[int(not label)] for v, label in zip(u, y, strict=True)])
+            slope += features.pullback(np.where(y, -gain, gain))
+        return Cut(total - float(slope @ w), slope, total, total)
+
+    def cuts(self, w, parts, tol=0.0):
+        cut = self.cut(w)
+        return Cuts(np.array([cut.offset]), cut.slope[None], np.array([cut.value]), np.array([cut.upper]))
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (90, 4)).astype(float)  # few distinct rows, so histograms are short
+    y = X @ [1.0, -1.0, 0.5, 0.0] + 0.5 * rng.standard_normal(90) > 0.6
+    cuts = [slice(0, 20), slice(20, 70), slice(70, 90)]
+    return X, y, Pieces(Jaccard(), [(X[c], y[c]) for c in cuts]), cuts
+
+
+def test_three_pieces_are_the_whole_set(data):
+    X, y, pieces, cuts = data
+    whole = MeanRisk(Independent(X, np.array([0, 90])), LovaszHinge("jaccard").on(Sets.single(y)))
+    rng = np.random.default_rng(1)
+    for w in rng.standard_normal((10, 5)):
+        a, b = pieces.cut(w), whole.cut(w)
+        assert a.value == pytest.approx(b.value)
+        for v in w + rng.standard_normal((5, 5)):
+            assert a.offset + a.slope @ v <= whole.cut(v).value + 1e-9
+    ours, theirs = (OneSlack(C=50.0, tol=1e-6).minimize(risk) for risk in (pieces, whole))
+    assert ours.objective == pytest.approx(theirs.objective, rel=2e-6)
+    # Bound to their own truths, the pieces would answer another question.
+    local = [LovaszHinge("jaccard")(y[c], (X[c] @ np.ones(4))).value for c in cuts]
+    assert abs(np.mean(local) - LovaszHinge("jaccard")(y, X @ np.ones(4)).value) > 1e-3

@@ -9,11 +9,11 @@ import sys
 import tracemalloc
 
 import numpy as np
+from setwise.inference.counts.max_marginals import batch_max_marginals
 
 from setwise.core.inference import Problem
 from setwise.core.sets import Sets
 from setwise.inference import CountSearch
-from setwise.inference.counts.max_marginals import batch_max_marginals
 from setwise.losses import FBeta, Jaccard
 from timing import race, table
 

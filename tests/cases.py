@@ -1,11 +1,11 @@
-"""Losses, problems and slow twins for tests. Losses come from their own examples, so a new file brings its cases along."""
+"""Losses, problems and slow twins for tests. Losses come from their own examples: a new file brings its cases along."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 from setwise.core import enumerate as brute
+from setwise.core.counts import Counts
 from setwise.core.sets import Sets
-from setwise.core.terms import Counts
 from setwise.core.traits import Trait
 from setwise.losses import LOSSES, MCC, Cardinality, CountFunctionLoss, EarlyDetection, FBeta, Hamming, Jaccard, ZeroOne
 

@@ -88,8 +88,8 @@ def test_says_in_words_what_holds_for_the_jaccard_loss():
         "The loss promises: depends on the counts (fn, fp, P, N) alone.",
         "Surrogates:",
         "  lovasz  convex; tight; tractable: a sort and one pass, O(p log p).",
-        "  margin  convex; tight in scales up to 2; tractable: CountSearch, a search over the counts of misses and false "
-        "alarms.",
+        "  margin  convex; tight in scales up to 2; tractable: CountSearch, a search over the counts of misses and "
+        "false alarms.",
         "  slack   convex; tight; tractable: CountSearch, a search over the counts of misses and false alarms.",
     ]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from setwise.core.loss import Loss
+from setwise.losses.describe import examine, verdicts
 
 from setwise import losses
-from setwise.core.loss import Loss
 from setwise.core.sets import Sets
-from setwise.losses.describe import examine, verdicts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -95,9 +95,9 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    from setwise.compare.progress import Steps
     from setwise.experiments import find
     from setwise.experiments.experiment import Settings, data_folder, write_outcome
-    from setwise.compare.progress import Steps
 
     begin = time.perf_counter()
     experiment = find(options.name)

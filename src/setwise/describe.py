@@ -140,7 +140,10 @@ def _without_promises(loss: Loss) -> Loss:
 def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, Verdict, Verdict]:
     """The Lovász hinge, margin rescaling, slack rescaling."""
     if found.broken:
-        no = [Verdict(name, False, False, False, "refused: a promise is broken.") for name in ("lovasz", "margin", "slack")]
+        no = [
+            Verdict(name, False, False, False, "refused: a promise is broken.")
+            for name in ("lovasz", "margin", "slack")
+        ]
         return no[0], no[1], no[2]
     return _lovasz(loss, truth), _margin(loss, truth, found), _slack(loss, truth, found)
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_count, as_weights
 from setwise.core.classes import Classes
@@ -15,7 +16,8 @@ from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Auto
-from setwise.losses import AreaWeighted, as_loss
+from setwise.losses import as_loss
+from setwise.losses.area_weighted import AreaWeighted
 
 
 def loss_augmented_inference(
@@ -26,7 +28,7 @@ def loss_augmented_inference(
     slack: bool = False,
     inference: Inference | None = None,
 ) -> Solution:
-    """``max over yhat of loss(y, yhat) + <scores, yhat>``, or with ``slack`` ``loss(y, yhat) (1 + <scores, yhat - y>)``.
+    """``max over yhat of loss(y, yhat) + <scores, yhat>``; with ``slack`` ``loss(y, yhat) (1 + <scores, yhat - y>)``.
 
     For a loss of k classes, as ``MeanOverClasses("jaccard")``, the score of a labeling is ``sum_i scores[i, yhat_i]``.
     :class:`setwise.inference.Auto` chooses the method: Jaccard and F_beta take O(p log p). Where it is not exact the
@@ -54,7 +56,7 @@ def loss_augmented_inference(
 
 
 def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: Inference | None = None) -> Any:
-    """``M[i, v] = max over yhat with yhat_i = v of loss(y, yhat) + <scores, yhat>`` for all decisions, (p, 2) or (p, k).
+    """``M[i, v] = max over yhat with yhat_i = v of loss(y, yhat) + <scores, yhat>`` for all i, (p, 2) or (p, k).
 
     HOL's message from the loss to decision i (Eq. 4) leaves out the decision's own score: ``M[i, v] - scores[i] v``.
     After the sort they take O(p) for Jaccard and other quotients of counts, see :class:`setwise.inference.CountSearch`;
@@ -73,7 +75,7 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
 
 def _prepare(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
-) -> tuple[Maximizer, np.ndarray, float]:
+) -> tuple[Maximizer, NDArray[Any], float]:
     """The method bound to the set, the flat scores, and the score of the target."""
     if inference is not None and not isinstance(inference, Inference):
         raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")
@@ -81,7 +83,9 @@ def _prepare(
         raise Refusal(f"inference for one set refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
     s = np.asarray(scores)
     if s.ndim == 2:
-        batch: Batch = Classes.single(as_class_labels(y, "y"), as_count(s.shape[1], "the number of columns of scores", low=2))
+        batch: Batch = Classes.single(
+            as_class_labels(y, "y"), as_count(s.shape[1], "the number of columns of scores", low=2)
+        )
         if len(s) != batch.total:
             raise ValueError(f"scores must have {batch.total} rows, one for each label in y; got shape {s.shape}.")
     else:
@@ -104,7 +108,7 @@ def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:
     return Combination.of([(factor, change(part)) for factor, part in loss.parts])
 
 
-def _by_area(loss: Loss, areas: np.ndarray) -> Loss:
+def _by_area(loss: Loss, areas: Values) -> Loss:
     if not isinstance(loss, CountLoss):
         raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
     return AreaWeighted(loss, areas)

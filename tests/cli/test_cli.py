@@ -146,10 +146,10 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
 
 
 def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
-    from setwise.risks import MeanRisk
     from setwise.compare.bundled import bags
     from setwise.compare.methods import LOVASZ
     from setwise.losses import Jaccard
+    from setwise.risks import MeanRisk
 
     def interrupted(self, w, tol=0.0):
         raise KeyboardInterrupt

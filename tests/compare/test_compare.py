@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from setwise.core.refusal import Refusal
-from setwise.datasets import early_detection
 from setwise.compare.bundled import bags, breast_cancer, digit_traits, digits
 from setwise.compare.comparison import QUICK_GRID, Comparison, Duel, Plan, Row, compare
 from setwise.compare.methods import LOGISTIC, LOVASZ, MARGIN, METHODS, SLACK, SVM, TUNED, Trained, standardized
 from setwise.compare.problem import Problem
 from setwise.compare.report import write_report
 from setwise.compare.words import text_table, verdict
+from setwise.core.refusal import Refusal
+from setwise.datasets import early_detection
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard
 
 PLAN = Plan(3, 2, QUICK_GRID)

@@ -99,8 +99,8 @@ def test_what_has_no_threshold_is_not_blamed_for_its_decisions(files, tmp_path):
 
 
 def test_the_scores_of_a_ranking_are_plain(files):
-    from setwise.datasets import load
     from setwise.compare.problem import Problem
+    from setwise.datasets import load
     from setwise.losses import AveragePrecision, BreakEven, RocArea
 
     data = load(files / "csr.npz")

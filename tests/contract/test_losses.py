@@ -10,11 +10,11 @@ import pytest
 from cases import composites
 from setwise.core.classes import Classes
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Counts
 from setwise.core.enumerate import labelings, subsets, table, traits
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
-from setwise.core.terms import Counts
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses import LOSSES, Cardinality, Hamming, plain_losses
 

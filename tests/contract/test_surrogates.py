@@ -1,4 +1,4 @@
-"""Every surrogate of every loss that it takes: above the loss, a subgradient, the same alone and in a batch, checked."""
+"""Every surrogate of every loss that it takes: above the loss, a subgradient, the same alone and in a batch."""
 
 from itertools import pairwise
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -46,7 +48,7 @@ def test_what_a_labeling_wins_over_the_target(dtype):
         np.testing.assert_allclose(batch.away(labels, dtype), away, rtol=1e-6)
         assert batch.away(labels, dtype).dtype == dtype
         ends = batch.score_offsets
-        expected = [float(scores[a:b] @ away[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        expected = [float(scores[a:b] @ away[a:b]) for a, b in itertools.pairwise(ends)]
         np.testing.assert_allclose(batch.won(scores, labels), expected, rtol=1e-6, atol=1e-6)
         wrong = (labels != batch.labels) & (batch.labels >= 0)
         np.testing.assert_array_equal(batch.mistakes(labels), wrong)

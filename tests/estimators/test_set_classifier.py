@@ -48,7 +48,9 @@ OF_TWO = "class_weight weighs the counts of two classes; it is refused, in a sen
         SetClassifier("error_rate", "margin", C=100.0),
     ],
     expected_failed_checks=lambda model: (
-        EXPECTED_FAILURES if model.surrogate == "lovasz" else EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO}
+        EXPECTED_FAILURES
+        if model.surrogate == "lovasz"
+        else EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO}
     ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -511,7 +513,12 @@ def test_targets_of_pandas_own_types(dtype):
     if "pyarrow" in dtype:
         pytest.importorskip("pyarrow")
     X, Y = make_multilabel_classification(60, 3, n_classes=2, random_state=0)
-    columns = pandas.DataFrame({name: pandas.array(Y[:, i].astype(bool if "bool" in dtype else int), dtype=dtype) for i, name in enumerate("ab")})
+    columns = pandas.DataFrame(
+        {
+            name: pandas.array(Y[:, i].astype(bool if "bool" in dtype else int), dtype=dtype)
+            for i, name in enumerate("ab")
+        }
+    )
     many = SetClassifier("hamming", C=10).fit(X, columns)
     assert many.score(X, columns) == many.score(X, Y)
     one = SetClassifier("hamming", C=10).fit(X, columns["a"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from setwise.compare.problem import Problem
 from setwise.experiments import experiments, find
 from setwise.experiments.experiment import Settings, Table, data_folder, need_data, write_outcome
 from setwise.experiments.lh_figure6 import iterations_to
@@ -12,7 +13,6 @@ from setwise.experiments.lh_table3 import CAPPED, SATURATING
 from setwise.experiments.lh_table4 import COUNT, WEIGHTED
 from setwise.experiments.lovasz_paper import NAMES, inference_matters, pattern
 from setwise.experiments.multilabel import common_labels, quotas, sample
-from setwise.compare.problem import Problem
 
 QUICK = Settings(quick=True)
 NAMES_OF_ALL = ("lh_figure1", "lh_figure2", "lh_figure6", "lh_table1", "lh_table2", "lh_table3", "lh_table4")

@@ -1,12 +1,24 @@
 import numpy as np
 import pytest
 
-from cases import KINDS, close, composites, count_losses, counts_of, examples, fits, objectives, problem, slow_maximum, waves
+from cases import (
+    KINDS,
+    close,
+    composites,
+    count_losses,
+    counts_of,
+    examples,
+    fits,
+    objectives,
+    problem,
+    slow_maximum,
+    waves,
+)
 from setwise import SetClassifier, loss_augmented_inference
 from setwise.core import enumerate as brute
+from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.core.terms import Counts
 from setwise.inference import Auto, CountSearch
 from setwise.losses import (
     MCC,

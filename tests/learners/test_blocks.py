@@ -111,7 +111,9 @@ def test_plane_maxima_and_weights_equal_numpy():
     for _ in range(3):
         blocks.climb_with(*state.arrays, np.arange(4), state.gaps, rng.random(4), rng.standard_normal((4, 5)))
     w, parts = rng.standard_normal(5), np.array([3, 1])
-    assert np.allclose(blocks.plane_maxima(state.slopes, state.offsets, state.counts, w, parts), state.values(w).max(1)[parts])
+    assert np.allclose(
+        blocks.plane_maxima(state.slopes, state.offsets, state.counts, w, parts), state.values(w).max(1)[parts]
+    )
     again = np.ones(5)
     blocks.weigh(state.slopes, state.alpha, state.counts, state.C, again)
     assert np.allclose(again, state.weights())

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.refusal import Refusal
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
-
-from learners.risks import Maxima, hamming_risk, minimum, random_risk
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 QUICK = pytest.mark.parametrize("make", [OneSlack, NSlack, BlockFrankWolfe])

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from setwise.kernels.simplex import solve_simplex
 
-
 NOTHING = np.zeros((50, 0)), np.zeros(0)
 """No weight has a least value."""
 

@@ -22,7 +22,10 @@ class Perturbed(Evaluator):
         self.sets = np.arange(len(batch)) if sets is None else sets
         self.maximizer = Auto().prepare(Structure(batch))
         sizes = np.diff(batch.offsets)
-        noise = [[np.random.default_rng([seed, i, m]).logistic(size=p) for m in range(draws)] for i, p in zip(self.sets, sizes, strict=True)]
+        noise = [
+            [np.random.default_rng([seed, i, m]).logistic(size=p) for m in range(draws)]
+            for i, p in zip(self.sets, sizes, strict=True)
+        ]
         self.noise = [np.concatenate([one[m] for one in noise]) for m in range(draws)]
 
     def evaluate(self, scores, tol):

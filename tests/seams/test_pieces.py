@@ -36,7 +36,10 @@ class Pieces(Risk):
         (term,), fn, fp, shares, total = self.structures[0].terms, 0.0, 0.0, {}, 0.0
         for u in sorted((v for v in histogram if v > 0), reverse=True):
             misses, alarms = histogram[u]
-            ends = [term.of(np.array([a]), np.array([b]))[0] for a, b in ((fn, fp), (fn + misses, fp), (fn + misses, fp + alarms))]
+            ends = [
+                term.of(np.array([a]), np.array([b]))[0]
+                for a, b in ((fn, fp), (fn + misses, fp), (fn + misses, fp + alarms))
+            ]
             shares[u] = ((ends[1] - ends[0]) / max(misses, 1), (ends[2] - ends[1]) / max(alarms, 1))
             total += u * (ends[2] - ends[0])
             fn, fp = fn + misses, fp + alarms

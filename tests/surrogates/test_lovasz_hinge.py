@@ -18,7 +18,7 @@ DIP = Cardinality([0.0, 1.0, 0.4])
 @settings(max_examples=30)
 @given(truths_and_scores(max_p=6))
 def test_equals_the_maximum_over_all_permutations(problem):
-    y, scores, rng = problem
+    y, scores, _ = problem
     for loss in submodular_losses(len(y)):
         increasing = Trait.INCREASING in loss.traits
         bound = LovaszHinge(loss)(y, scores)
@@ -48,7 +48,7 @@ def test_gradient_is_a_subgradient_and_matches_finite_differences(problem):
 
 @given(truths_and_scores())
 def test_never_below_the_loss_of_the_signs(problem):
-    y, scores, rng = problem
+    y, scores, _ = problem
     for loss in submodular_losses(len(y)):
         if Trait.INCREASING in loss.traits:
             assert LovaszHinge(loss)(y, scores).value >= loss(y, scores > 0) - 1e-6

@@ -17,7 +17,7 @@ METHODS = [None, Modular(), ByCardinality(), BySubmodularMinimum(), Enumeration(
 @settings(max_examples=10)
 @given(truths_and_scores())
 def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem):
-    y, scores, rng = problem
+    y, scores, _ = problem
     slack = 1e-9 * (1 + np.abs(scores).astype("f8").sum())
     for loss in every_loss(len(y)):
         for kind, truth_of in PAIRS:
@@ -64,7 +64,6 @@ def test_margin_rescaling_of_hamming_is_the_sum_of_hinges(problem):
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_slack_rescaling_is_an_extension_iff_the_loss_increases(p):
     """LH Prop. 1."""
-    rng = np.random.default_rng(p)
     for loss in every_loss(p):
         increasing = all(_increasing(loss, y) for y in brute.subsets(p))
         assert is_extension(SlackRescaling(loss), p) == increasing, loss

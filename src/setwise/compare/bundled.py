@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from setwise.compare.problem import Problem
 from setwise.datasets import early_detection
 from setwise.datasets.early_detection import early_stage
-from setwise.compare.problem import Problem
 
 
 def bags(n: int, seed: int) -> Problem:

@@ -4,13 +4,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from setwise.datasets import load
 from setwise.compare.bundled import bags, breast_cancer, digits
 from setwise.compare.comparison import QUICK_GRID, Comparison, Plan, compare
 from setwise.compare.problem import Problem
 from setwise.compare.progress import Steps
 from setwise.compare.report import write_report
 from setwise.compare.words import text_table, verdict, wrap
+from setwise.datasets import load
 from setwise.losses import plain_losses
 
 QUICK_ROWS = 3000

@@ -3,16 +3,17 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
 from setwise.compare.methods import METHODS, ROUGH, Method, Trained, only_order, standardized
 from setwise.compare.problem import Problem
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Constants C for a decision that every method chooses from."""
@@ -54,12 +55,12 @@ class Row:
     @property
     def mean(self) -> NDArray[np.float64]:
         """(measures,)."""
-        return self.losses.mean(axis=0)
+        return np.asarray(self.losses.mean(axis=0))
 
     @property
     def error(self) -> NDArray[np.float64]:
         """Standard error over the folds, (measures,)."""
-        return self.losses.std(axis=0, ddof=1) / np.sqrt(len(self.losses))
+        return np.asarray(self.losses.std(axis=0, ddof=1) / np.sqrt(len(self.losses)))
 
     @property
     def gap(self) -> float | None:
@@ -157,7 +158,7 @@ def _row(
     begin, table, chosen, trained = time.perf_counter(), [], [], []
     for k, (train, test) in enumerate(folds):
         what = f"{train.name}: {method.name}, fold {k + 1}"
-        c = choose(method, train, loss, plan, lambda what=what: advance(what))
+        c = choose(method, train, loss, plan, partial(advance, what))
         found = method.train(train, loss, c, plan.tol)
         advance(what)
         scores = found.margins(test)
@@ -174,7 +175,7 @@ def choose(method: Method, train: Problem, loss: Loss, plan: Plan, advance: Call
     for c in plan.grid:
         found = []
         for part, held_out in parts:
-            found.append(held_out.loss(loss, method.train(part, loss, c, **ROUGH).margins(held_out)))
+            found.append(held_out.loss(loss, method.train(part, loss, c, *ROUGH).margins(held_out)))
             advance()
         means.append(np.mean(found))
     return plan.grid[int(np.argmin(np.round(means, 12)))]

@@ -16,20 +16,20 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from setwise.compare.problem import Problem
 from setwise.core.count_loss import CountLoss
+from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.core.evaluator import Surrogate
 from setwise.estimators import SetClassifier
-from setwise.compare.problem import Problem
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 THRESHOLDS = 100
 """So many thresholds are tried, as in scikit-learn."""
 
-ROUGH = {"tol": 1e-2, "max_iter": 300}
-"""How well the fits are solved that only serve to choose C."""
+ROUGH = (1e-2, 300)
+"""Gap and number of steps of the fits that only serve to choose C."""
 
 
 @final
@@ -76,19 +76,9 @@ class Logistic(Method):
     """Logistic regression; its C counts rows, so it is ``c`` itself. A label matrix gets one for each label."""
 
     tuned: bool
+    name: str
+    about: str
     ours: bool = False
-
-    @property
-    def name(self) -> str:
-        """For tables."""
-        return "logistic regression (tuned threshold)" if self.tuned else "logistic regression at 0.5"
-
-    @property
-    def about(self) -> str:
-        """For the report."""
-        if not self.tuned:
-            return "maximum likelihood, positive where the probability is above 1/2"
-        return "the same, with the threshold that does best in the measure on held-out parts of the training data"
 
     def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
         """As :meth:`Method.train`."""
@@ -142,7 +132,16 @@ class SetMethod(Method):
         return Trained(model.coef_, model.intercept_, 0.0, time.perf_counter() - begin, gap, history)
 
 
-LOGISTIC, TUNED = Logistic(tuned=False), Logistic(tuned=True)
+LOGISTIC = Logistic(
+    False,
+    "logistic regression at 0.5",
+    "maximum likelihood, positive where the probability is above 1/2",
+)
+TUNED = Logistic(
+    True,
+    "logistic regression (tuned threshold)",
+    "the same, with the threshold that does best in the measure on held-out parts of the training data",
+)
 SVM = SetMethod(
     "Hamming SVM", "a support vector machine, which counts mistakes", lambda loss, scale: LovaszHinge(loss), True, False
 )

@@ -107,7 +107,7 @@ def _other_measures(found: Comparison) -> list[str]:
     for j, name in enumerate(found.measures[1:], 1):
         if name in unfit:
             continue
-        best = min(found.rows, key=lambda r, j=j: r.mean[j])
+        best = found.rows[int(np.argmin([row.mean[j] for row in found.rows]))]
         if best is ours:
             continue
         duel = Duel.of(ours.losses[:, j], best.losses[:, j])

@@ -24,14 +24,10 @@ class Batch(ABC):
     ----------
     labels : (total,) reference labels, in 0..n_labels-1; -1 marks a label that is unknown
     offsets : (n+1,) int64; set ``i`` owns the decisions ``offsets[i]:offsets[i+1]``
-    score_offsets : (n+1,) int64; set ``i`` owns the scores ``score_offsets[i]:score_offsets[i+1]``
-    target : (n_scores,) what labelings are compared with in score: phi of the truth, or a mean of several phi
     """
 
     labels: NDArray[Any]
     offsets: Ints
-    score_offsets: Ints
-    target: Values
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -76,6 +72,16 @@ class Batch(ABC):
         """Which labels are known, (total,); None where all are."""
         known = np.asarray(self.labels >= 0)
         return None if known.all() else known
+
+    @cached_property
+    def score_offsets(self) -> Ints:
+        """Set ``i`` owns the scores ``score_offsets[i]:score_offsets[i+1]``, (n+1,); one a decision unless said."""
+        return self.offsets
+
+    @cached_property
+    def target(self) -> Values:
+        """What labelings are compared with in score, (n_scores,): phi of the truth, unless a mean of several phi."""
+        return self.encode(self.labels)
 
     @property
     def n_scores(self) -> int:
@@ -141,7 +147,8 @@ def segments(parts: Ints, offsets: Ints) -> Places:
         return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1]))
     sizes = np.diff(offsets)[parts]
     ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[parts] - (ends - sizes), sizes)
+    places: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[parts] - (ends - sizes), sizes)
+    return places
 
 
 def suboffsets(parts: Ints, offsets: Ints) -> Ints:

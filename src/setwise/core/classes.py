@@ -47,7 +47,7 @@ class Classes(Batch):
 
     @property
     def n_labels(self) -> int:
-        """k."""
+        """K."""
         return self.k
 
     @property
@@ -57,23 +57,19 @@ class Classes(Batch):
 
     @cached_property
     def score_offsets(self) -> Ints:
-        """k scores for each decision, those of one decision side by side."""
+        """K scores for each decision, those of one decision side by side."""
         return self.offsets * self.k
 
     @cached_property
     def unary(self) -> Ints:
         return np.arange(self.total * self.k).reshape(self.total, self.k)
 
-    @cached_property
-    def target(self) -> Values:
-        return self.encode(self.labels)
-
     def encode(self, labels: NDArray[Any]) -> Values:
         return np.asarray(labels[:, None] == np.arange(self.k), dtype=np.float64).ravel()
 
     def decide(self, scores: Floats) -> Ints:
         """The label of the largest score of each decision, the first of several, (total,)."""
-        return scores.reshape(self.total, self.k).argmax(axis=1)
+        return np.asarray(scores.reshape(self.total, self.k).argmax(axis=1))
 
     def take(self, parts: Ints) -> "Classes":
         return Classes(self.labels[self.decisions(parts)], suboffsets(parts, self.offsets), self.k)

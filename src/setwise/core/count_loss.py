@@ -6,18 +6,19 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, Mistakes, Quotient
+from setwise.core.terms import Mistakes
 from setwise.core.traits import Trait
 
 
 class CountLoss(Loss):
     """``l_y(A) = f(fn, fp, P, N)``: false negatives, false positives, positives and negatives of the set.
 
-    A subclass gives :meth:`of_counts`, vectorized over float64 arrays; all else follows. The other methods tell inference
-    what makes its search fast.
+    A subclass gives :meth:`of_counts`, vectorized over float64 arrays; all else follows. The other methods tell
+    inference what makes its search fast.
     """
 
     @abstractmethod

@@ -17,7 +17,7 @@ from setwise.core.sets import Sets
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """``values <= truth <= upper`` of every set, (n,), equal where ``exact``; ``gradient`` (n_scores,) of the values."""
+    """``values <= truth <= upper`` of all sets, (n,), equal where ``exact``; ``gradient`` (n_scores,) of the values."""
 
     values: Values
     gradient: Floats

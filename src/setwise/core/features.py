@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Floats, Ints, Values
 
 
 class Features(ABC):
@@ -29,11 +29,11 @@ class Features(ABC):
         """``base + Phi w`` of the chosen sets, or of all, flat in the layout of the batch."""
 
     @abstractmethod
-    def pullback(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         """``Phi^T g``, (d,): the adjoint of the linear part of :meth:`scores`."""
 
     @abstractmethod
-    def pullbacks(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         """The same for each of the chosen sets on its own, (b, d)."""
 
     @abstractmethod

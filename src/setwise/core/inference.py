@@ -219,7 +219,8 @@ def _lawler(one: Maximizer, scores: Floats) -> Iterator[Solution]:
     decisions before, and another label there. The best of each part wait in a heap.
     """
     batch = one.structure.batch
-    ticket, heap = count(), []
+    ticket = count()
+    heap: list[tuple[float, int, Solution, Ints]] = []
 
     def push(forced: Ints) -> None:
         found = one.best(scores, forced)

@@ -200,8 +200,8 @@ class _Track:
             self.w, self.objective, self.upper = step.w, objective, upper
         if self.lower > self.upper + 1e-9 * (abs(self.upper) + SMALLEST * self.C):
             raise BrokenPromise(
-                f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the planes "
-                "of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
+                f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the "
+                "planes of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
             )
         # What is left of a difference is rounding.
         self.lower = min(self.lower, self.upper)

@@ -13,9 +13,9 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_labels, as_number, as_scores
 from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.one_label import binary_view, lift
+from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import CURVATURES, Trait
@@ -39,15 +39,17 @@ class Measure(ABC):
         """Instances for sets of p decisions, nasty ones among them, on which the contract tests try every promise."""
 
     @abstractmethod
-    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         """The measure of every set, (n,), for flat predictions (total,) of the kind that it reads."""
 
     @final
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike) -> float:
         """The measure of one set: ``y_true`` (p,), and ``y_pred`` (p,) of the kind that it reads."""
+        batch: Batch
+        guess: NDArray[Any]
         if self.reads == "classes":
             truth, guess = as_class_labels(y_true, "y_true"), as_class_labels(y_pred, "y_pred")
-            batch: Batch = Classes.single(truth, 1 + int(max(truth.max(), guess.max(initial=1))))
+            batch = Classes.single(truth, 1 + int(max(truth.max(), guess.max(initial=1))))
         else:
             batch = Sets.single(y_true)
             guess = as_labels(y_pred, "y_pred") if self.reads == "labels" else as_scores(y_pred, batch.total, "scores")
@@ -59,7 +61,8 @@ class Measure(ABC):
 class Loss(Measure):
     """A cost of the labelings of a set, at least 0: what is to be small.
 
-    A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that it returns.
+    A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that it
+    returns.
     """
 
     @property
@@ -72,7 +75,7 @@ class Loss(Measure):
         """What is known to fail for some ground truth (for the wording of refusals)."""
         return frozenset()
 
-    def check(self, batch: Batch) -> None:  # noqa: B027  (most losses fit every set)
+    def check(self, batch: Batch) -> None:
         """Raise ValueError where the parameters do not fit the sets, as weights of another length."""
 
     @abstractmethod
@@ -94,7 +97,7 @@ class Loss(Measure):
             )
         return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
 
-    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return self.structure(batch).values(predictions)
 
     @final
@@ -174,8 +177,8 @@ class Combination(Loss):
         bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
         return reduce(Structure.__add__, bound)
 
-    def values(self, batch: Batch, predictions: NDArray[Any]) -> Values:
-        return np.sum([factor * loss.values(batch, predictions) for factor, loss in self.parts], axis=0)
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        return reduce(np.add, [factor * loss.values(batch, predictions) for factor, loss in self.parts])
 
     def __repr__(self) -> str:
         if len(self.parts) == 1:

@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.counts import Counts, Formula
+from setwise.core.set_function import SetFunction
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, Formula, SetFunction, Term
+from setwise.core.terms import Term
 from setwise.core.traits import SHAPES, Trait
 from setwise.kernels.segments import segment_sums
 
 
 def binary_view(batch: Batch, label: int | None) -> Sets:
-    """The decisions of a batch as binary ones: is it ``label``? With None: is it right? There the truth is always yes."""
+    """The decisions as binary ones: is it ``label``? With None: is it right? There the truth is always yes."""
     truth = batch.seen(label, batch.labels)
     return Sets(truth if batch.known is None else np.where(batch.known, truth, -1).astype(np.int8), batch.offsets)
 
@@ -37,7 +39,10 @@ def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
 
 def flipped(sets: Sets) -> Sets:
     """Binary decisions with the two labels exchanged."""
-    return Sets(np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth, sets.offsets)
+    return Sets(
+        np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth,
+        sets.offsets,
+    )
 
 
 def flip_back(sets: Sets, structure: Structure) -> Structure:
@@ -45,7 +50,9 @@ def flip_back(sets: Sets, structure: Structure) -> Structure:
     terms: list[Term] = []
     for term in structure.terms:
         if isinstance(term, Counts):
-            exchanged = None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
+            exchanged = (
+                None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
+            )
             formulas = tuple((c, _exchanged(f)) for c, f in term.formulas)
             terms.append(replace(term, formulas=formulas, P=term.N, N=term.P, quotient=exchanged))
         elif isinstance(term, SetFunction):

@@ -23,8 +23,8 @@ class Rankings(Batch):
     """Rankings of the decisions of binary sets. A labeling holds for each decision how many of its pairs are swapped.
 
     A pair is a positive and a negative; it is swapped where the negative stands above. A ranking wins
-    ``-(s_i - s_j) / (P N)`` for each swapped pair of a positive i and a negative j, so phi is minus the share of swapped
-    pairs for positives, plus that share for negatives, and 0 for the perfect ranking.
+    ``-(s_i - s_j) / (P N)`` for each swapped pair of a positive i and a negative j, so phi is minus the share of
+    swapped pairs for positives, plus that share for negatives, and 0 for the perfect ranking.
 
     Parameters
     ----------
@@ -48,11 +48,6 @@ class Rankings(Batch):
     def n_labels(self) -> int:
         """Two."""
         return 2
-
-    @cached_property
-    def score_offsets(self) -> Ints:
-        """One score for each decision."""
-        return self.offsets
 
     @cached_property
     def positives(self) -> Ints:

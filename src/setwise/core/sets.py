@@ -83,11 +83,6 @@ class Sets(Batch):
         return np.asarray(self.labels >= 0)
 
     @cached_property
-    def score_offsets(self) -> Ints:
-        """One score for each decision."""
-        return self.offsets
-
-    @cached_property
     def unary(self) -> Ints:
         """The score stands for label 1; label 0 has none."""
         return np.column_stack([np.full(self.total, -1), np.arange(self.total)])

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
-from setwise.core.terms import Counts, Mistakes, MistakesTerm, Term
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.terms import Mistakes, MistakesTerm, Term
+from setwise.core.traits import Trait
 from setwise.kernels.segments import class_costs
 
 
@@ -94,21 +95,21 @@ class Structure:
         if not isinstance(self.batch, Sets):
             return None
         costs, rest = self.split()
-        if any(not isinstance(term, Counts) for term in rest.terms) or len(rest.terms) > 1:
-            return None
         found = rest.terms[0] if rest.terms else None
+        if len(rest.terms) > 1 or not isinstance(found, Counts | None):
+            return None
         if found is not None and (costs is None or found.areas is not None):
             return found if costs is None else None
         costs = np.zeros(self.batch.total) if costs is None else costs
         linear, even = class_costs(costs, self.batch.truth, self.batch.offsets)
-        if not even or self.batch.known is not None:
+        if not even or not np.isfinite(linear).all() or self.batch.known is not None:
             return None
         one = bool((linear[:, 0] == linear[:, 1]).all())
         kinds = {Trait.COUNTS, Trait.CARDINALITY} if one else {Trait.COUNTS}
         if found is not None:
             return replace(found, promises=self.traits | (found.promises & kinds), linear=linear, quotient=None)
         P, N = self.batch.count(1), self.batch.count(0)
-        return Counts((), P, N, CURVATURES | {Trait.INCREASING} | kinds, linear=linear, monge=True)
+        return Counts((), P, N, self.traits | kinds, linear=linear, monge=True)
 
     def __add__(self, other: "Structure") -> "Structure":
         if self.batch is not other.batch:

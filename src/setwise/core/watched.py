@@ -78,9 +78,7 @@ class Watched(Risk):
 
     def _check_size(self, largest: float) -> None:
         if not np.isfinite(largest):
-            raise OverflowError(
-                f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down."
-            )
+            raise OverflowError(f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down.")
 
     def majorant(self, w: Values) -> Risk:
         return self.inner.majorant(w)
@@ -98,8 +96,8 @@ def refuse_planes_above(known: float, upper: float, slack: float) -> None:
     """Raise BrokenPromise where planes have the value ``known`` at a point and the risk is at most ``upper`` there."""
     if known > upper + slack + 1e-9 * (abs(upper) + abs(known)):
         raise BrokenPromise(
-            f"a plane has the value {known:.6g} where the risk is at most {upper:.6g}, so planes do not lie below it: a "
-            "loss is not as convex or as submodular as it promises. setwise.describe(loss, y) tells."
+            f"a plane has the value {known:.6g} where the risk is at most {upper:.6g}, so planes do not lie below "
+            "it: a loss is not as convex or as submodular as it promises. setwise.describe(loss, y) tells."
         )
 
 

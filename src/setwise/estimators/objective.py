@@ -20,11 +20,13 @@ from setwise.surrogates.margin_rescaling import MarginRescaling
 
 
 def measured(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
-    """The loss as it judges the target: of k classes, that of one class, or the mean over all, where it tells them apart."""
+    """The loss for this target: of k classes that of one class, or the mean over all, where it tells them apart."""
     if grouping.layout != "classes" or loss.reads == "classes":
         return loss
     if loss.reads == "scores":
-        raise Refusal(f"SetClassifier refuses {loss!r} for {len(grouping.classes)} classes: it ranks positives. Use two.")
+        raise Refusal(
+            f"SetClassifier refuses {loss!r} for {len(grouping.classes)} classes: it ranks positives. Use two."
+        )
     if pos_label is not None:
         return OneClass(loss, grouping.classes.tolist().index(pos_label))
     return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)

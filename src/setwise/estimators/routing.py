@@ -29,7 +29,8 @@ def warn_of_dropped_groups(name: str) -> None:
                 given = params.get("groups")
             if given is not None:
                 warnings.warn(
-                    f"groups split the rows here but do not reach SetClassifier.{name}, which takes all rows as one set. {HOW}",
+                    f"groups split the rows here but do not reach SetClassifier.{name}, which takes all rows as one "
+                    f"set. {HOW}",
                     UserWarning,
                     stacklevel=3,
                 )

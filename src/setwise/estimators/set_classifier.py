@@ -41,7 +41,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
       ``average`` says.
 
     With more than two classes in y there is one weight vector for each class, and the loss is averaged over the classes
-    (mean Jaccard, macro F1), or taken for ``pos_label`` against the rest. Losses that count mistakes are used as they are.
+    (mean Jaccard, macro F1), or taken for ``pos_label`` against the rest. Losses that count mistakes are used as they
+    are.
 
     ``X`` (n, d) is dense or CSR and is used as float64. A decision is positive where its score is above 0; of several
     classes the one with the largest score is predicted.
@@ -51,7 +52,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     loss : a loss, or the short name of one (``setwise list`` shows them)
     surrogate : ``"auto"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and margin
         rescaling for others, as F1 (``MarginRescaling(loss, scale="size")``) and AUC; or ``"lovasz"``, ``"margin"``,
-        ``"slack"``, or a surrogate, which brings its own loss to train for: ``loss`` is then what :meth:`score` measures
+        ``"slack"``, or a surrogate, which brings its own loss to train for: ``loss`` is then what :meth:`score`
+        measures
     learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings
         its own C, tol and max_iter
     C : weight of the mean surrogate against the regularizer, above 0. The mean is over sets: where the whole sample is
@@ -143,8 +145,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Train on the sets of (X, y).
 
-        A fit that is refused leaves the estimator as it was. Ctrl-C stores the best weights so far, says so, and goes on
-        as KeyboardInterrupt.
+        A fit that is refused leaves the estimator as it was. Ctrl-C stores the best weights so far, says so, and goes
+        on as KeyboardInterrupt.
 
         Parameters
         ----------
@@ -176,12 +178,13 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if self._layout == "vector" else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, (n,), or (n, p) of 0 and 1: positive where the score is above 0, or the class of the largest score."""
+        """Labels, (n,), or (n, p) of 0 and 1: positive where the score is above 0; the class of the largest score."""
         scores = self.decision_function(X)
         if self._layout == "classes":
-            return self.classes_[scores.argmax(axis=1)]
+            labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+            return labels
         positive = (scores > 0).astype(np.int64)
-        return self.classes_[positive] if self._layout == "vector" else positive
+        return np.asarray(self.classes_[positive]) if self._layout == "vector" else positive
 
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -52,7 +52,9 @@ class Table:
 
     def text(self, bold: bool) -> str:
         """Plain text, a column of the paper after each measured one."""
-        columns, cells, marks = [], [[] for _ in self.rows], []
+        columns: list[str] = []
+        marks: list[NDArray[np.bool_]] = []
+        cells: list[list[str]] = [[] for _ in self.rows]
         for j, name in enumerate(self.columns):
             columns.append(name)
             marks.append(self.marks[:, j])
@@ -74,8 +76,12 @@ class Table:
     def data(self) -> dict[str, Any]:
         """For a JSON file."""
         arrays = {"mean": self.means, "standard_error": self.errors, "published": self.published}
-        lists = {k: None if a is None else np.where(np.isnan(a), None, a).tolist() for k, a in arrays.items()}
+        lists = {k: None if a is None else _without_nan(a) for k, a in arrays.items()}
         return {"title": self.title, "rows": list(self.rows), "columns": list(self.columns), **lists}
+
+
+def _without_nan(a: NDArray[Any]) -> list[list[float | None]]:
+    return [[None if np.isnan(x) else x for x in row] for row in a.tolist()]
 
 
 @final

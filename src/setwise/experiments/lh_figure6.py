@@ -1,13 +1,15 @@
 """LH Figure 6: the certified gap at each cutting-plane iteration, for the losses of Table 4."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.compare.bundled import digit_traits
+from setwise.compare.methods import standardized
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lh_table4 import PROTOCOL
 from setwise.experiments.lovasz_paper import NAMES, STEPS, TRAINERS
-from setwise.compare.methods import standardized
 from setwise.experiments.multilabel import about_sample, common_labels, read, sample
 
 TARGETS = (1e-1, 1e-2, 1e-3)
@@ -25,7 +27,8 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     for part in PROTOCOL.parts:
         histories = {}
         for trainer in TRAINERS:
-            histories[trainer.name] = trainer.train(standardized(train, test)[0], part.loss, C, TARGETS[-1]).history
+            found = trainer.train(standardized(train, test)[0], part.loss, C, TARGETS[-1])
+            histories[trainer.name] = found.history or {}
             advance(f"{part.name}: {trainer.name}")
         counts = np.array([[iterations_to(h, target) for target in TARGETS] for h in histories.values()])
         title = f"Iterations until the certified relative gap is reached, {part.name} = {part.loss!r}"
@@ -64,7 +67,7 @@ def _words(name: str, counts: NDArray[np.float64]) -> list[str]:
     return said
 
 
-def _figure(histories: dict[str, dict[str, NDArray[np.float64]]], title: str) -> object:
+def _figure(histories: dict[str, dict[str, NDArray[np.float64]]], title: str) -> Callable[[], object]:
     def draw() -> object:
         from setwise import plotting
 

@@ -7,12 +7,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.measure import Loss
 from setwise.compare.bundled import digit_traits
+from setwise.compare.problem import Problem
+from setwise.core.measure import Loss
 from setwise.experiments.experiment import Advance, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import NAMES, STEPS, beside, cross, mean_and_error, pattern
 from setwise.experiments.multilabel import about_sample, common_labels, read, sample
-from setwise.compare.problem import Problem
 
 FILES = ("scene.npz", "yeast.npz")
 

@@ -41,15 +41,15 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     def figure() -> object:
         from setwise import plotting
 
+        assert train.kinds is not None
         shown = train.take(np.arange(min(len(train.y), 100 * 15)))
         scale, center = train.X.std(axis=0), train.X.mean(axis=0)
         lines = {}
         for trainer, model in zip(TRAINERS, models, strict=True):
             a, b = model.coef[0] / scale
             lines[f"{trainer.name}: {trainer.about}"] = (a, b, float(model.intercept[0] - center @ (a, b)))
-        return plotting.plane(
-            shown.X, shown.kinds, shown.kind_names, lines, "Early detection: 100 training bags and the lines learned"
-        )
+        title = "Early detection: 100 training bags and the lines learned"
+        return plotting.plane(shown.X, train.kinds[: len(shown.y)], shown.kind_names, lines, title)
 
     return Outcome((table,), tuple(words), {"": figure})
 

@@ -1,16 +1,16 @@
 """What the tables of LH share: its four ways of training, the choice of C, and the pattern that the paper claims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.measure import Loss
 from setwise.compare.comparison import Duel, Plan, choose
-from setwise.experiments.experiment import Settings
 from setwise.compare.methods import SetMethod, Trained, standardized
 from setwise.compare.problem import Problem
+from setwise.core.measure import Loss
+from setwise.experiments.experiment import Settings
 from setwise.inference import Greedy
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
@@ -120,7 +120,7 @@ def mean_and_error(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], N
     return samples.mean(axis=-1), samples.std(axis=-1, ddof=1) / np.sqrt(samples.shape[-1])
 
 
-def beside(published: dict[str, tuple[float, ...]]) -> NDArray[np.float64]:
+def beside(published: Mapping[str, tuple[float, ...]]) -> NDArray[np.float64]:
     """Published figures (ways, columns) in the order of :data:`TRAINERS`, NaN where the paper has no such row."""
     width = len(next(iter(published.values())))
     return np.array([published.get(name, (np.nan,) * width) for name in NAMES])

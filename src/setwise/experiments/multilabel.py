@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.datasets import load
 from setwise.compare.problem import Problem
+from setwise.datasets import load
 
 
 def read(path: Path) -> Problem:

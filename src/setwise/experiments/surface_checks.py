@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from setwise.core.enumerate import subsets, table
-from setwise.core.sets import Sets
 from setwise.core.evaluator import Surrogate
+from setwise.core.sets import Sets
 from setwise.experiments.experiment import Table
 from setwise.losses import Cardinality
+from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 INCREASING = Cardinality([0.0, 1.0, 1.2])
 NOT_INCREASING = Cardinality([0.0, 1.0, 0.4])
@@ -16,8 +17,8 @@ SUPERMODULAR = Cardinality([0.0, 1.0, 2.8])
 """The three set functions of LH 4.4: losses of no, one and two mistakes."""
 
 
-def distance_to_dots(surrogate: Surrogate) -> float:
-    """Largest distance between the surrogate and its loss at the four vertices, for the ground truth (1, 1)."""
+def distance_to_dots(surrogate: LovaszHinge | MarginRescaling | SlackRescaling) -> float:
+    """Largest distance between a surrogate and its loss at the four vertices, for the ground truth (1, 1)."""
     corners = subsets(2)
     found = surrogate.batch(Sets.rows(np.ones_like(corners)), np.where(corners, 0.0, 1.0).ravel())
     return float(np.abs(found.values - table(surrogate.loss, [1, 1])).max())
@@ -33,7 +34,7 @@ def bulge(surrogate: Surrogate, seed: int, segments: int = 20_000) -> float:
     return excess if excess > 1e-12 else 0.0
 
 
-def checks(panels: Sequence[tuple[str, Surrogate]], seed: int) -> Table:
+def checks(panels: Sequence[tuple[str, LovaszHinge | MarginRescaling | SlackRescaling]], seed: int) -> Table:
     """One row for each surface, two columns: distance to the dots, and bulge."""
     means = np.array([[distance_to_dots(s), bulge(s, seed)] for _, s in panels])
     title = "Distance of the surface to its dots, and how much the middle of a segment lies above its ends (0: convex)"

@@ -20,8 +20,8 @@ FORBIDDEN = 1e200
 class Reduced:
     """``max_A r(A) - m(A)`` in place of ``l(A) - m(A)``: the costs of single mistakes are margins like the others.
 
-    ``A`` are the mistakes and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose; where a mistake costs
-    c, its margin becomes ``m_i - c``. Under slack rescaling nothing can move.
+    ``A`` are the mistakes and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose; where a mistake
+    costs c, its margin becomes ``m_i - c``. Under slack rescaling nothing can move.
 
     Parameters
     ----------

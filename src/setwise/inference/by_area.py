@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.inference.binary import Reduced, unfit
 
 

@@ -6,9 +6,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.cardinality import best_prefix

@@ -21,12 +21,12 @@ class ByClass(Inference):
     """``max_y sum_c l_c([y = c]) + <s, phi(y)>`` for losses of single classes, c = 0..k-1.
 
     *One class against the rest* (DD Algorithm 1): a decision without that label takes the best of its others, so one
-    binary problem is left, with the scores ``s_c - max of the others``. As exact as the inference for it. The same holds
-    where the loss asks which decisions are right.
+    binary problem is left, with the scores ``s_c - max of the others``. As exact as the inference for it. The same
+    holds where the loss asks which decisions are right.
 
     *Several classes* are decoupled by one multiplier m for each decision, ``sum_i m_i (1 - sum_c [y_i = c])``. Every m
-    gives a bound, the sum of k binary problems; subgradient steps of Polyak's length lower it. Each iterate is rounded to
-    a labeling by the scores and the classes that ask for a decision. Multipliers are kept between calls.
+    gives a bound, the sum of k binary problems; subgradient steps of Polyak's length lower it. Each iterate is rounded
+    to a labeling by the scores and the classes that ask for a decision. Multipliers are kept between calls.
 
     Parameters
     ----------

@@ -6,10 +6,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
 from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.set_function import SetFunction
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, SetFunction
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.enumeration import best_subsets
@@ -80,4 +81,3 @@ def _table(curved: Structure, i: int) -> Values:
     rows: Ints = np.full(1 << size, i)
     many = curved.take(rows)
     return many.values(subsets(size).ravel() ^ many.batch.truth)
-

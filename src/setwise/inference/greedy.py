@@ -6,9 +6,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.upper_bounds import upper_bounds
 from setwise.kernels.segments import segment_argmax, segment_sums

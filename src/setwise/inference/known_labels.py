@@ -6,10 +6,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, Mistakes, Term
+from setwise.core.terms import Mistakes, Term
 from setwise.inference.binary import unfit
 from setwise.kernels.segments import segment_sums
 

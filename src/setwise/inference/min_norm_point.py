@@ -1,6 +1,7 @@
 """Submodular minimization by the minimum norm point of the base polytope (Fujishige 1980; Wolfe 1976)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +10,21 @@ Floats = NDArray[np.float64]
 Gains = Callable[[NDArray[np.int64]], Floats]
 
 
-def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], Floats]:
+def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], float]:
     """``min_A f(A)`` for a submodular f with f(none) = 0: the best A found and a lower bound of the minimum.
 
     ``gains(order)`` gives the marginal gains of f along a permutation of 0..p-1, (p,). For every base x,
     ``f(A) >= sum_i min(x_i, 0)``; at the min-norm base the level sets of x attain it.
     """
     if p == 0:
-        return np.zeros(0, dtype=bool), np.float64(0.0)
+        return np.zeros(0, dtype=bool), 0.0
     x, best, value, bound = np.zeros(p), np.zeros(p, dtype=bool), 0.0, -np.inf
     corral = _vertex(gains, np.zeros(p))[None, :]
     # Norms are squares, so huge functions are minimized in units of their largest gain.
     unit = float(np.abs(corral).max())
     if unit > 1e100:
         best, low = minimize_submodular(lambda order: gains(order) / unit, p, max_iter)
-        return best, np.float64(unit * low)
+        return best, unit * low
     weights = np.ones(1)
     for _ in range(max_iter):
         x = weights @ corral
@@ -40,7 +41,7 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
         if value <= bound or x @ x <= x @ base + scale:
             break
         corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
-    return best, np.float64(min(bound, value))
+    return best, min(bound, value)
 
 
 def _vertex(gains: Gains, x: Floats) -> Floats:
@@ -76,4 +77,5 @@ def _affine_minimum(corral: Floats) -> Floats:
     system[k, :k] = system[:k, k] = scale
     right = np.zeros(k + 1)
     right[k] = scale
-    return np.linalg.lstsq(system, right, rcond=None)[0][:k]
+    weights: NDArray[Any] = np.linalg.lstsq(system, right, rcond=None)[0][:k]
+    return weights

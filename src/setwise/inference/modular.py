@@ -1,5 +1,6 @@
 """Modular losses: every decision is judged on its own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar, final
@@ -42,19 +43,22 @@ class Modular(Inference):
 class _Modular(Maximizer):
     def __init__(self, method: Modular, structure: Structure, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
+        self._decide: Callable[[Floats], NDArray[Any]]
         if isinstance(structure.batch, Classes):
             costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
             self._shift = reduce(np.add, costs).ravel() if costs else None
+            self._decide = structure.batch.decide
         else:
-            self._shift = Reduced.of(structure, slack).shift
+            reduced = Reduced.of(structure, slack)
+            self._shift, self._decide = reduced.shift, reduced.sets.decide
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = scores if self._shift is None else scores + self._shift
-        return self.solved(scores, self.structure.batch.decide(moved))
+        return self.solved(scores, self._decide(moved))
 
     def max_marginals(self, scores: Any) -> NDArray[np.float64]:
         found, batch = self.maximize(scores), self.structure.batch
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
         # Each decision alone decides how much less the best labeling wins with another label there.
         each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
-        return found.values[batch.owners, None] + each - each.max(axis=1, keepdims=True)
+        return np.asarray(found.values[batch.owners, None] + each - each.max(axis=1, keepdims=True))

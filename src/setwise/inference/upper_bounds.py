@@ -26,7 +26,7 @@ def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: B
         return np.full(len(structure.batch), np.inf)
     caps = _modular_caps(structure, mistakes)
     if not slack:
-        return np.min([_split(base, gain, margins, structure, 1.0) for base, gain in caps], axis=0)
+        return np.asarray(np.min([_split(base, gain, margins, structure, 1.0) for base, gain in caps], axis=0))
     base, gain = caps[0]
     scale = base + segment_sums(np.maximum(gain, 0.0), offsets)
     room = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)

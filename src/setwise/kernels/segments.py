@@ -76,7 +76,7 @@ def segment_argmax(x: Array, offsets: Array) -> Array:
 
 @kernel
 def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
-    """Costs (n, 2) of a mistake on a positive and on a negative of each set, and whether all mistakes cost so; O(total).
+    """Costs (n, 2) of a mistake on a positive and on a negative of each set, and whether all cost so; O(total).
 
     A class that is not there costs 0.
     """

@@ -1,7 +1,7 @@
 """Planes below each part of a risk, kept for a master problem with one simplex a part."""
 
 from collections.abc import Iterator
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Blocks:
         self._rounding = np.zeros(n)
 
     @property
-    def _state(self) -> tuple[object, ...]:
+    def _state(self) -> Any:
         bounds = self._bounds
         planes = (self._slopes, self._offsets, self._grams, self._alpha, self._counts)
         return (*planes, self.w, self.C, bounds.places, bounds.low, self._free)
@@ -78,12 +78,14 @@ class Blocks:
         if cuts.roundings is not None:
             # A part is as uncertain as the worst of its planes.
             self._rounding[parts] = np.maximum(self._rounding[parts], cuts.roundings)
-        return int(kernels.climb_with(*self._state, parts, self.gaps, offsets, slopes))
+        state = (*self._state, parts, self.gaps, offsets, slopes)
+        return int(kernels.climb_with(*state))
 
     def climb(self, order: Ints) -> Values:
         """One step for each part in ``order`` on the planes at hand; (n,) shares of the master's gap before it."""
         gaps = np.zeros(len(self.gaps))
-        kernels.climb(*self._state, order, gaps)
+        state = (*self._state, order, gaps)
+        kernels.climb(*state)
         return gaps
 
     def solve(self, gap: float) -> None:

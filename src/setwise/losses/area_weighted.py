@@ -1,19 +1,18 @@
 """Losses of counts where a decision stands for an area: superpixels of different size, grouped cells."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.f_beta import FBeta
@@ -37,7 +36,7 @@ class AreaWeighted(Loss):
     """
 
     loss: CountLoss
-    areas: ArrayLike
+    areas: Any
 
     name: ClassVar[str] = "area_weighted"
 

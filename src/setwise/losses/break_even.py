@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.count_loss import CountLoss
-from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.losses.top import hits, of_largest
 
@@ -42,5 +41,5 @@ class BreakEven(CountLoss):
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
 
-    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

@@ -9,12 +9,14 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_weights
+from setwise.core.counts import Counts
 from setwise.core.measure import Loss
+from setwise.core.set_function import SetFunction
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, Mistakes, SetFunction
+from setwise.core.terms import Mistakes
 from setwise.core.traits import CURVATURES, Trait
-from setwise.kernels.segments import running_sums, segment_sums, differences
+from setwise.kernels.segments import differences, running_sums, segment_sums
 from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 
@@ -64,7 +66,8 @@ class Capped(Loss):
         return Structure(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        return np.minimum(np.asarray(self.weights)[0] * (fn + fp), self.cap)
+        cost: Values = np.asarray(self.weights)[0] * (fn + fp)
+        return np.minimum(cost, self.cap)
 
     def _values(self, sets: Sets, mistakes: Bools) -> Values:
         return np.minimum(self._sums(sets, mistakes), self.cap)

@@ -8,9 +8,9 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_number
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.core.terms import Quotient
 from setwise.core.traits import Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.class_weighted_hamming import ClassWeightedHamming

@@ -23,7 +23,7 @@ CHECKED_CELLS = 1 << 20
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class CountFunctionLoss(CountLoss):
-    """``f(fn, fp, P, N)`` or ``f(fn, fp)`` for any vectorized f of false negatives, false positives, positives, negatives.
+    """``f(fn, fp, P, N)`` or ``f(fn, fp)``: any vectorized f of false negatives, false positives, positives, negatives.
 
     Its shape is read off the tables of all counts of the sets at hand where these are small. Where they are large the
     promises decide; a promise that a table contradicts is refused.
@@ -113,7 +113,9 @@ def _takes_two(f: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return False
     kinds = [p.kind for p in parameters]
-    return len(kinds) == 2 and all(k in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for k, p in zip(kinds, parameters, strict=True))
+    return len(kinds) == 2 and all(
+        k in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for k, p in zip(kinds, parameters, strict=True)
+    )
 
 
 def _misses_squared(fn: Values, fp: Values, P: Values, N: Values) -> Values:

@@ -10,9 +10,9 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
 from setwise.core.measure import Loss
+from setwise.core.set_function import SetFunction
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import SetFunction
 from setwise.core.traits import Trait
 from setwise.kernels.early_detection import prefix_gains, prefix_marginals, prefix_values
 from setwise.losses.weights import check_weights, example_weights

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.count_loss import CountLoss
-from setwise.core.terms import Quotient
+from setwise.core.counts import Quotient
 from setwise.core.traits import CURVATURES, Trait
 
 

@@ -20,8 +20,8 @@ from setwise.losses.jaccard import Jaccard
 class MeanOverClasses(Loss):
     """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels (DD 3.3).
 
-    Every class counts alike, also one that is absent from a set; there the loss of a set without positives is due. Margin
-    rescaling maximizes it by decoupling the classes, with a bound; other surrogates refuse it.
+    Every class counts alike, also one that is absent from a set; there the loss of a set without positives is due.
+    Margin rescaling maximizes it by decoupling the classes, with a bound; other surrogates refuse it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class MeanOverClasses(Loss):
 
     def bind(self, batch: Batch) -> Structure:
         if isinstance(batch, Sets):
-            # Two labels need one score a decision: the second class is the first with misses and false alarms exchanged.
+            # Two labels need one score a decision: the second class exchanges misses and false alarms.
             other = flip_back(batch, self.loss.structure(flipped(batch)))
             return 0.5 * (self.loss.structure(batch) + other)
         share = 1.0 / batch.n_labels

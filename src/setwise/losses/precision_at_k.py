@@ -10,7 +10,6 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_count
 from setwise.core.count_loss import CountLoss
-from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.losses.top import check_size, hits, of_largest
 
@@ -54,5 +53,5 @@ class PrecisionAtK(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return 1.0 - hits(fn, fp, P, self.k) / self.k
 
-    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

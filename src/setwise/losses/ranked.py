@@ -42,6 +42,6 @@ class Ranked:
         negatives_before = first - starts[owner] - positives_before
         return cls(positives, sizes - positives, positives_before, negatives_before, np.searchsorted(first, starts))
 
-    def sum(self, x: Values) -> Values:
+    def sum(self, x: Values | Ints) -> Values:
         """Sum of ``x`` (t,) over the ties of each set, (n,)."""
         return segment_sums(x, self.offsets)

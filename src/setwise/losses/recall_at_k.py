@@ -10,7 +10,6 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_count, as_number
 from setwise.core.count_loss import CountLoss
-from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.losses.top import check_size, hits, of_largest
 
@@ -57,5 +56,5 @@ class RecallAtK(CountLoss):
         found = hits(fn, fp, P, self.k) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, self.zero_division)
 
-    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

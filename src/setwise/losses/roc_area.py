@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.measure import Loss
 from setwise.core.rankings import Rankings, Swaps
 from setwise.core.sets import Sets
@@ -34,11 +34,12 @@ class RocArea(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
-    def values(self, batch: Sets, predictions: NDArray[Any]) -> Values:
+    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
         # All negatives of earlier ties stand above a positive, those of its own tie count half.
         swapped = ranked.positives * (ranked.negatives_before + 0.5 * ranked.negatives)
-        return ranked.sum(swapped) / np.maximum(batch.positives * batch.negatives, 1)
+        pairs: Ints = batch.positives * batch.negatives
+        return ranked.sum(swapped) / np.maximum(pairs, 1).astype(np.float64)
 
     def bind(self, batch: Sets) -> Structure:
         rankings = Rankings.of(batch, self)

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_weights
+from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts, Mistakes, Term
+from setwise.core.terms import Mistakes, Term
 from setwise.core.traits import Trait
 from setwise.losses.weights import check_weights, example_weights, weights_repr
 
@@ -53,9 +54,7 @@ class Saturating(Loss):
         check_weights(self.weights, batch, self)
 
     def bind(self, batch: Sets) -> Structure:
-        promises = frozenset(
-            {Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}
-        )
+        promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
         terms: tuple[Term, ...] = (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises),)
         if self.weights is not None:
             terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))

@@ -10,10 +10,11 @@ import numpy as np
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
+from setwise.core.set_function import SetFunction
 from setwise.core.sets import Sets
 from setwise.core.shapes import search_shapes
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes, SetFunction
+from setwise.core.terms import Mistakes
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.promises import as_promises, broken_promise
 

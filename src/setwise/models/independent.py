@@ -5,7 +5,7 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments, suboffsets
 from setwise.core.features import Features, as_base, as_lower
 from setwise.models.rows import check_rows, longest_row
@@ -19,8 +19,8 @@ class Independent(Features):
     ----------
     X : (rows, features) float64, dense or CSR
     offsets : (n+1,) set ``i`` owns the rows ``offsets[i]:offsets[i+1]``
-    intercept : value of a constant feature, whose weight b comes last and is regularized like the others; the larger the
-        value, the less. 0 leaves it out
+    intercept : value of a constant feature, whose weight b comes last and is regularized like the others; the larger
+        the value, the less. 0 leaves it out
     base : (rows,) fixed scores, None for none
     lower : (d,) least values of the weights, None for none
     """
@@ -39,12 +39,12 @@ class Independent(Features):
         s = np.asarray(rows @ w[:-1] + self.intercept * w[-1] if self.intercept else rows @ w)
         return s if self.base is None else s + self.base[at]
 
-    def pullback(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
         slope = np.asarray(rows.T @ gradient)
         return np.append(slope, self.intercept * gradient.sum()) if self.intercept else slope
 
-    def pullbacks(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
         offsets = self.offsets if parts is None else suboffsets(parts, self.offsets)
         scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]

@@ -4,7 +4,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.checks import as_count
 from setwise.core.features import Features, as_base, as_lower
@@ -15,8 +15,8 @@ from setwise.models.rows import check_rows, longest_row, with_constant
 class MultiLabel(Features):
     """``S = X W^T + intercept b``, one score for each row and label; label j has the weights ``W_j, b_j``.
 
-    A set is a run of rows with all their labels, flat by rows: each row of a label matrix, the whole matrix, or the rows
-    of one group whose decisions have p labels. With ``columns`` a set is the column of one label, flat by columns.
+    A set is a run of rows with all their labels, flat by rows: each row of a label matrix, the whole matrix, or the
+    rows of one group whose decisions have p labels. With ``columns`` a set is the column of one label, flat by columns.
 
     ``w`` holds the rows of ``[W | b]`` one after another, (p * (features + 1),), or of ``W`` where the intercept is 0.
 
@@ -57,7 +57,7 @@ class MultiLabel(Features):
         s = np.ascontiguousarray(S.T if self.columns else S).ravel()
         return s if self.base is None else s + self._base(parts)
 
-    def pullback(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
         slopes = self._slopes(rows, gradient)
         if labels is None:
@@ -66,7 +66,7 @@ class MultiLabel(Features):
         out[labels] = slopes
         return out.ravel()
 
-    def pullbacks(self, gradient: Values, parts: Ints | None = None) -> Values:
+    def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
         if self.columns:
             which = np.arange(self.p) if labels is None else labels
@@ -77,7 +77,7 @@ class MultiLabel(Features):
         if len(sizes) == 1:
             return self.pullback(gradient, parts)[None, :]
         dense = with_constant(rows, self.intercept)
-        each = (gradient.reshape(-1, self.p)[:, :, None] * dense[:, None, :]).reshape(len(dense), -1)
+        each: Values = (gradient.reshape(-1, self.p)[:, :, None] * dense[:, None, :]).reshape(len(dense), -1)
         if (sizes == 1).all():
             return each
         return np.add.reduceat(each, np.concatenate(([0], np.cumsum(sizes)[:-1])), axis=0)
@@ -98,8 +98,12 @@ class MultiLabel(Features):
         ends = np.arange(self.p + 1) * self.X.shape[0] if self.columns else self.offsets * self.p
         return self.base[segments(parts, ends)]
 
-    def _slopes(self, rows: Any, gradient: Values) -> Values:
+    def _slopes(self, rows: Any, gradient: Floats) -> Values:
         """The slope of each label that the gradient speaks of, (labels, features + 1)."""
         G = gradient.reshape(-1, rows.shape[0]).T if self.columns else gradient.reshape(-1, self.p)
         slopes = np.asarray((rows.T @ G).T)
-        return np.column_stack([slopes, self.intercept * G.sum(axis=0)]) if self.intercept else np.ascontiguousarray(slopes)
+        return (
+            np.column_stack([slopes, self.intercept * G.sum(axis=0)])
+            if self.intercept
+            else np.ascontiguousarray(slopes)
+        )

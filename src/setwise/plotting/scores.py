@@ -70,7 +70,8 @@ def plane(
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
     for handle in legend.legend_handles:
-        handle.set_alpha(1.0)
+        if handle is not None:
+            handle.set_alpha(1.0)
     return figure
 
 
@@ -90,7 +91,8 @@ def _clip(
         return None
     ends = np.array(found)
     far = np.argmax(np.sum((ends - ends[0]) ** 2, axis=1))
-    return ends[[0, far]][np.argsort(ends[[0, far], 0])]
+    found_ends: NDArray[np.float64] = ends[np.array([0, far])]
+    return found_ends[np.argsort(found_ends[:, 0])]
 
 
 def scores(

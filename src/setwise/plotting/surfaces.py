@@ -1,6 +1,6 @@
 """Surfaces of surrogates over two decisions (LH Fig. 1 and 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -8,8 +8,8 @@ from mpl_toolkits.mplot3d import Axes3D
 from numpy.typing import ArrayLike
 
 from setwise.core.enumerate import subsets, table
-from setwise.core.sets import Sets
 from setwise.core.evaluator import Surrogate
+from setwise.core.sets import Sets
 from setwise.plotting.style import BLUE, RED
 
 VIEW = (24.0, -124.0)
@@ -23,12 +23,11 @@ def surface(
     title: str = "",
     view: tuple[float, float] = VIEW,
 ) -> Figure:
-    """The surrogate over the margin errors ``u_i = 1 - s_i (2 y_i - 1)`` of two decisions, and its loss at the
-    vertices.
+    """The surrogate over the margin errors ``u_i = 1 - s_i (2 y_i - 1)`` of two decisions, and its loss at vertices.
 
     Parameters
     ----------
-    surrogate : of a loss on two decisions
+    surrogate : for two decisions; where it has a loss, the loss is drawn as dots
     y : (2,) ground truth, 0 or 1
     low, high : range of both margin errors
     title, view : words above, and elevation and azimuth in degrees
@@ -60,13 +59,22 @@ def surfaces(
             figure.text((i % columns + 0.5) / columns, 1 - (i // columns + 0.5) / rows, title, ha="center", fontsize=10)
             continue
         axes = figure.add_subplot(rows, columns, i + 1, projection="3d", computed_zorder=False)
-        _draw(axes, surrogate, truth, low, high, view)
+        loss = getattr(surrogate, "loss", None)
+        _draw(axes, surrogate, [] if loss is None else table(loss, y), truth, low, high, view)
         axes.set_title(title, fontsize=10, y=0.98)
     figure.subplots_adjust(left=0.02, right=0.94, bottom=0.03, top=0.99, wspace=0.12, hspace=0.02)
     return figure
 
 
-def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: float, view: tuple[float, float]) -> None:
+def _draw(
+    axes: Axes3D,
+    surrogate: Surrogate,
+    losses: Iterable[float],
+    truth: Sets,
+    low: float,
+    high: float,
+    view: tuple[float, float],
+) -> None:
     sign = np.where(truth.truth, 1.0, -1.0)
     grid = np.linspace(low, high, 73)
     u = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
@@ -86,8 +94,7 @@ def _draw(axes: Axes3D, surrogate: Surrogate, truth: Sets, low: float, high: flo
         antialiased=True,
         zorder=1,
     )
-    corners, values = subsets(2), table(surrogate.loss, truth.truth)
-    for corner, value in zip(corners.astype(float), values, strict=True):
+    for corner, value in zip(subsets(2).astype(float), losses, strict=False):
         axes.plot(*([c, c] for c in corner), [0, value], color=RED, linewidth=1.0, linestyle=":", zorder=2)
         axes.plot([corner[0]], [corner[1]], [value], "o", color=RED, markersize=6, zorder=3)
     axes.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], np.zeros(5), color=RED, linewidth=0.9, zorder=2)

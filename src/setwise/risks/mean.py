@@ -1,5 +1,6 @@
 """The mean of a surrogate over the sets of a batch, as a function of the weights."""
 
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -38,7 +39,9 @@ class MeanRisk(Risk):
         if not isinstance(features, Features):
             raise TypeError(f"features must be Features, as setwise.models.Independent(X, offsets); got {features!r}.")
         if not isinstance(evaluator, Evaluator):
-            raise TypeError(f"evaluator must be a surrogate bound to a batch, as surrogate.on(sets); got {evaluator!r}.")
+            raise TypeError(
+                f"evaluator must be a surrogate bound to a batch, as surrogate.on(sets); got {evaluator!r}."
+            )
         batch = evaluator.batch
         self.features, self.evaluator, self.batch = features, evaluator, batch
         self.size, self.lower, self.n_parts = features.size, features.lower, len(batch)
@@ -64,7 +67,7 @@ class MeanRisk(Risk):
         value = float(self.weights @ found.values)
         moved = scores if base is None else scores - base
         inner = float(gradient @ moved)
-        # Each score is a sum that may have lost digits in proportion to the longest row times |w|, and so has the plane.
+        # Each score may have lost digits in proportion to the longest row times |w|, and so has the plane.
         lost = float(np.abs(gradient).sum()) * self.features.longest_row * float(np.sqrt(w @ w))
         return Cut(
             offset=value - inner,
@@ -121,4 +124,4 @@ def _runs(offsets: Ints, size: int) -> list[Ints]:
     """Runs of whole sets with at least ``size`` scores each (the last may have fewer)."""
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], size)))
     edges = np.append(edges[edges < len(offsets) - 1], len(offsets) - 1)
-    return [np.arange(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [np.arange(a, b) for a, b in pairwise(edges)]

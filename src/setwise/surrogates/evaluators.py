@@ -31,8 +31,8 @@ class Support(Evaluator):
         self.floor = 0.0
         self._divide = not (isinstance(scale, float) and scale == 1.0)
         counts = np.diff(self.batch.score_offsets)
-        spread = np.repeat(scale, counts) if np.ndim(scale) and len(self.batch) > 1 else np.ravel(scale)[:1]
-        self._scales = {np.dtype(kind): np.asarray(spread, dtype=kind) for kind in (np.float32, np.float64)}
+        spread = np.ravel(scale) if isinstance(scale, float) or len(scale) == 1 else np.repeat(scale, counts)
+        self._scales: dict[Any, Floats] = {np.dtype(kind): spread.astype(kind) for kind in (np.float32, np.float64)}
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         scale = self._scales[scores.dtype]
@@ -43,7 +43,8 @@ class Support(Evaluator):
         return Evaluation(found.values, gradient, found.bounds, found.exact)
 
     def take(self, parts: Ints) -> "Support":
-        return Support(self.maximizer.take(parts), self.scale[parts] if np.ndim(self.scale) else self.scale)
+        scale = self.scale if isinstance(self.scale, float) else self.scale[parts]
+        return Support(self.maximizer.take(parts), scale)
 
     def __repr__(self) -> str:
         return f"margin rescaling of {self.maximizer.structure!r}"
@@ -51,7 +52,7 @@ class Support(Evaluator):
 
 @final
 class Slack(Evaluator):
-    """``max_y l(y) (1 + <s, phi(y) - target>)``, with the gradient ``l(yhat) (phi(yhat) - target)`` (LH Eq. 22). Convex.
+    """``max_y l(y) (1 + <s, phi(y) - target>)``, its gradient is ``l(yhat) (phi(yhat) - target)`` (LH Eq. 22). Convex.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ class Difference(Evaluator):
     """``first - second``: what cannot be avoided is taken off what could be (completions, ramps, missing data).
 
     The difference of two convex functions is convex only where the second is linear. Its majorant puts the tangent of
-    the second at the given scores in its place. The upper bound is the first's less the second's value; where the second
-    is not exact the value is no lower bound.
+    the second at the given scores in its place. The upper bound is the first's less the second's value; where the
+    second is not exact the value is no lower bound.
 
     Parameters
     ----------
@@ -141,4 +142,3 @@ class Difference(Evaluator):
 
     def __repr__(self) -> str:
         return f"{self.first!r} minus {self.second!r}"
-

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.core.traits import Trait
 from setwise.kernels.lovasz import lovasz_values, margin_errors, modular_hinge, quotient_hinge
 from setwise.kernels.sorting import sort_falling, sort_keys
@@ -29,8 +29,8 @@ class LovaszHinge(Surrogate):
 
     Parameters
     ----------
-    loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables that show it; otherwise it is
-        refused, for the surrogate would not be convex (LH Prop. 4)
+    loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables that show it; otherwise it
+        is refused, for the surrogate would not be convex (LH Prop. 4)
     increasing : None chooses the definition by the loss's traits; True forces Def. 5, False Def. 6. Forcing Def. 5 on a
         loss that is not increasing gives a function that is not convex (LH Prop. 9): good for pictures, not for
         learners

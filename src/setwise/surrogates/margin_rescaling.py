@@ -20,15 +20,16 @@ from setwise.surrogates.evaluators import Difference, Support
 @final
 @dataclass(frozen=True, eq=False)
 class MarginRescaling(Surrogate):
-    """``max_y loss(y) + <s, phi(y) - phi(truth)> / g`` with a scale g (LH Eq. 21 with g = 1); phi(y) = y for 0/1 labels.
+    """``max_y loss(y) + <s, phi(y) - phi(truth)> / g``, g a scale (LH Eq. 21 has 1); phi(y) = y for 0/1 labels.
 
     Convex, and never below the loss of what the scores predict. It is an extension of the loss only for increasing
     losses and g at most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). What is maximized exactly, and what only
     with a bound, says :class:`setwise.inference.Auto`; ``upper`` of the evaluation is that bound.
 
-    Where a loss is about labelings with k predicted positives only, as precision at k, the truth is replaced by the mean
-    of the best of them: positives count min(1, k / P), negatives max(0, k - P) / N. Where labels are not known, the best
-    labeling among those of no loss takes the place of the truth; the surrogate is then a difference of two maxima.
+    Where a loss is about labelings with k predicted positives only, as precision at k, the truth is replaced by the
+    mean of the best of them: positives count min(1, k / P), negatives max(0, k - P) / N. Where labels are not known,
+    the best labeling among those of no loss takes the place of the truth; the surrogate is then a difference of two
+    maxima.
 
     Parameters
     ----------

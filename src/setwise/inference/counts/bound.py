@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.sets import Sets
-from setwise.core.terms import Counts
 from setwise.core.traits import Trait
 from setwise.inference.counts.ranked_margins import RankedMargins
 from setwise.kernels.quotients import step_caps

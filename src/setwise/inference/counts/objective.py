@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.terms import Counts
+from setwise.core.counts import Counts
 from setwise.inference.counts.ranked_margins import RankedMargins
 
 

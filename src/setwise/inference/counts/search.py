@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_scores
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.terms import Counts
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets
@@ -19,8 +19,7 @@ from setwise.inference.counts.marginals import count_marginals
 from setwise.inference.counts.objective import Objective
 from setwise.inference.counts.table_search import Rows, falling_rows, prune_table, scan_rows
 from setwise.kernels.quotients import quotient_argmax
-from setwise.kernels.segments import segment_sums
-from setwise.kernels.segments import segment_argmax
+from setwise.kernels.segments import segment_argmax, segment_sums
 
 SCANNED_TABLE = 1 << 16
 """Tables of so many cells are scanned, larger ones pruned where the loss increases."""
@@ -61,7 +60,9 @@ class CountSearch(Inference):
             return why
         counts = (structure if slack else structure.split()[1]).counts
         if counts is None or counts.areas is not None:
-            return f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
+            return (
+                f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
+            )
         if Trait.INCREASING in counts.traits or counts.predicted is not None:
             return None
         cells = (counts.P + 1) * (counts.N + 1)

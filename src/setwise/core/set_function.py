@@ -1,0 +1,91 @@
+"""Any set function of the mistakes of each set."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.sets import Orders, Sets
+from setwise.core.terms import MistakesTerm, Term
+from setwise.core.traits import SHAPES, Trait
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SetFunction(MistakesTerm):
+    """``factor f(A)`` for any set function f of the mistakes of each set.
+
+    Parameters
+    ----------
+    value : takes the batch and a mask of mistakes (total,), returns f of every set, (n,)
+    promises : the traits of f
+    gain, marginal : what each mistake of :class:`Orders` adds, (m,), and what one more mistake adds to a mask,
+        (total,); by default both ask ``value`` for each mistake
+    """
+
+    value: Callable[[Sets, Bools], Values]
+    promises: frozenset[Trait]
+    gain: Callable[[Sets, Orders], Values] | None = None
+    marginal: Callable[[Sets, Bools], Values] | None = None
+    factor: float = 1.0
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return self.promises
+
+    def values(self, batch: Sets, labels: NDArray[Any]) -> Values:
+        return self.factor * self.value(batch, batch.mistakes(labels))
+
+    def gains(self, batch: Sets, orders: Orders) -> Values:
+        if self.gain is not None:
+            return self.factor * self.gain(batch, orders)
+        out, mask = np.empty(len(orders.items)), np.zeros(batch.total, dtype=bool)
+        before = self.value(batch, mask)
+        # The j-th mistakes of all sets enter together.
+        for j in range(int(orders.sizes.max(initial=0))):
+            owners = np.flatnonzero(orders.sizes > j)
+            at = orders.offsets[owners] + j
+            mask[orders.items[at]] = True
+            after = self._of_some(batch, owners, mask)
+            out[at], before[owners] = after - before[owners], after
+        return self.factor * out
+
+    def marginals(self, batch: Sets, labels: NDArray[Any]) -> Values:
+        mask = batch.mistakes(labels)
+        if self.marginal is not None:
+            return self.factor * self.marginal(batch, mask)
+        out, now = np.zeros(batch.total), self.value(batch, mask)
+        # The j-th decisions of all sets are tried together.
+        for j in range(int(batch.sizes.max())):
+            owners = np.flatnonzero(batch.sizes > j)
+            at = batch.offsets[owners] + j
+            at, owners = at[~mask[at]], owners[~mask[at]]
+            mask[at] = True
+            out[at] = self._of_some(batch, owners, mask) - now[owners]
+            mask[at] = False
+        return self.factor * out
+
+    def _of_some(self, batch: Sets, owners: Ints, mask: Bools) -> Values:
+        if len(owners) == len(batch):
+            return self.value(batch, mask)
+        return self.value(batch.take(owners), mask[batch.decisions(owners)]) if len(owners) else np.empty(0)
+
+    def scaled(self, factor: float) -> "SetFunction":
+        return replace(self, factor=factor * self.factor)
+
+    def take(self, batch: Batch, parts: Ints) -> "SetFunction":
+        return self
+
+    def zero(self, batch: Sets) -> Term:
+        if Trait.INCREASING not in self.traits:
+            return super().zero(batch)
+
+        def attained(sets: Sets, mistakes: Bools) -> Values:
+            none = np.zeros(sets.total, dtype=bool)
+            return np.where(self.value(sets, mistakes) <= self.value(sets, none), 0.0, -np.inf)
+
+        return SetFunction(attained, self.promises - set(SHAPES))

@@ -1,57 +1,73 @@
-"""Lovász hinge of Jaccard, value and gradient, against sorting the same array: ``python benchmarks/lovasz_hinge.py``.
+"""Lovász hinge of Jaccard, value and gradient, against the plain work: ``python benchmarks/lovasz_hinge.py [p ...]``.
 
-The limit is one ``numpy.sort`` of packed 64-bit keys: order-preserving bits of the float32 margin error above, index
-below.
+The limit is a plain radix sort of the packed 64-bit keys of the active margin errors, one gather and one scatter of
+them; beside it ``numpy.sort`` of the same keys. The last columns sort with either method on one thread, and with the
+faster one on two.
 """
 
 import sys
 
 import numpy as np
 
+from limits import numpy_sort, plain_limit
 from setwise.core.sets import Sets
+from setwise.kernels import large_sort
+from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
 from timing import race, table
 
 
-def packed(errors: np.ndarray) -> np.ndarray:
-    """Keys that sort as the float32 ``errors`` do."""
-    bits = errors.view(np.uint32)
-    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
-    return rising.astype(np.uint64) << np.uint64(32) | np.arange(len(errors), dtype=np.uint64)
+def forced(run, numpy: bool):
+    """``run`` with one of the two sorts, whatever is faster here."""
+
+    def call() -> None:
+        chosen, large_sort.numpy_is_faster = large_sort.numpy_is_faster, lambda: numpy
+        try:
+            run()
+        finally:
+            large_sort.numpy_is_faster = chosen
+
+    return call
 
 
 def main(sizes: list[int]) -> None:
     rng = np.random.default_rng(0)
-    hinge = LovaszHinge(Jaccard())
-    rows = [("decisions", "scores", "sort, ms", "hinge, ms", "hinge / sort", "speed-up when 95 % are satisfied")]
+    head = ("decisions", "scores", "limit, ms", "hinge, ms", "hinge / limit", "/ numpy.sort", "radix / limit")
+    rows = [(*head, "numpy / limit", "two threads / limit", "speed-up when 95 % are satisfied")]
     for size in sizes:
         y = rng.random(size) < 0.3
         sign = np.where(y, 1, -1).astype(np.float32)
-        scores = rng.standard_normal(size).astype(np.float32)
         margin = np.where(rng.random(size) < 0.95, 1.0 + rng.random(size), rng.random(size)).astype(np.float32)
-        double = scores.astype(np.float64)
-        sets, keys = Sets.single(y), packed(1 - sign * scores)
-        times = race(
-            {
-                "sort": lambda keys=keys: np.sort(keys),
-                "random": lambda sets=sets, scores=scores: hinge.batch(sets, scores),
-                "satisfied": lambda sets=sets, scores=sign * margin: hinge.batch(sets, scores),
-                "float64": lambda sets=sets, scores=double: hinge.batch(sets, scores),
-            },
-            rounds=15 if size <= 1_000_000 else 5,
-        )
-        for name in ("random", "float64"):
-            rows.append(
-                (
-                    f"{size:,}",
-                    "float32" if name == "random" else name,
-                    f"{1e3 * times['sort']:.2f}",
-                    f"{1e3 * times[name]:.2f}",
-                    f"{times[name] / times['sort']:.2f}",
-                    f"{times['random'] / times['satisfied']:.1f}" if name == "random" else "",
-                )
+        for kind in (np.float32, np.float64):
+            scores = rng.standard_normal(size).astype(kind)
+            hinge, errors = LovaszHinge(Jaccard()).on(Sets.single(y)), 1 - sign * scores
+
+            def run(hinge=hinge, scores=scores):
+                return hinge(scores)
+
+            def two(run=run):
+                with allowed(2):
+                    run()
+
+            satisfied = (sign * margin).astype(kind)
+            times = race(
+                {
+                    "limit": plain_limit(errors, errors > 0),
+                    "sort": numpy_sort(errors, errors > 0),
+                    "hinge": run,
+                    "radix": forced(run, False),
+                    "numpy": forced(run, True),
+                    "two": two,
+                    "satisfied": lambda hinge=hinge, scores=satisfied: hinge(scores),
+                },
+                rounds=15 if size <= 1_000_000 else 5,
             )
+            ratios = [times[a] / times[b] for a, b in (("hinge", "limit"), ("hinge", "sort"))]
+            ratios += [times[name] / times["limit"] for name in ("radix", "numpy", "two")]
+            ratios.append(times["hinge"] / times["satisfied"])
+            shown = [f"{1e3 * times[name]:.2f}" for name in ("limit", "hinge")]
+            rows.append((f"{size:,}", np.dtype(kind).name, *shown, *(f"{r:.2f}" for r in ratios)))
     table(rows)
 
 

@@ -70,7 +70,9 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
     inference : None chooses by the loss; an object forces one
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, None, False, inference)
-    return maximizer.max_marginals(s) + base
+    found = maximizer.max_marginals(s)
+    found += base
+    return found
 
 
 def _prepare(

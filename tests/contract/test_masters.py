@@ -63,7 +63,7 @@ def test_the_first_planes_are_made_at_the_start(make):
 class Growing(Risk):
     """``max_k |w_k - k|``, k = 1..most; a weight becomes known when it is the worst, as a landmark of a kernel does."""
 
-    n_parts, floor = 1, 0.0
+    n_parts, floors = 1, np.zeros(1)
 
     def __init__(self, most):
         self.size, self.most = 1, most
@@ -104,7 +104,7 @@ def test_a_callback_gets_weights_that_it_cannot_write(make):
 class Lying(Risk):
     """``-|w|^2 + 4`` says that it is convex: a plane of it lies above everywhere else."""
 
-    size, n_parts, floor = 2, 2, -np.inf
+    size, n_parts = 2, 2
 
     def cut(self, w, tol=0.0):
         value = 4.0 - float(w @ w)

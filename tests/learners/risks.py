@@ -13,10 +13,10 @@ class Maxima(Risk):
     With ``blind`` inference is inexact: it never sees every third plane of a part, but says so in ``upper``.
     """
 
-    def __init__(self, slopes, offsets, blind=False, lower=None, floor=-np.inf):
+    def __init__(self, slopes, offsets, blind=False, lower=None, floor=None):
         self.slopes, self.offsets, self.blind = slopes, offsets, blind
-        self.lower, self.floor = lower, floor
         self.n_parts, _, self.size = slopes.shape
+        self.lower, self.floors = lower, None if floor is None else np.full(self.n_parts, floor)
         self.calls = []
 
     def cut(self, w, tol=0.0):

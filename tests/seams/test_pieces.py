@@ -16,7 +16,7 @@ from setwise.surrogates import LovaszHinge
 class Pieces(Risk):
     """The Lovász hinge of a count loss on one set; each piece tells how many of each class have which margin error."""
 
-    n_parts, floor = 1, 0.0
+    n_parts, floors = 1, np.zeros(1)
 
     def __init__(self, loss, pieces):
         P, N = (sum(float((y == c).sum()) for _, y in pieces) for c in (True, False))

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,10 @@ class Batch(ABC):
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Weak references are not to be pickled.
+        return {name: value for name, value in self.__dict__.items() if name != "kept"}
 
     @property
     @abstractmethod
@@ -82,6 +87,11 @@ class Batch(ABC):
     def target(self) -> Values:
         """What labelings are compared with in score, (n_scores,): phi of the truth, unless a mean of several phi."""
         return self.encode(self.labels)
+
+    @cached_property
+    def kept(self) -> WeakKeyDictionary[Any, Any]:
+        """What surrogates have bound to this batch, as long as they live."""
+        return WeakKeyDictionary()
 
     @property
     def n_scores(self) -> int:

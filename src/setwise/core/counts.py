@@ -154,6 +154,14 @@ class Counts(MistakesTerm):
 
 
 Quotient = tuple[Values, Values]
+"""Numerator and denominator, each as :func:`linear` makes it."""
+
+
+def linear(n: int, constant: float | Values, fn: float | Values, fp: float | Values) -> Values:
+    """Coefficients (n, 3) of 1, false negatives and false positives; each is one number or (n,)."""
+    out = np.empty((n, 3))
+    out[:, 0], out[:, 1], out[:, 2] = constant, fn, fp
+    return out
 
 
 def _sum_of_quotients(first: Quotient | None, second: Quotient | None) -> Quotient | None:

@@ -103,7 +103,15 @@ class Surrogate(ABC):
     @final
     def batch(self, batch: Batch, scores: ArrayLike) -> Evaluation:
         """Value, gradient and bound of every set; ``scores`` (n_scores,) finite floats, gradients in their dtype."""
-        return self.on(batch)(scores)
+        return self._bound(batch)(scores)
+
+    def _bound(self, batch: Batch) -> Evaluator:
+        """The evaluator made for a batch, kept with it: the truth of a batch never changes."""
+        kept = batch.kept
+        if self not in kept:
+            kept[self] = self.on(batch)
+        found: Evaluator = kept[self]
+        return found
 
     @final
     def __call__(self, y: ArrayLike, scores: ArrayLike) -> SetEvaluation:

@@ -65,7 +65,6 @@ class Inference(ABC):
     def bind(self, structure: Structure, slack: bool) -> "Maximizer":
         """The method bound to a structure that it does not refuse. Callers ask :meth:`prepare`."""
 
-    @final
     def prepare(self, structure: Structure, slack: bool = False) -> "Maximizer":
         """The method bound to a structure: all that depends on the truth alone is computed here, once.
 

@@ -20,14 +20,19 @@ class Risk(ABC):
     n_parts : number of parts
     lower : (d,) the least values of the weights, -inf where there is none; None bounds no weight
     convex : whether the planes lie below the risk
-    floor : a number below all values of the whole risk
+    floors : (n_parts,) numbers below all values of the parts; None knows none
     """
 
     size: int
     n_parts: int
     lower: Values | None = None
     convex: bool = True
-    floor: float = -np.inf
+    floors: Values | None = None
+
+    @property
+    def floor(self) -> float:
+        """A number below all values of the whole risk."""
+        return -np.inf if self.floors is None else float(self.floors.sum())
 
     @abstractmethod
     def cut(self, w: Values, tol: float = 0.0) -> Cut:

@@ -14,6 +14,9 @@ class Trait(Enum):
     CARDINALITY = "depends on the number of mistakes alone"
     LABEL_FREE = "depends on which decisions are wrong, not on their labels"
 
+    # There is one object for each member; Enum would hash its name, in Python.
+    __hash__ = object.__hash__
+
 
 SHAPES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR)
 """The traits of the shape of a set function; the others say what it depends on."""

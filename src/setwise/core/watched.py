@@ -1,6 +1,5 @@
 """A risk under the eyes of the learner's loop: overflow and broken promises are seen where planes are made."""
 
-from collections import deque
 from dataclasses import replace
 from typing import final
 
@@ -23,8 +22,7 @@ class Watched(Risk):
     """The same risk; each new plane is checked against the points seen before, each new point against their planes."""
 
     def __init__(self, inner: Risk, C: float) -> None:
-        self.inner, self.C = inner, C
-        self._seen: deque[tuple[Values, Cut]] = deque(maxlen=MEMORY)
+        self.inner, self.C, self._seen = inner, C, _Seen(inner.size)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -42,9 +40,9 @@ class Watched(Risk):
         return self.inner.lower
 
     @property
-    def floor(self) -> float:  # type: ignore[override]
-        """That of the risk."""
-        return self.inner.floor
+    def floors(self) -> Values | None:  # type: ignore[override]
+        """Those of the risk."""
+        return self.inner.floors
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
@@ -54,17 +52,14 @@ class Watched(Risk):
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         cut = self.inner.cut(w, tol)
         w = padded(w, len(cut.slope))
-        # The offset is a value less <slope, w>, so it has lost what the larger of them rounds to.
-        lost = ROUNDING * (abs(cut.value) + float(np.abs(cut.slope) @ np.abs(w)))
-        cut = replace(cut, rounding=cut.rounding + lost)
         with np.errstate(over="ignore", invalid="ignore"):
-            largest = 4.0 * max(self.C, self.C**2) * float(cut.slope @ cut.slope)
-            self._check_size(largest + self.C * (abs(cut.offset) + cut.rounding))
+            length = float(np.sqrt(cut.slope @ cut.slope))
+            # The offset is a value less <slope, w>, so it has lost what the larger of them rounds to.
+            lost = ROUNDING * (abs(cut.value) + length * float(np.sqrt(w @ w)))
+            cut = replace(cut, rounding=cut.rounding + lost)
+            self._check_size(4.0 * max(self.C, self.C**2) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
         if self.inner.convex:
-            for point, other in self._seen:
-                _compare(point, other, cut)
-                _compare(w, cut, other)
-            self._seen.append((w, cut))
+            self._seen.compare(w, cut, length)
         return cut
 
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
@@ -101,10 +96,35 @@ def refuse_planes_above(known: float, upper: float, slack: float) -> None:
         )
 
 
-def _compare(point: Values, there: Cut, plane: Cut) -> None:
-    """Raise where a plane lies above the risk at a point."""
-    d = min(len(point), len(plane.slope))
-    terms = plane.slope[:d] * point[:d]
-    # Away from its point a plane is uncertain in proportion to the terms that cancel in it.
-    lost = 1e-12 * (abs(plane.offset) + float(np.abs(terms).sum()))
-    refuse_planes_above(plane.offset + float(terms.sum()), there.upper, there.rounding + plane.rounding + lost)
+class _Seen:
+    """The last points and their planes, as rows."""
+
+    def __init__(self, size: int) -> None:
+        self.points, self.slopes = np.zeros((MEMORY, size)), np.zeros((MEMORY, size))
+        self.offsets, self.uppers, self.roundings = np.zeros(MEMORY), np.full(MEMORY, np.inf), np.zeros(MEMORY)
+        self.reach, self.lengths, self.count = np.zeros(MEMORY), np.zeros(MEMORY), 0
+
+    def compare(self, w: Values, cut: Cut, length: float) -> None:
+        """Refuse planes that lie above the risk at a point, then remember this one; ``length`` is that of its slope."""
+        self._grow(len(w))
+        far = float(np.sqrt(w @ w))
+        k = min(self.count, MEMORY)
+        # Away from its point a plane is uncertain in proportion to the terms that cancel in it.
+        here, there = self.slopes[:k] @ w + self.offsets[:k], self.points[:k] @ cut.slope + cut.offset
+        lost_here = 1e-12 * (np.abs(self.offsets[:k]) + self.lengths[:k] * far) + self.roundings[:k] + cut.rounding
+        lost_there = 1e-12 * (abs(cut.offset) + length * self.reach[:k]) + self.roundings[:k] + cut.rounding
+        for known, upper, lost in ((here, cut.upper, lost_here), (there, self.uppers[:k], lost_there)):
+            above = known - upper - lost
+            if k and above.max() > 0.0:
+                i = int(above.argmax())
+                refuse_planes_above(float(known[i]), float(np.broadcast_to(upper, k)[i]), float(lost[i]))
+        i = self.count % MEMORY
+        self.points[i], self.slopes[i], self.offsets[i], self.uppers[i] = w, cut.slope, cut.offset, cut.upper
+        self.roundings[i], self.reach[i], self.lengths[i] = cut.rounding, far, length
+        self.count += 1
+
+    def _grow(self, size: int) -> None:
+        """Points and planes are 0 in weights that were not there."""
+        more = size - self.points.shape[1]
+        if more > 0:
+            self.points, self.slopes = (np.pad(rows, ((0, 0), (0, more))) for rows in (self.points, self.slopes))

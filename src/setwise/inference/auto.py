@@ -61,10 +61,12 @@ class Auto(Inference):
             "Give the surrogate an inference of its own: inference=..."
         )
 
-    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+    def prepare(self, structure: Structure, slack: bool = False) -> Maximizer:
         method = self.choice(structure, slack)
-        assert method is not None
-        return method.bind(structure, slack)
+        return super().prepare(structure, slack) if method is None else method.bind(structure, slack)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return self.prepare(structure, slack)
 
 
 METHODS: tuple[Inference, ...] = (

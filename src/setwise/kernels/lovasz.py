@@ -7,25 +7,9 @@ from numpy.typing import NDArray
 
 from setwise.kernels.counts import quotient_steps
 from setwise.kernels.jit import kernel
+from setwise.kernels.sorting import BLOCK, ERRORS, block_end, order_block
 
 Array = NDArray[Any]
-
-BLOCK = 512
-"""So many decisions at a time fit the first cache."""
-
-
-def margin_errors(scores: Array, labels: Array) -> Array:
-    """``u_i = 1 - s_i (2 y_i - 1)`` (LH Eq. 34) in the dtype of the scores, (total,)."""
-    errors = np.empty_like(scores)
-    _margin_errors(scores, labels, errors)
-    return errors
-
-
-@kernel
-def _margin_errors(scores: Array, labels: Array, errors: Array) -> None:
-    one, two = scores.dtype.type(1), scores.dtype.type(2)
-    for j in range(len(scores)):
-        errors[j] = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
 
 
 @kernel
@@ -87,39 +71,35 @@ def _inner(a: Array, b: Array) -> float:
 
 @kernel
 def quotient_hinge(
-    keys: Array,
-    exact: Array,
-    starts: Array,
-    offsets: Array,
-    top: Array,
-    bottom: Array,
-    start: Array,
-    gradient: Array,
-) -> Array:
+    keys: Array, scores: Array, starts: Array, offsets: Array,
+    top: Array, bottom: Array, start: Array, gradient: Array,
+) -> Array:  # fmt: skip
     """The same for the quotient ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, straight from sorted keys; O(m).
 
-    One pass without arrays in between: keys hold place, label and float32 error of each decision; ``exact`` (m,) holds
-    the errors where they are float64, else it is empty. ``top``, ``bottom`` (n, 3) as in
+    One pass without arrays in between: keys hold place, label and float32 error of each decision. Keys of float64
+    ``scores`` (total,) are put in exact order on the way. ``top``, ``bottom`` (n, 3) as in
     :func:`setwise.kernels.counts.quotient_gains`. For increasing losses, whose value can not fall below 0.
     """
     n = len(starts) - 1
     values = np.zeros(n, np.float64)
     bits, gains, labels = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
-    errors = np.empty(BLOCK, np.float64)
+    falls = np.empty(BLOCK, np.float64)
     for i in range(n):
         total, misses, first = start[i], 0, starts[i]
         while first < starts[i + 1]:
-            last = min(first + BLOCK, starts[i + 1])
-            misses = _quotient_block(
-                keys[first:last], first - starts[i], misses, top[i], bottom[i], start[i], labels, gains
-            )
-            _decode_errors(keys[first:last], bits, errors)
-            if len(exact):
-                for j in range(last - first):
-                    errors[j] = exact[first + j]
-            total += _inner(errors[: last - first], gains[: last - first])
-            for j in range(last - first):
-                place = np.int64((keys[first + j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
+            last = block_end(keys, first, starts[i + 1])
+            m, block = last - first, keys[first:last]
+            if m > len(gains):
+                bits, falls = np.empty(m, np.uint32), np.empty(m, np.float64)
+                gains, labels = np.empty(m, np.float64), np.empty(m, np.float64)
+            if scores.itemsize == 8:
+                order_block(block, scores, offsets[i], ERRORS, falls)
+            else:
+                _decode_errors(block, bits, falls)
+            misses = _quotient_block(block, first - starts[i], misses, top[i], bottom[i], start[i], labels, gains)
+            total -= _inner(falls[:m], gains[:m])
+            for j in range(m):
+                place = np.int64((block[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
                 gradient[offsets[i] + place] = gains[j] * (1.0 - 2.0 * labels[j])
             first = last
         values[i] = total
@@ -141,11 +121,12 @@ def _quotient_block(
 
 
 @kernel
-def _decode_errors(keys: Array, bits: Array, errors: Array) -> None:
+def _decode_errors(keys: Array, bits: Array, falls: Array) -> None:
+    """Minus the float32 errors of the keys."""
     values = bits.view(np.float32)
     for j in range(len(keys)):
         falling = np.uint32(keys[j] >> np.uint64(32))
         negative = np.uint32(np.int32(falling) >> np.int32(31))
         bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
     for j in range(len(keys)):
-        errors[j] = values[j]
+        falls[j] = -values[j]

@@ -198,35 +198,38 @@ def _quotient_argmax(
         fn[i], fp[i] = at, where[at]
 
 
-def step_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
+@kernel
+def gain_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
     """Upper bounds (2n,) on the gain of one more false negative (even places) and one more false positive (odd places).
 
     A decision whose margin is not below its cap is no mistake in any best labeling. Infinite where nothing is known.
     """
-    caps = np.empty((len(P), 2))
-    for side, (x, length) in enumerate(((1, N), (2, P))):
-        y = 3 - x
-        rise = top[:, x] * bottom[:, y] - bottom[:, x] * top[:, y]
-        caps[:, side] = _largest_quotient(
-            top[:, x] * bottom[:, 0] - bottom[:, x] * top[:, 0], rise, length,
-            bottom[:, 0] + np.minimum(0.0, bottom[:, x] * (N if x == 2 else P)), bottom[:, y], np.abs(bottom[:, x]),
-        )  # fmt: skip
-    return caps.ravel()
+    caps = np.empty(2 * len(P))
+    for i in range(len(P)):
+        for x in range(1, 3):
+            t, b, y = top[i], bottom[i], 3 - x
+            own, other = (N[i], P[i]) if x == 2 else (P[i], N[i])
+            u0 = b[0] + min(0.0, b[x] * own)
+            a, rise = t[x] * b[0] - b[x] * t[0], t[x] * b[y] - b[x] * t[y]
+            caps[2 * i + x - 1] = _largest_quotient(a, rise, other, u0, b[y], abs(b[x]))
+    return caps
 
 
-def _largest_quotient(a: Array, b: Array, length: Array, u0: Array, slope: Array, step: Array) -> Array:
+@kernel
+def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float, step: float) -> float:
     """An upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].
 
     With u as the variable the numerator is ``A + B u``. For A >= 0 both ``A / (u (u + step))`` and ``B / (u + step)``
     peak at the least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
     """
-    least = np.minimum(u0, u0 + slope * length)
-    most = np.maximum(u0, u0 + slope * length)
-    fine, moves = least > 0.0, slope != 0.0
-    u = np.where(fine, least, 1.0)
-    B = np.where(moves, b / np.where(moves, slope, 1.0), 0.0)
-    A = np.where(moves, a - B * u0, np.maximum(a, a + b * length))
-    split = np.maximum(A, 0.0) / (u * (u + step)) + np.maximum(B, 0.0) / (u + step)
-    peak = np.clip(-2.0 * A / np.where(B > 0.0, B, 1.0), u, np.maximum(u, most))
-    single = np.maximum(A + B * peak, 0.0) / peak**2
-    return np.where(fine, np.where(A >= 0.0, split, np.where(B > 0.0, single, 0.0)), np.inf)
+    least, most = min(u0, u0 + slope * length), max(u0, u0 + slope * length)
+    if not least > 0.0:
+        return float(np.inf)
+    B = b / slope if slope != 0.0 else 0.0
+    A = a - B * u0 if slope != 0.0 else max(a, a + b * length)
+    if A >= 0.0:
+        return max(A, 0.0) / (least * (least + step)) + max(B, 0.0) / (least + step)
+    if B <= 0.0:
+        return 0.0
+    peak = min(max(-2.0 * A / B, least), most)
+    return max(A + B * peak, 0.0) / peak**2

@@ -1,7 +1,7 @@
 """Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
 
 A batch of ``n`` sets has ``2 n`` segments: ``2 i`` holds the positives of set ``i`` and ``2 i + 1`` its negatives. Only
-decisions in doubt are sorted, those with ``floor < margin < cap``; the others are mistakes always or never.
+decisions in question are sorted, those with ``floor < margin < cap``; the others are mistakes always or never.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
-from setwise.kernels.sorting import mend_runs, sort_packed
+from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
 Array = NDArray[Any]
 
@@ -18,22 +18,20 @@ Array = NDArray[Any]
 def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
     """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
 
-    Returns ``keys`` (m,) uint64, whose low 32 bits are the place of a decision in its set; ``margins`` (m,) in that
-    order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or under the
-    floor; ``base`` (n,), minus their sum; and ``truth`` (n,), the score of the true labels. O(p log p).
+    Returns ``keys`` (m,) uint64, whose low 32 bits are ``2 * place + label`` of a decision in its set; ``margins`` (m,)
+    in that order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or
+    under the floor; ``base`` (n,), minus their sum; and ``truth`` (n,), the score of the true labels. O(p log p).
     """
     n = len(offsets) - 1
     starts, low = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int64)
     base, truth, keys = np.zeros(n), np.zeros(n), np.empty(len(scores), np.uint64)
     _pack(scores, labels, offsets, floor, caps, keys, starts, low, base, truth)
-    keys = keys[: starts[-1]]
-    sort_packed(keys, starts)
-    margins = np.empty(len(keys), scores.dtype)
+    keys = sort_packed(keys[: starts[-1]], starts)
     if scores.dtype == np.float32:
+        margins = np.empty(len(keys), np.float32)
         _decode(keys, margins.view(np.uint32))
     else:
-        _gather(scores, offsets, starts, keys, margins)
-        mend_runs(margins, keys, starts)
+        margins = exact_order(keys, scores, starts, np.repeat(offsets[:-1], 2), MARGINS)
     return keys, margins, starts, low, base, truth
 
 
@@ -42,9 +40,10 @@ def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
     keys: Array, starts: Array, low: Array, base: Array, truth: Array,
 ) -> None:  # fmt: skip
-    """Keys of the decisions in doubt: positives fill the room of a set from below, negatives from above; gaps close.
+    """Keys of the decisions in question: positives fill the room of a set from below, negatives from above; gaps close.
 
-    There are no branches on the data: a decision that is not in doubt is written too, where the next one overwrites it.
+    There are no branches on the data: a decision that is not in question is written too, where the next one overwrites
+    it.
     """
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
@@ -57,10 +56,10 @@ def _pack(
             y = np.int64(labels[j])
             m = scores[j] if y else -scores[j]
             under = np.int64(m <= floor)
-            doubt = (1 - under) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
-            keys[b + y * (a - b)] = rising_bits(m) << np.uint64(32) | np.uint64(j - first)
-            a += doubt & y
-            b -= doubt & (1 - y)
+            asked = (1 - under) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
+            keys[b + y * (a - b)] = rising_bits(m) << np.uint64(32) | np.uint64(2 * (j - first) + y)
+            a += asked & y
+            b -= asked & (1 - y)
             lows += under
             low_positives += under & y
             won -= m * under
@@ -90,16 +89,6 @@ def _decode(keys: Array, bits: Array) -> None:
     for j in range(len(keys)):
         up = np.uint32(keys[j] >> np.uint64(32))
         bits[j] = up & np.uint32(0x7FFFFFFF) if up >> np.uint32(31) else np.uint32(~up)
-
-
-@kernel
-def _gather(scores: Array, offsets: Array, starts: Array, keys: Array, margins: Array) -> None:
-    """The float64 margins of sorted keys."""
-    for k in range(len(starts) - 1):
-        first = offsets[k // 2]
-        for j in range(starts[k], starts[k + 1]):
-            s = scores[first + np.int64(keys[j] & np.uint64(0xFFFFFFFF))]
-            margins[j] = -s if k % 2 else s
 
 
 def prefix_sums(margins: Array, starts: Array) -> Array:
@@ -136,4 +125,4 @@ def _mark_mistakes(
         out[j] = (scores[j] if labels[j] else -scores[j]) <= floor
     for k in range(len(starts) - 1):
         for j in range(starts[k], starts[k] + counts[k]):
-            out[offsets[k // 2] + np.int64(keys[j] & np.uint64(0xFFFFFFFF))] = True
+            out[offsets[k // 2] + np.int64((keys[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))] = True

@@ -124,7 +124,11 @@ def pair_steps(
             slope = gradient[i] - gradient[k]
             if alpha[k] > 0.0 and slope > 0.0:
                 gap += alpha[k] * slope
-                bend = _pair_bend(gram, scale, bounded, low, free, i, k)
+                both = gram[i, i] + gram[k, k]
+                bend = both - 2.0 * gram[i, k]
+                if len(low):
+                    bend -= _held_bend(bounded, low, free, i, k)
+                bend = scale * max(bend, RIDGE * both)
                 step = alpha[k] if slope >= bend * alpha[k] else slope / bend
                 gain = step * (slope - 0.5 * bend * step)
                 if gain > best:
@@ -147,11 +151,10 @@ def pair_steps(
 
 
 @kernel
-def _pair_bend(gram: Array, scale: float, bounded: Array, low: Array, free: Array, i: int, k: int) -> float:
-    """Curvature of the dual between two planes while the weights at their least values stay there."""
-    both = gram[i, i] + gram[k, k]
-    bend = both - 2.0 * gram[i, k]
+def _held_bend(bounded: Array, low: Array, free: Array, i: int, k: int) -> float:
+    """The part of the curvature between two planes that belongs to weights held at their least values."""
+    bend = 0.0
     for j in range(len(low)):
         if free[j] < low[j]:
-            bend -= (bounded[i, j] - bounded[k, j]) ** 2
-    return float(scale * max(bend, RIDGE * both))
+            bend += (bounded[i, j] - bounded[k, j]) ** 2
+    return bend

@@ -12,11 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
+from setwise.kernels.large_sort import radix, sort_large
 
 Array = NDArray[Any]
 
+VALUES, ERRORS, MARGINS = 0, 1, 2
+"""What keys stand for: values that fall, margin errors ``1 - s (2 y - 1)`` that fall, margins ``s (2 y - 1)`` that
+rise."""
+
+BLOCK = 512
+"""So many decisions at a time fit the first cache."""
+
 INSERTION = 48
-VECTORIZED = 4096
+"""Insertion is the fastest sort of so many."""
+
+MIDDLE = 4096
 
 
 @kernel
@@ -27,23 +37,31 @@ def falling_bits(value: Any) -> Any:
     return np.uint32(bits ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
 
 
-def pack(values: Array, labels: Array, offsets: Array, above_zero: bool = False) -> tuple[Array, Array]:
+def pack(
+    values: Array, labels: Array, offsets: Array, errors: bool = False, above_zero: bool = False
+) -> tuple[Array, Array]:
     """Keys that sort upwards as ``values`` (total,) fall: (m,) uint64, and their segment offsets (n+1,); O(total).
 
-    With ``above_zero`` only values > 0 enter. ``labels`` (total,) bool travel along in the keys.
+    With ``errors`` the values are scores s, and their margin errors ``1 - s (2 y - 1)`` (LH Eq. 34) are packed in their
+    place; with ``above_zero`` only what is above 0 enters. ``labels`` (total,) bool travel along in the keys.
     """
     keys, starts = np.empty(len(values), np.uint64), np.zeros(len(offsets), np.int64)
-    _pack(values, labels, offsets, above_zero, keys, starts)
+    _pack(values, labels, offsets, errors, above_zero, keys, starts)
     return keys[: starts[-1]], starts
 
 
 @kernel
-def _pack(values: Array, labels: Array, offsets: Array, above_zero: bool, keys: Array, starts: Array) -> None:
+def _pack(
+    values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
+) -> None:
     above = np.uint64(falling_bits(0.0)) << np.uint64(32) if above_zero else ~np.uint64(0)
     m = 0
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
-        _pack_set(values[a:b], labels[a:b], keys[a:b])
+        if errors:
+            _pack_errors(values[a:b], labels[a:b], keys[a:b])
+        else:
+            _pack_values(values[a:b], labels[a:b], keys[a:b])
         for key in keys[a:b]:
             keys[m] = key
             m += key < above
@@ -51,10 +69,18 @@ def _pack(values: Array, labels: Array, offsets: Array, above_zero: bool, keys: 
 
 
 @kernel
-def _pack_set(values: Array, labels: Array, keys: Array) -> None:
+def _pack_values(values: Array, labels: Array, keys: Array) -> None:
     """Plain indices and no branches: this loop compiles to vector instructions."""
     for j in range(len(values)):
         keys[j] = np.uint64(falling_bits(values[j])) << np.uint64(32) | np.uint64(2 * j + labels[j])
+
+
+@kernel
+def _pack_errors(scores: Array, labels: Array, keys: Array) -> None:
+    one, two = scores.dtype.type(1), scores.dtype.type(2)
+    for j in range(len(scores)):
+        error = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
+        keys[j] = np.uint64(falling_bits(error)) << np.uint64(32) | np.uint64(2 * j + labels[j])
 
 
 @kernel
@@ -70,7 +96,7 @@ def _sort_segments(keys: Array, starts: Array, small: int, large: int) -> None:
         if size <= small:
             _insertion(keys[starts[i] : starts[i + 1]])
         elif size <= large:
-            _radix(keys[starts[i] : starts[i + 1]], other[:size])
+            radix(keys[starts[i] : starts[i + 1]], other[:size])
 
 
 @kernel
@@ -84,38 +110,21 @@ def _insertion(keys: Array) -> None:
         keys[k + 1] = key
 
 
-@kernel
-def _radix(keys: Array, other: Array) -> None:
-    """Least significant digit first, four digits of 8 bits over the upper half of the key; the lower half is sorted."""
-    counts = np.zeros((4, 256), np.int64)
-    for key in keys:
-        for d in range(4):
-            counts[d, (key >> np.uint64(32 + 8 * d)) & np.uint64(255)] += 1
-    for d in range(4):
-        total = 0
-        for b in range(256):
-            c = counts[d, b]
-            counts[d, b] = total
-            total += c
-    source, target = keys, other
-    for d in range(4):
-        shift = np.uint64(32 + 8 * d)
-        for key in source:
-            b = (key >> shift) & np.uint64(255)
-            target[counts[d, b]] = key
-            counts[d, b] += 1
-        source, target = target, source
+def sort_packed(keys: Array, starts: Array) -> Array:
+    """Every segment of ``keys`` sorted upwards, in this array or, where it is one large segment, maybe in a new one.
 
-
-def sort_packed(keys: Array, starts: Array) -> None:
-    """Sort every segment of ``keys`` upwards, in place.
-
-    Small segments by insertion, middle ones by radix, large ones by NumPy's vectorized sort: the loop over those in
-    Python is short because they are large.
+    Small segments are sorted by insertion, middle ones by radix, large ones as in :mod:`setwise.kernels.large_sort`:
+    the loop over those in Python is short because they are large.
     """
-    _sort_segments(keys, starts, INSERTION, VECTORIZED)
-    for i in np.flatnonzero(np.diff(starts) > VECTORIZED):
-        keys[starts[i] : starts[i + 1]].sort()
+    _sort_segments(keys, starts, INSERTION, MIDDLE)
+    if len(keys) <= MIDDLE:
+        return keys
+    for i in np.flatnonzero(np.diff(starts) > MIDDLE):
+        found = sort_large(keys[starts[i] : starts[i + 1]])
+        if len(starts) == 2:
+            return found
+        keys[starts[i] : starts[i + 1]] = found
+    return keys
 
 
 def unpack(keys: Array, starts: Array, offsets: Array) -> tuple[Array, Array, Array]:
@@ -127,29 +136,19 @@ def unpack(keys: Array, starts: Array, offsets: Array) -> tuple[Array, Array, Ar
 
 
 def sort_falling(
-    values: Array, labels: Array, offsets: Array, above_zero: bool = False
+    values: Array, labels: Array, offsets: Array, errors: bool = False, above_zero: bool = False
 ) -> tuple[Array, Array, Array, Array]:
     """Every set of ``values`` (total,) sorted downwards: items (m,), their labels and values, segment offsets (n+1,).
 
     Exact for float32 and float64; O(m log m) in the number m of values that enter (see :func:`pack`).
     """
-    keys, exact, starts = sort_keys(values, labels, offsets, above_zero)
-    items, tags, rounded = unpack(keys, starts, offsets)
-    return items, tags, rounded if exact is None else exact, starts
-
-
-def sort_keys(
-    values: Array, labels: Array, offsets: Array, above_zero: bool = False
-) -> tuple[Array, Array | None, Array]:
-    """The same as sorted keys (m,), the values (m,) where the keys do not hold them (float64), and segment offsets."""
-    keys, starts = pack(values, labels, offsets, above_zero)
-    sort_packed(keys, starts)
+    keys, starts = pack(values, labels, offsets, errors, above_zero)
+    keys = sort_packed(keys, starts)
     if values.dtype == np.float32:
-        return keys, None, starts
-    falling = np.empty(len(keys), np.float64)
-    _gather_negated(values, keys, starts, offsets, falling)
-    mend_runs(falling, keys, starts)
-    return keys, np.negative(falling, out=falling), starts
+        return *unpack(keys, starts, offsets), starts
+    exact = exact_order(keys, values, starts, offsets[:-1], ERRORS if errors else VALUES)
+    items, tags, _ = unpack(keys, starts, offsets)
+    return items, tags, np.negative(exact, out=exact), starts
 
 
 @kernel
@@ -169,45 +168,83 @@ def _unpack_set(keys: Array, first: np.int32, items: Array, labels: Array, bits:
         bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
 
 
-@kernel
-def _gather_negated(values: Array, keys: Array, starts: Array, offsets: Array, out: Array) -> None:
-    for i in range(len(starts) - 1):
-        for j in range(starts[i], starts[i + 1]):
-            out[j] = -values[offsets[i] + np.int64((keys[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))]
+def exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: int) -> Array:
+    """Put sorted ``keys`` (m,) in the exact order of their float64 ``values``, in place; returns what rises with them.
 
-
-def mend_runs(values: Array, keys: Array, starts: Array) -> None:
-    """Put float64 ``values`` (m,), and their sorted ``keys`` with them, in exact upward order; O(m) but for long ties.
-
-    The keys know values by their float32 rounding, so only runs of equal upper halves can be out of order: short ones
-    are mended by insertion, long ones by NumPy's sort. Equal values stay in the order of their places.
+    ``firsts`` (n,) says where the places of each segment begin in ``values``, ``kind`` what the keys stand for. O(m)
+    but for long runs of values that float32 can not tell apart.
     """
-    long = np.empty(len(values) // INSERTION, np.int64), np.empty(len(values) // INSERTION, np.int64)
-    count = _mend_short(values, keys, starts, *long)
-    for a, b in zip(long[0][:count].tolist(), long[1][:count].tolist(), strict=True):
-        order = np.argsort(values[a:b], kind="stable")
-        values[a:b], keys[a:b] = values[a:b][order], keys[a:b][order]
+    rising = np.empty(len(keys))
+    _exact_order(keys, values, starts, firsts, kind, rising)
+    return rising
 
 
 @kernel
-def _mend_short(values: Array, keys: Array, starts: Array, first: Array, last: Array) -> int:
-    """Mends short runs, and notes where long ones that are out of order begin and end; returns their number."""
-    count = 0
+def _exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: int, rising: Array) -> None:
     for i in range(len(starts) - 1):
         a = starts[i]
         while a < starts[i + 1]:
-            b = a + 1
-            ordered = True
-            while b < starts[i + 1] and keys[b] >> np.uint64(32) == keys[a] >> np.uint64(32):
-                ordered &= values[b] >= values[b - 1]
-                b += 1
-            if not ordered and b - a > INSERTION:
-                first[count], last[count] = a, b
-                count += 1
-            elif not ordered:
-                _insert_pairs(values[a:b], keys[a:b])
+            b = block_end(keys, a, starts[i + 1])
+            order_block(keys[a:b], values, firsts[i], kind, rising[a:b])
             a = b
-    return count
+
+
+@kernel
+def block_end(keys: Array, first: int, stop: int) -> int:
+    """The end of a block that fits the first cache, but never cuts a run of keys with equal upper halves."""
+    last = min(first + BLOCK, stop)
+    while last < stop and keys[last] >> np.uint64(32) == keys[last - 1] >> np.uint64(32):
+        last += 1
+    return last
+
+
+@kernel
+def order_block(keys: Array, values: Array, first: int, kind: int, rising: Array) -> None:
+    """Look up what rises with the keys of a block, and put both in exact order; the places begin at ``first``.
+
+    That is ``-value``, or ``-u = s (2 y - 1) - 1``, or the margin ``s (2 y - 1)``.
+    The keys know values by their float32 rounding, so only runs of equal upper halves can be out of order. Equal values
+    stay in the order of their places.
+    """
+    m = len(keys)
+    # All look-ups first, and none in the loop that decides by them: memory answers many questions at a time.
+    for j in range(m):
+        low = keys[j] & np.uint64(0xFFFFFFFF)
+        s = values[first + np.int64(low >> np.uint64(1))]
+        margin = s * (2.0 * np.float64(low & np.uint64(1)) - 1.0)
+        rising[j] = -s if kind == VALUES else margin - 1.0 if kind == ERRORS else margin
+    a = 0
+    while a < m:
+        b = a + 1
+        ordered = True
+        while b < m and keys[b] >> np.uint64(32) == keys[a] >> np.uint64(32):
+            ordered &= rising[b] >= rising[b - 1]
+            b += 1
+        if not ordered:
+            _sort_pairs(rising[a:b], keys[a:b])
+        a = b
+
+
+@kernel
+def _sort_pairs(values: Array, keys: Array) -> None:
+    """Sort both upwards by the values; stable. Pieces are sorted by insertion, then merged two by two."""
+    m, width = len(values), INSERTION
+    for a in range(0, m, width):
+        _insert_pairs(values[a : a + width], keys[a : a + width])
+    if m <= width:
+        return
+    merged_values, merged_keys = np.empty(m), np.empty(m, np.uint64)
+    while width < m:
+        for a in range(0, m, 2 * width):
+            b, c = min(a + width, m), min(a + 2 * width, m)
+            i, j = a, b
+            for k in range(a, c):
+                left = j >= c or (i < b and values[i] <= values[j])
+                merged_values[k], merged_keys[k] = (values[i], keys[i]) if left else (values[j], keys[j])
+                i += left
+                j += not left
+        values[:], keys[:] = merged_values, merged_keys
+        width *= 2
 
 
 @kernel

@@ -59,10 +59,13 @@ class BlockFrankWolfe(Learner):
         rng = np.random.default_rng(self.random_state)
         blocks = Blocks("BlockFrankWolfe", risk, self.C, self.planes, self.memory)
         n, size = risk.n_parts, batch_size(risk, SHARE)
-        for parts in batches(np.arange(n), batch_size(risk, 1)):
-            blocks.take(parts, risk.cuts(w0, parts))
-        step = self._evaluate(risk, blocks, w0, np.inf)
-        yield step
+        step = None
+        # Where the master starts at w0 itself, w may move while the first planes are made.
+        if risk.floors is None or not np.array_equal(blocks.w, w0):
+            for parts in batches(np.arange(n), batch_size(risk, 1)):
+                blocks.take(parts, risk.cuts(w0, parts))
+            step = self._evaluate(risk, blocks, w0, np.inf)
+            yield step
         passes = 0
         while True:
             full = passes % FULL == 0
@@ -72,12 +75,12 @@ class BlockFrankWolfe(Learner):
             blocks.climb(rng.permutation(n))
             passes += 1
 
-            left, objective = float(blocks.gaps.sum()), self.objective(step.w, step.cut, step.known)
-            if full or left <= self.close_to(blocks.lower + left):
+            left = float(blocks.gaps.sum())
+            if step is None or full or left <= self.close_to(blocks.lower + left):
                 blocks.recompute_weights()
-                step = self._evaluate(risk, blocks, blocks.w.copy(), objective)
-                objective = self.objective(step.w, step.cut, step.known)
-            stalled = full and left <= 0.1 * self.close_to(objective)
+                best = np.inf if step is None else self.objective(step.w, step.cut, step.known)
+                step = self._evaluate(risk, blocks, blocks.w.copy(), best)
+            stalled = full and left <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
             yield Step(step.w, step.cut, step.known, blocks.lower, stalled)
 
     def _evaluate(self, risk: Risk, blocks: Blocks, w: Values, objective: float) -> Step:

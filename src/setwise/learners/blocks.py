@@ -25,8 +25,8 @@ class Blocks:
     """The master ``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)`` over at most K planes for each of n parts.
 
     ``w = max(-C sum_i sum_t alpha_it a_it, lower)`` with each ``alpha_i`` in the simplex; :attr:`lower`, its dual
-    value, lies below every objective that the planes support once all parts have a plane, and never falls. Memory is
-    ``8 n K (d + K + 2)`` bytes, used as planes arrive.
+    value, lies below every objective that the planes support once all parts have a plane, and never falls. Where the
+    risk has floors, they are the first planes. Memory is ``8 n K (d + K + 2)`` bytes, used as planes arrive.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ class Blocks:
         self._alpha, self._counts = np.zeros((n, K)), np.zeros(n, dtype=np.int64)
         self.w, self._free = np.zeros(d), np.zeros(len(self._bounds.low))
         self._bounds.lift(self.w)
+        if risk.floors is not None:
+            self._offsets[:, 0], self._alpha[:, 0], self._counts[:] = risk.floors, 1.0, 1
         self._rounding = np.zeros(n)
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.count_loss import CountLoss
-from setwise.core.counts import Quotient
+from setwise.core.counts import Quotient, linear
 from setwise.core.traits import CURVATURES, Trait
 
 
@@ -36,7 +36,7 @@ class BalancedError(CountLoss):
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         miss, alarm = _weights(P, N)
-        return np.stack([np.zeros(len(P)), miss, alarm], axis=1), np.tile([1.0, 0.0, 0.0], (len(P), 1))
+        return linear(len(P), 0.0, miss, alarm), linear(len(P), 1.0, 0.0, 0.0)
 
 
 def _weights(P: Values, N: Values) -> tuple[Values, Values]:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-import numpy as np
-
 from setwise.core.arrays import Values
 from setwise.core.checks import as_number
 from setwise.core.count_loss import CountLoss
-from setwise.core.counts import Quotient
+from setwise.core.counts import Quotient, linear
 from setwise.core.traits import CURVATURES, Trait
 
 
@@ -43,5 +41,4 @@ class ClassWeightedHamming(CountLoss):
         return self.positive * fn + self.negative * fp
 
     def quotient(self, P: Values, N: Values) -> Quotient:
-        top = np.tile([0.0, float(self.positive), float(self.negative)], (len(P), 1))
-        return top, np.tile([1.0, 0.0, 0.0], (len(P), 1))
+        return linear(len(P), 0.0, self.positive, self.negative), linear(len(P), 1.0, 0.0, 0.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.count_loss import CountLoss
-from setwise.core.counts import Quotient
+from setwise.core.counts import Quotient, linear
 from setwise.core.traits import CURVATURES, Trait
 
 
@@ -30,5 +30,4 @@ class ErrorRate(CountLoss):
         return (fn + fp) / np.maximum(P + N, 1e-300)
 
     def quotient(self, P: Values, N: Values) -> Quotient:
-        top = np.tile([0.0, 1.0, 1.0], (len(P), 1))
-        return top, np.outer(P + N, [1.0, 0.0, 0.0])
+        return linear(len(P), 0.0, 1.0, 1.0), linear(len(P), P + N, 0.0, 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_choice
 from setwise.core.count_loss import CountLoss
-from setwise.core.counts import Quotient
+from setwise.core.counts import Quotient, linear
 from setwise.core.traits import Trait
 
 
@@ -57,8 +57,9 @@ class Jaccard(CountLoss):
         return True
 
     def quotient(self, P: Values, N: Values) -> Quotient:
-        zero, one = np.zeros(len(P)), np.ones(len(P))
-        none = (P == 0) & (self.empty != "perfect")
-        gain = np.where(none & (self.empty == "ignore"), 0.0, 1.0)
-        bottom = np.stack([np.where(none, np.where(N > 0, N, 1.0), P), zero, np.where(none, 0.0, one)], axis=1)
-        return np.stack([zero, gain, gain], axis=1), bottom
+        top, bottom = linear(len(P), 0.0, 1.0, 1.0), linear(len(P), P, 0.0, 1.0)
+        if self.empty != "perfect":
+            none = P == 0
+            top[none] = 0.0 if self.empty == "ignore" else [0.0, 1.0, 1.0]
+            bottom[none, 0], bottom[none, 2] = np.where(N[none] > 0, N[none], 1.0), 0.0
+        return top, bottom

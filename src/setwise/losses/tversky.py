@@ -8,7 +8,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_number
 from setwise.core.count_loss import CountLoss
-from setwise.core.counts import Quotient
+from setwise.core.counts import Quotient, linear
 from setwise.core.traits import Trait
 
 
@@ -71,6 +71,4 @@ class Tversky(CountLoss):
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         # Without positives the formula is 1 wherever it is not 0/0; what no mistake costs is told apart.
-        top = np.tile([0.0, self.beta, self.alpha], (len(P), 1))
-        bottom = np.stack([P, np.full(len(P), self.beta - 1.0), np.full(len(P), self.alpha)], axis=1)
-        return top, bottom
+        return linear(len(P), 0.0, self.beta, self.alpha), linear(len(P), P, self.beta - 1.0, self.alpha)

@@ -12,7 +12,7 @@ from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.features import Features
 from setwise.core.risk import Risk
-from setwise.core.threads import allowed, map_units
+from setwise.kernels.threads import allowed, map_units
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -45,7 +45,7 @@ class MeanRisk(Risk):
         batch = evaluator.batch
         self.features, self.evaluator, self.batch = features, evaluator, batch
         self.size, self.lower, self.n_parts = features.size, features.lower, len(batch)
-        self.convex, self.floor, self.n_jobs = evaluator.convex, evaluator.floor, as_count(n_jobs, "n_jobs")
+        self.convex, self.n_jobs = evaluator.convex, as_count(n_jobs, "n_jobs")
         n_scores = len(features.scores(np.zeros(self.size)))
         if n_scores != batch.n_scores:
             raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
@@ -54,6 +54,7 @@ class MeanRisk(Risk):
             raise ValueError(f"weights must be {len(batch)} finite numbers >= 0, one for each set and not all zero.")
         # Divided by the largest first, for a sum of large weights may overflow.
         self.weights = omega / omega.max() / (omega / omega.max()).sum()
+        self.floors = None if evaluator.floor == -np.inf else self.weights * evaluator.floor
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 

@@ -13,8 +13,8 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.lovasz import lovasz_values, margin_errors, modular_hinge, quotient_hinge
-from setwise.kernels.sorting import sort_falling, sort_keys
+from setwise.kernels.lovasz import lovasz_values, modular_hinge, quotient_hinge
+from setwise.kernels.sorting import pack, sort_falling, sort_packed
 from setwise.losses import as_loss
 
 
@@ -94,32 +94,32 @@ class Lovasz(Evaluator):
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         sets = self.batch
-        errors = margin_errors(scores, sets.truth)
         if not self._rest.terms and self.thresholded:
-            values, gradient = np.zeros(len(sets)), np.zeros_like(errors)
+            values, gradient = np.zeros(len(sets)), np.zeros_like(scores)
         elif self._quotient is not None:
-            values, gradient = self._of_quotient(errors)
+            values, gradient = self._of_quotient(scores)
         else:
-            values, gradient = self._of_gains(errors)
+            values, gradient = self._of_gains(scores)
         if self._costs is not None:
-            # The errors were overwritten by the gradient, so they are made anew.
             values = values + modular_hinge(scores, sets.truth, sets.offsets, self._costs, gradient)
         return Evaluation(values, gradient, values, np.ones(len(sets), dtype=bool))
 
-    def _of_quotient(self, errors: Floats) -> tuple[Values, Floats]:
+    def _of_quotient(self, scores: Floats) -> tuple[Values, Floats]:
         sets = self.batch
         assert self._quotient is not None
-        keys, exact, starts = sort_keys(errors, sets.truth, sets.offsets, above_zero=True)
-        gradient = _emptied(errors)
-        exact = np.empty(0) if exact is None else exact
-        values = quotient_hinge(keys, exact, starts, sets.offsets, *self._quotient, self._none, gradient)
+        keys, starts = pack(scores, sets.truth, sets.offsets, errors=True, above_zero=True)
+        keys = sort_packed(keys, starts)
+        gradient = np.zeros_like(scores)
+        values = quotient_hinge(keys, scores, starts, sets.offsets, *self._quotient, self._none, gradient)
         return values, gradient
 
-    def _of_gains(self, errors: Floats) -> tuple[Values, Floats]:
+    def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         sets = self.batch
-        items, labels, ordered, starts = sort_falling(errors, sets.truth, sets.offsets, above_zero=self.thresholded)
+        items, labels, ordered, starts = sort_falling(
+            scores, sets.truth, sets.offsets, errors=True, above_zero=self.thresholded
+        )
         gains = self._rest.gains(Orders(items, labels, starts))
-        gradient = _emptied(errors)
+        gradient = np.zeros_like(scores)
         values = lovasz_values(ordered, gains, items, labels, starts, self._none, gradient)
         return values, gradient
 
@@ -128,9 +128,3 @@ class Lovasz(Evaluator):
 
     def __repr__(self) -> str:
         return f"the Lovász hinge of {self.structure!r}"
-
-
-def _emptied(errors: Floats) -> Floats:
-    """The array of errors, zeroed: the sorted order holds them by now, and fresh memory costs as much as the sums."""
-    errors.fill(0)
-    return errors

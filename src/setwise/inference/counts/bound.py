@@ -10,7 +10,7 @@ from setwise.core.counts import Counts
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.inference.counts.ranked_margins import RankedMargins
-from setwise.kernels.quotients import step_caps
+from setwise.kernels.quotients import gain_caps
 
 SMALL_TABLE = 512
 """Tables of so many cells are looked at whole, Monge or not."""
@@ -73,7 +73,7 @@ def _range(counts: Counts, quotient: tuple[Values, Values, Values] | None, slack
     if slack:
         return 0.0, free
     whole = np.repeat(counts.of(counts.P, counts.N) - counts.origin, 2)
-    return 0.0, whole if quotient is None else np.minimum(whole, step_caps(*quotient[:2], counts.P, counts.N))
+    return 0.0, whole if quotient is None else np.minimum(whole, gain_caps(*quotient[:2], counts.P, counts.N))
 
 
 def monge_sets(counts: Counts) -> Bools:

@@ -14,7 +14,6 @@ from setwise.inference.counts.objective import Objective
 from setwise.inference.counts.ranked_margins import RankedMargins
 from setwise.inference.counts.table_search import Rows, falling_rows, scan_rows
 from setwise.kernels.marginals import quotient_marginals, table_marginals
-from setwise.kernels.segments import segment_sums
 
 BUDGET = 1 << 27
 """Cells that the table of one set may have where it has no structure."""
@@ -29,31 +28,30 @@ class RowMaxima:
     counts: Ints
 
 
-def count_marginals(bound: BoundCounts, scores: Floats, name: str) -> Values:
-    """``M[i, v] = max over y with y_i = v of f(fn, fp, P, N) + <s, y>`` for all decisions, (total, 2); exact.
+def count_marginals(bound: BoundCounts, scores: Floats, base: Values | float, name: str) -> Values:
+    """``M[i, v] = base + max over y with y_i = v of f(fn, fp, P, N) + <s, y - truth>`` for all i, (total, 2); exact.
 
     After the sort O(p) for Jaccard, Tversky with beta >= 1 and losses of the number of mistakes; O(p log p) for Monge
     losses and F_beta with beta >= 1, a logarithm more for other F_beta. Other losses cost O(P N) and are refused beyond
     134 million cells. Where the number of predicted positives is given and no such labeling has ``y_i = v``, the entry
-    is -inf. ``name`` is what the loss is called where it is refused.
+    is -inf. ``base`` (n,) belongs to each set, ``name`` is what the loss is called where it is refused.
     """
     counts, sets = bound.counts, bound.sets
     if Trait.CARDINALITY in counts.traits:
-        return _one_class(bound, scores)
+        return _one_class(bound, scores, base)
     objective = Objective(counts, bound.rank(scores))
     order = objective.order
     if counts.predicted is not None:
         ahead = counts.predicted.astype(np.int64) - sets.positives
         maxima = [_on_diagonal(objective, ahead, side) for side in (0, 1)]
     elif bound.quotient is not None:
-        base = order.base + order.truth
-        return quotient_marginals(order.parts, scores, sets.truth, sets.offsets, base, bound.quotient)
+        return quotient_marginals(order.parts, scores, sets.truth, sets.offsets, order.base + base, bound.quotient)
     else:
         maxima = [_of_tables(objective, bound, side, name) for side in (0, 1)]
-    return _marginals(order, order.truth, *maxima)
+    return _marginals(order, base, *maxima)
 
 
-def _marginals(order: RankedMargins, truth: Values, first: RowMaxima, second: RowMaxima) -> Values:
+def _marginals(order: RankedMargins, base: Values | float, first: RowMaxima, second: RowMaxima) -> Values:
     """Max-marginals from the row maxima of both classes."""
     counts = np.stack([first.counts, second.counts], axis=1)
     heights = np.empty(counts.sum())
@@ -61,21 +59,20 @@ def _marginals(order: RankedMargins, truth: Values, first: RowMaxima, second: Ro
     heights[owner], heights[~owner] = first.values, second.values
     edges = np.concatenate(([0], np.cumsum(counts)))
     sets = order.sets
-    return table_marginals(order.parts, order.scores, sets.truth, sets.offsets, order.base + truth, heights, edges)
+    return table_marginals(order.parts, order.scores, sets.truth, sets.offsets, order.base + base, heights, edges)
 
 
-def _one_class(bound: BoundCounts, scores: Floats) -> Values:
+def _one_class(bound: BoundCounts, scores: Floats, base: Values | float) -> Values:
     """A loss of the number of mistakes: all decisions form one class, as if positive, and the loss is its maxima."""
     sets = bound.sets
     merged = Sets(np.ones(sets.total, dtype=bool), sets.offsets)
     order = RankedMargins.of(merged, np.where(sets.truth, scores, -scores), bound.floor, bound.caps)
-    truth = segment_sums(np.where(sets.truth, scores, 0.0), sets.offsets)
     first, counts = _reach(order, 0)
     i, r = _flat(counts)
     k, P = order.low[2 * i] + first[i] + r, sets.positives[i]
     fn = np.minimum(k, P)
     values = bound.counts.of(fn.astype(np.float64), (k - fn).astype(np.float64), i)
-    out = _marginals(order, truth, RowMaxima(values, counts), RowMaxima(np.empty(0), np.zeros_like(counts)))
+    out = _marginals(order, base, RowMaxima(values, counts), RowMaxima(np.empty(0), np.zeros_like(counts)))
     return np.where(sets.truth[:, None], out, out[:, ::-1])
 
 

@@ -56,7 +56,7 @@ class RankedMargins:
     @property
     def parts(self) -> tuple[Any, ...]:
         """The arrays as kernels take them."""
-        return self.keys, self.margins, self.sums, self.starts, self.low, self.floor, self.caps
+        return self.keys, self.margins, self.sums, self.starts, self.low, self.floor
 
     def paid(self, segment: Ints, count: Ints) -> Floats:
         """Sum of the ``count`` smallest ranked margins of segments; vectorized."""

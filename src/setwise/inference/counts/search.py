@@ -19,7 +19,7 @@ from setwise.inference.counts.marginals import count_marginals
 from setwise.inference.counts.objective import Objective
 from setwise.inference.counts.table_search import Rows, falling_rows, prune_table, scan_rows
 from setwise.kernels.quotients import quotient_argmax
-from setwise.kernels.segments import segment_argmax, segment_sums
+from setwise.kernels.segments import segment_argmax
 
 SCANNED_TABLE = 1 << 16
 """Tables of so many cells are scanned, larger ones pruned where the loss increases."""
@@ -119,12 +119,8 @@ class _CountSearch(Maximizer):
     def max_marginals(self, scores: ArrayLike) -> Values:
         if self.slack:
             return super().max_marginals(scores)
-        s, sets = as_scores(scores, self.structure.batch.n_scores), self._reduced.sets
-        moved = self._reduced.scores(s)
-        out = count_marginals(self._bound, moved, repr(self.structure))
-        # The kernel adds the score of the truth; marginals are relative to the target here.
-        constant = self._reduced.lift(s) - segment_sums(np.where(sets.truth, moved, 0.0), sets.offsets)
-        return out + constant[sets.owners, None]
+        s = as_scores(scores, self.structure.batch.n_scores)
+        return count_marginals(self._bound, self._reduced.scores(s), self._reduced.lift(s), repr(self.structure))
 
     def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:
         """Every set by the scan, divide and conquer, or bound and prune that suits it."""

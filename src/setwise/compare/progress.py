@@ -18,9 +18,10 @@ class Steps:
         self.done, self._begin, self._drawn, self._length = 0, time.perf_counter(), -1.0, 0
         self._live = self.stream.isatty()
 
-    def advance(self, what: str = "") -> None:
-        """One step is done; ``what`` says which."""
-        self.done += 1
+    def advance(self, what: str = "", steps: int = 1) -> None:
+        """So many steps are done; ``what`` says which."""
+        before = self.done
+        self.done += steps
         now = time.perf_counter() - self._begin
         last = self.done >= self.total
         if self._live and (now - self._drawn > 0.1 or last):
@@ -28,14 +29,16 @@ class Steps:
             full = round(self.WIDTH * min(self.done / self.total, 1.0))
             bar = "#" * full + "-" * (self.WIDTH - full)
             text = f"{self.label} [{bar}] {self.done}/{self.total} {what}  {now:.0f} s"
-            self.stream.write("\r" + text.ljust(self._length))
+            self._write("\r" + text.ljust(self._length))
             self._length = len(text)
-        elif not self._live and (last or self.done * 10 // self.total > (self.done - 1) * 10 // self.total):
-            self.stream.write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
-        self.stream.flush()
+        elif not self._live and (last or self.done * 10 // self.total > before * 10 // self.total):
+            self._write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
 
     def close(self) -> None:
         """End the line."""
         if self._live and self.done:
-            self.stream.write("\n")
-            self.stream.flush()
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()

@@ -1,7 +1,9 @@
 """The command line: ``setwise compare``, ``setwise list``, ``setwise reproduce``."""
 
 import argparse
+import contextlib
 import inspect
+import io
 import os
 import re
 import sys
@@ -29,21 +31,51 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    _prepare_streams()
+    try:
+        return _main(argv)
+    finally:
+        _give_up_broken_streams()
+
+
+def _main(argv: Sequence[str] | None) -> int:
     options = _parser().parse_args(argv)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        print("\nsetwise: interrupted, nothing was written.", file=sys.stderr)
-        return 130
+        return _complain("\nsetwise: interrupted, nothing was written.", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        print("setwise: there is not enough memory for these data.", file=sys.stderr)
-        return 2
+        return _complain("setwise: there is not enough memory for these data.", 2)
     except (ValueError, OSError, OverflowError) as error:
-        print(f"setwise: {_sentence(error)}", file=sys.stderr)
-        return 2
+        return _complain(f"setwise: {_sentence(error)}", 2)
+    return code
+
+
+def _prepare_streams() -> None:
+    """Standard output prints a question mark for what its encoding lacks; closed streams swallow all."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (until the process ends)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _give_up_broken_streams() -> None:
+    """What a stream still holds goes nowhere if nobody reads it: else Python complains when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _complain(text: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -172,7 +204,7 @@ def _say_files(files: Sequence[Path], begin: float) -> None:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}."
+        return f"{error.strerror}: {error.filename}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
 
 

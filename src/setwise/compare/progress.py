@@ -8,7 +8,7 @@ from typing import TextIO, final
 @final
 class Steps:
     """One line on a terminal, ``label [####----] 37/120 what  12 s``; where the stream is no terminal, a line at each
-    tenth.
+    tenth. A stream that is closed or breaks costs the bar, never the work.
     """
 
     WIDTH = 24
@@ -16,7 +16,7 @@ class Steps:
     def __init__(self, total: int, label: str, stream: TextIO | None = None) -> None:
         self.total, self.label, self.stream = max(total, 1), label, stream or sys.stderr
         self.done, self._begin, self._drawn, self._length = 0, time.perf_counter(), -1.0, 0
-        self._live = self.stream.isatty()
+        self._live = self.stream is not None and self.stream.isatty()
 
     def advance(self, what: str = "", steps: int = 1) -> None:
         """So many steps are done; ``what`` says which."""
@@ -40,5 +40,10 @@ class Steps:
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+        if self.stream is None:
+            return
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except (OSError, ValueError):
+            self.stream = None

@@ -122,7 +122,8 @@ def compare(
     if budget is not None:
         asked = plan
         plan, kept, notes = fitted(outer[0][0], loss, plan, methods, budget, advance)
-        advance("left out", asked.steps(methods) - plan.steps(kept))
+        if notes:
+            advance("left out", asked.steps(methods) - plan.steps(kept))
         methods, outer = kept, outer if plan.folds == asked.folds else _outer(problem, plan)
     rows, done = [], 0
 

@@ -1,7 +1,9 @@
 """The command line: ``setwise compare``, ``setwise list``, ``setwise reproduce``."""
 
 import argparse
+import contextlib
 import inspect
+import io
 import os
 import re
 import sys
@@ -29,18 +31,51 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    _prepare_streams()
+    try:
+        return _main(argv)
+    finally:
+        _give_up_broken_streams()
+
+
+def _main(argv: Sequence[str] | None) -> int:
     options = _parser().parse_args(argv)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        print("\nsetwise: interrupted, nothing was written.", file=sys.stderr)
-        return 130
+        return _complain("\nsetwise: interrupted, nothing was written.", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except MemoryError:
+        return _complain("setwise: there is not enough memory for these data.", 2)
     except (ValueError, OSError, OverflowError) as error:
-        print(f"setwise: {_sentence(error)}", file=sys.stderr)
-        return 2
+        return _complain(f"setwise: {_sentence(error)}", 2)
+    return code
+
+
+def _prepare_streams() -> None:
+    """Standard output prints a question mark for what its encoding lacks; closed streams swallow all."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (until the process ends)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _give_up_broken_streams() -> None:
+    """What a stream still holds goes nowhere if nobody reads it: else Python complains when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _complain(text: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,18 +87,33 @@ def _parser() -> argparse.ArgumentParser:
         "compare", help="train for a measure, side by side with the usual ways, on the same folds"
     )
     add.add_argument(
-        "data", nargs="?", metavar="DATA", help="CSV, Parquet, svmlight or NPZ; none takes built-in problems"
-    )
+        "data", nargs="?", metavar="DATA",
+        help="a file .csv, .tsv, .parquet, .svm or .npz; none takes built-in problems",
+    )  # fmt: skip
     add.add_argument(
-        "--loss", metavar="NAME[,NAME]", help="measures to train for, see 'setwise list' (default: jaccard)"
-    )
-    add.add_argument("--target", metavar="COLUMN[,COLUMN]", help="column to predict; several make a label matrix")
+        "--loss", metavar="NAME[,NAME]",
+        help="measures to train for, see 'setwise list' (default: jaccard, and early_detection for the built-in bags)",
+    )  # fmt: skip
+    add.add_argument(
+        "--target", metavar="COLUMN[,COLUMN]",
+        help="column to predict; several make a label matrix (default: the one called target, y, label or class)",
+    )  # fmt: skip
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument("--positive", metavar="VALUE", help="which of the two labels is the positive one")
-    add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid: well under a minute")
+    add.add_argument(
+        "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
+    )
+    add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid, a minute of time")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
-    add.add_argument("--seed", type=int, default=0, help="of the folds and of synthetic data (default: 0)")
-    add.add_argument("--out", type=Path, default=Path("setwise-report"), metavar="DIR", help="default: setwise-report")
+    add.add_argument(
+        "--budget", type=float, metavar="SECONDS",
+        help="about how long it may take (default: 600 for a file, with --quick 60; none for built-in problems); what "
+        "does not fit is left out, and said: first values of C, then folds down to 3, then the slowest methods",
+    )  # fmt: skip
+    add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
+    add.add_argument(
+        "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
+        help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
+    )  # fmt: skip
     add.set_defaults(run=_compare)
 
     add = commands.add_parser("list", help="losses, surrogates, learners and experiments, one line each")
@@ -75,8 +125,11 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of real data (default: the variable SETWISE_DATA)"
     )
-    add.add_argument("--seed", type=int, default=0)
-    add.add_argument("--out", type=Path, default=Path("setwise-report"), metavar="DIR", help="default: setwise-report")
+    add.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    add.add_argument(
+        "--out", type=Path, default=Path("setwise-reproduced"), metavar="DIR",
+        help="folder for NAME.json and figures (default: setwise-reproduced)",
+    )  # fmt: skip
     add.set_defaults(run=_reproduce)
     return parser
 
@@ -87,7 +140,8 @@ def _compare(options: argparse.Namespace) -> int:
     begin = time.perf_counter()
     sections, files = compare_command(
         options.data, options.loss, options.target, options.group, options.positive,
-        quick=options.quick, folds=options.folds, seed=options.seed, out=options.out, bold=sys.stdout.isatty(),
+        quick=options.quick, folds=options.folds, seed=options.seed, budget=options.budget, out=options.out,
+        bold=sys.stdout.isatty(),
     )  # fmt: skip
     print("\n\n".join(sections))
     _say_files(files, begin)
@@ -142,12 +196,15 @@ def _line(kind: object) -> str:
 
 
 def _say_files(files: Sequence[Path], begin: float) -> None:
-    print(f"\nWritten in {time.perf_counter() - begin:.0f} s: {', '.join(str(f) for f in files)}")
+    from setwise.compare.words import wrap
+
+    names = ", ".join(f.name for f in files)
+    print("\n" + wrap(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}."
+        return f"{error.strerror}: {error.filename}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -68,18 +68,40 @@ def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
 
 
 def test_quick_takes_a_part_of_a_large_file(tmp_path):
+    from setwise.compare import Plan
     from setwise.compare.command import _work
 
     y = np.arange(9000) % 3 == 0
     np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
-    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, True, 0)
+    plan = Plan(3, 2)
+    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, plan, True)
     assert not rest
     assert measures == ("jaccard",)
     assert len(problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(problem.groups, return_counts=True)[1] == 9).all()
     assert "of its 9,000 rows" in problem.about
-    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, False, 0)[0][0]
+    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, plan, False)[0][0]
     assert len(whole.y) == 9000
+
+
+def test_quick_takes_some_sets_where_each_is_large(tmp_path):
+    from setwise.compare import Plan
+    from setwise.compare.command import _work
+
+    y = np.random.default_rng(0).random(30 * 4096) < 0.2
+    np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
+    for folds, sets in ((3, 12), (20, 20)):
+        (problem, _), *_ = _work(str(tmp_path / "images.npz"), None, None, None, None, Plan(folds, 2), True)
+        assert len(problem.y) == sets * 4096
+        assert len(problem.folds(folds, 0)) == folds
+
+
+def test_columns_that_hold_nothing_take_no_memory(tmp_path, capsys):
+    lines = [f"{i % 3 // 2} {10**15 + i % 5}:{1 + i % 2} {10**18}:{i % 7 + 3 * (i % 3 // 2)}" for i in range(60)]
+    (tmp_path / "wide.svm").write_text("\n".join(lines))
+    words = (str(tmp_path / "wide.svm"), "--quick", "--folds", "2", "--out", str(tmp_path / "r"))
+    assert run("compare", *words) == 0
+    assert "Lovász hinge" in capsys.readouterr().out
 
 
 def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
@@ -104,6 +126,9 @@ def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
         (("compare", "--quick", "--folds", "1"), "--folds must be at least 2; got 1."),
         (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
         (("compare", "--seed", "-1"), "--seed must not be negative"),
+        (("compare", "--budget", "0"), "--budget must be a number of seconds above 0; got 0.0."),
+        (("compare", "--budget", "soon"), "invalid float value: 'soon'"),
+        (("compare", "--out", "."), "the folder . holds 'notes.txt', which is not of an earlier report; name another"),
         (("reproduce", "nope"), "there is no experiment 'nope'; use "),
         (("reproduce", "lh_table3"), "lh_table3 needs scene.npz and yeast.npz"),
         (("reproduce", "lh_table3", "--data", "no/such/folder"), "there is no folder no/such/folder of real data."),
@@ -114,6 +139,7 @@ def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
 def test_what_is_wrong_is_one_sentence_and_code_2(capsys, monkeypatch, tmp_path, words, says):
     monkeypatch.delenv("SETWISE_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").touch()
     assert run(*words) == 2
     err = capsys.readouterr().err
     assert says in err
@@ -126,7 +152,7 @@ def test_a_report_that_can_not_be_written_fails_before_the_work(table, tmp_path,
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert run("compare", str(table), "--target", "sick", "--out", str(blocked)) == 2
-    assert "File exists" in capsys.readouterr().err
+    assert "Not a directory" in capsys.readouterr().err
 
 
 def test_a_data_folder_without_the_file(tmp_path, capsys):
@@ -185,6 +211,15 @@ def test_quick_built_in_comparison_tells_both_stories(tmp_path, capsys):
     assert "early detection: In early_detection training for it wins: Lovász hinge beats" in " ".join(out.split())
     assert "digit 8 against the rest" in out
     assert "breast cancer" in out
+
+
+def test_too_little_memory_is_a_sentence(monkeypatch, capsys):
+    def greedy(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("setwise.compare.command.compare_command", greedy)
+    assert main(["compare"]) == 2
+    assert capsys.readouterr().err == "setwise: there is not enough memory for these data.\n"
 
 
 def test_numbers_beyond_float64_are_a_sentence_too(monkeypatch, capsys):

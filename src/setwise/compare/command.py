@@ -3,18 +3,32 @@
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
 
 from setwise.compare.bundled import bags, breast_cancer, digits
 from setwise.compare.comparison import QUICK_GRID, Comparison, Plan, compare
 from setwise.compare.problem import Problem
 from setwise.compare.progress import Steps
-from setwise.compare.report import write_report
+from setwise.compare.report import earlier, write_report
 from setwise.compare.words import text_table, verdict, wrap
+from setwise.core.measure import Loss
 from setwise.datasets import load
 from setwise.losses import plain_losses
 
+Work = list[tuple[Problem, tuple[str, ...]]]
+Task = tuple[Problem, str, dict[str, Loss]]
+
 QUICK_ROWS = 3000
-"""``--quick`` takes about so many rows of a file."""
+"""``--quick`` takes about so many rows of a file, in whole sets."""
+
+QUICK_SETS = 12
+"""It takes at least so many sets with each label: 3 folds, in them 2 for C, and in those 3 for a threshold."""
+
+BUDGET, QUICK_BUDGET = 600.0, 60.0
+"""Seconds for a file where no budget is given."""
 
 
 def compare_command(
@@ -27,46 +41,65 @@ def compare_command(
     quick: bool = False,
     folds: int | None = None,
     seed: int = 0,
+    budget: float | None = None,
     out: Path = Path("setwise-report"),
     bold: bool = False,
 ) -> tuple[list[str], list[Path]]:
     """Compare all methods on a file, or on the built-in problems; returns texts to print and the files written.
 
     Without ``data``: early detection in bags (LH 6.1), where a set loss matters, and two real data sets of
-    scikit-learn, where it may not.
+    scikit-learn, where it may not. They know no budget unless one is given.
 
     Raises
     ------
     ValueError, OSError : in one sentence, for all that is wrong with the request or the data
     """
     begin = time.perf_counter()
-    plan = (
-        Plan(3 if folds is None else folds, 2, QUICK_GRID, seed=seed)
-        if quick
-        else Plan(5 if folds is None else folds, seed=seed)
-    )
-    if plan.folds < 2:
+    plan = _plan(quick, folds, seed)
+    if budget is not None and not budget > 0:
+        raise ValueError(f"--budget must be a number of seconds above 0; got {budget}.")
+    if budget is None and data is not None:
+        budget = QUICK_BUDGET if quick else BUDGET
+    chosen = None if loss is None else measures(loss)
+    earlier(out)
+    tasks = _tasks(_work(data, chosen, target, group, positive, plan, quick))
+    out.mkdir(parents=True, exist_ok=True)
+    found = _run(tasks, plan, budget)
+    title = f"setwise compare: {found[0].problem.name if data else 'built-in problems'}"
+    files = write_report(out, found, title, time.perf_counter() - begin)
+    return [section(f, bold) for f in found] + (summary(found) if len(found) > 1 else []), files
+
+
+def _plan(quick: bool, folds: int | None, seed: int) -> Plan:
+    if folds is not None and folds < 2:
         raise ValueError(f"--folds must be at least 2; got {folds}.")
     if seed < 0:
         raise ValueError(f"--seed must not be negative; got {seed}.")
-    chosen = None if loss is None else measures(loss)
-    work = _work(data, chosen, target, group, positive, quick, seed)
-    kinds = plain_losses()
-    measured = [{name: kinds[name]() for name in dict.fromkeys((*names, "hamming"))} for _, names in work]
-    for (problem, _), losses in zip(work, measured, strict=True):
-        for loss_of_name in losses.values():
-            loss_of_name.check(problem.sets)
-    out.mkdir(parents=True, exist_ok=True)
-    steps = Steps(sum(len(names) for _, names in work) * plan.steps(), "compare")
-    found = [
-        compare(problem, name, losses, plan, steps.advance)
-        for (problem, names), losses in zip(work, measured, strict=True)
-        for name in names
-    ]
+    return Plan(folds or 3, 2, QUICK_GRID, seed=seed) if quick else Plan(folds or 5, seed=seed)
+
+
+def _tasks(work: Work) -> list[Task]:
+    """A problem, the measure to train for, and all measures to judge by; ValueError where one does not fit the sets."""
+    kinds, tasks = plain_losses(), []
+    for problem, names in work:
+        losses = {name: kinds[name]() for name in dict.fromkeys((*names, "error_rate"))}
+        for loss in losses.values():
+            loss.check(problem.sets)
+        tasks += [(problem, name, losses) for name in names]
+    return tasks
+
+
+def _run(tasks: list[Task], plan: Plan, budget: float | None) -> list[Comparison]:
+    """Every task with an equal share of the budget, and with what those before it left of theirs."""
+    begin, found = time.perf_counter(), []
+    steps = Steps(len(tasks) * plan.steps(), "compare")
+    for i, (problem, name, losses) in enumerate(tasks):
+        share = None
+        if budget is not None:
+            share = max(budget / len(tasks), (budget - (time.perf_counter() - begin)) / (len(tasks) - i))
+        found.append(compare(problem, name, losses, plan, steps.advance, budget=share))
     steps.close()
-    title = f"setwise compare: {Path(data).name}" if data else "setwise compare: built-in problems"
-    files = write_report(out, found, title, time.perf_counter() - begin)
-    return [section(f, bold) for f in found] + (summary(found) if len(found) > 1 else []), files
+    return found
 
 
 def measures(text: str) -> tuple[str, ...]:
@@ -103,27 +136,32 @@ def _work(
     target: str | None,
     group: str | None,
     positive: str | None,
+    plan: Plan,
     quick: bool,
-    seed: int,
-) -> list[tuple[Problem, tuple[str, ...]]]:
+) -> Work:
     if data is None:
         if target or group or positive:
             raise ValueError("--target, --group and --positive are for a file; name it before them.")
-        synthetic = bags(240 if quick else 1000, seed)
+        synthetic = bags(240 if quick else 1000, plan.seed)
         return [
             (synthetic, chosen or ("early_detection",)),
             (digits(), chosen or ("jaccard",)),
             (breast_cancer(), chosen or ("jaccard",)),
         ]
     held = load(data, target, group, positive)
-    problem = Problem(Path(data).name, f"Read from {Path(data).name}.", held.X, held.y, held.groups, held.classes)
-    return [(_part(problem, seed) if quick else problem, chosen or ("jaccard",))]
+    name = Path(data).name
+    problem = Problem(name, f"Read from {name}.", _occurring(held.X), held.y, held.groups, held.classes)
+    if quick and len(held.y) > QUICK_ROWS:
+        problem = problem.part(QUICK_ROWS, max(QUICK_SETS, plan.folds), plan.seed)
+    if len(problem.y) < len(held.y):
+        about = f"{problem.about} A random part of {len(problem.y):,} of its {len(held.y):,} rows."
+        problem = replace(problem, about=about)
+    return [(problem, chosen or ("jaccard",))]
 
 
-def _part(problem: Problem, seed: int) -> Problem:
-    """About ``QUICK_ROWS`` rows in whole sets, drawn by chance; all where there are no more."""
-    shares = len(problem.y) // QUICK_ROWS
-    if shares < 2:
-        return problem
-    part = problem.take(problem.folds(shares, seed)[0][1])
-    return replace(part, about=f"{problem.about} A random part of {len(part.y):,} of its {len(problem.y):,} rows.")
+def _occurring(X: Any) -> Any:
+    """``X`` without the columns of a sparse matrix that hold nothing: every method gives them the weight 0."""
+    if not issparse(X):
+        return X
+    columns, places = np.unique(X.indices, return_inverse=True)
+    return csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], max(len(columns), 1)))

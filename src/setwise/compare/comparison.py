@@ -10,31 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from setwise.compare.budget import Advance, fitted
 from setwise.compare.methods import METHODS, ROUGH, Method, Trained, only_order, standardized
+from setwise.compare.plan import GRID, QUICK_GRID, Plan
 from setwise.compare.problem import Problem
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 
-GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-"""Constants C for a decision that every method chooses from."""
-
-QUICK_GRID = (1e-3, 1e-1, 10.0)
-
-
-@final
-@dataclass(frozen=True)
-class Plan:
-    """How to compare: outer folds, inner folds for the choice of C, the grid, the gap of the last fit, and the seed."""
-
-    folds: int = 5
-    inner: int = 3
-    grid: tuple[float, ...] = GRID
-    tol: float = 1e-3
-    seed: int = 0
-
-    def steps(self, methods: Sequence[Method] = METHODS) -> int:
-        """Number of fits for one problem and one measure."""
-        return self.folds * len(methods) * (len(self.grid) * self.inner + 1)
+__all__ = ["GRID", "QUICK_GRID", "Comparison", "Duel", "Plan", "Row", "choose", "compare"]
 
 
 @final
@@ -103,9 +86,6 @@ class Comparison:
         return np.array([row.error for row in self.rows])
 
 
-Advance = Callable[[str], None]
-
-
 def compare(
     problem: Problem,
     measure: str,
@@ -113,6 +93,7 @@ def compare(
     plan: Plan,
     advance: Advance,
     methods: Sequence[Method] = METHODS,
+    budget: float | None = None,
 ) -> Comparison:
     """Train every method for ``measure`` on the same folds and judge it by all ``losses``.
 
@@ -125,26 +106,54 @@ def compare(
     measure : a key of ``losses``
     losses : the measures by name
     plan : folds, grid, seed
-    advance : called after each fit with words on what was done
+    advance : called with words on what was done and how many of ``plan.steps(methods)`` that were
     methods : rows of the table
+    budget : about so many seconds; what does not fit is left out, see :func:`setwise.compare.budget.fitted`. None
+        leaves out nothing
 
     Raises
     ------
-    ValueError : where the data do not allow the folds, or the measure does not fit the sets
+    ValueError : where the data do not allow the folds, the measure does not fit the sets, or the budget is too small
     """
     loss = losses[measure]
     names = (measure, *(n for n in losses if n != measure))
-    outer = [standardized(problem.take(a), problem.take(b)) for a, b in problem.folds(plan.folds, plan.seed)]
-    rows, notes = [], []
-    for method in methods:
+    outer = _outer(problem, plan)
+    notes: list[str] = []
+    if budget is not None:
+        asked = plan
+        plan, kept, notes = fitted(outer[0][0], loss, plan, methods, budget, advance)
+        if notes:
+            advance("left out", asked.steps(methods) - plan.steps(kept))
+        methods, outer = kept, outer if plan.folds == asked.folds else _outer(problem, plan)
+    rows, done = [], 0
+
+    def step(what: str, steps: int = 1) -> None:
+        nonlocal done
+        done += steps
+        advance(what, steps)
+
+    for i, method in enumerate(methods, 1):
         try:
-            rows.append(_row(method, outer, loss, [losses[n] for n in names], plan, advance))
+            rows.append(_row(method, outer, loss, [losses[n] for n in names], plan, step))
         except Refusal as refusal:
             notes.append(f"{method.name} is left out: {refusal}")
-            for _ in range(plan.steps([method])):
-                advance(f"{method.name} refused")
+            step(f"{method.name} refused", plan.steps(methods[:i]) - done)
     ordered = frozenset(n for n in names if only_order(losses[n]))
     return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes), ordered)
+
+
+def _outer(problem: Problem, plan: Plan) -> list[tuple[Problem, Problem]]:
+    """Standardized training and test parts; ValueError where a training part is too small to choose C in it."""
+    folds = [standardized(problem.take(a), problem.take(b)) for a, b in problem.folds(plan.folds, plan.seed)]
+    for train, _ in folds:
+        try:
+            train.folds(plan.inner, plan.seed + 1)
+        except ValueError as error:
+            raise ValueError(
+                f"{problem.name} is too small for {plan.folds} folds, in each of which {plan.inner} folds choose C: in "
+                f"a training part, {error}"
+            ) from None
+    return folds
 
 
 def _row(
@@ -153,7 +162,7 @@ def _row(
     loss: Loss,
     measures: list[Loss],
     plan: Plan,
-    advance: Advance,
+    advance: Callable[[str], None],
 ) -> Row:
     begin, table, chosen, trained = time.perf_counter(), [], [], []
     for k, (train, test) in enumerate(folds):
@@ -191,8 +200,8 @@ class Duel:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return abs(self.difference) > self.width
+        """Whether the interval leaves out 0, by more than rounding."""
+        return abs(self.difference) > self.width + 1e-12
 
     @classmethod
     def of(cls, first: Any, second: Any) -> "Duel":

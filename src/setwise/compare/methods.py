@@ -3,7 +3,7 @@
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -16,12 +16,14 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, Rows
+from setwise.compare.until import Until, check_time
 from setwise.core.count_loss import CountLoss
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.estimators import SetClassifier
+from setwise.estimators.threads import blas_threads
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
@@ -30,6 +32,8 @@ THRESHOLDS = 100
 
 ROUGH = (1e-2, 300)
 """Gap and number of steps of the fits that only serve to choose C."""
+
+Weights = NDArray[np.float64]
 
 
 @final
@@ -41,8 +45,8 @@ class Trained:
     certifies nothing.
     """
 
-    coef: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    coef: Weights
+    intercept: Weights
     threshold: float
     seconds: float
     gap: float | None = None
@@ -66,8 +70,16 @@ class Method(ABC):
     ours: bool
 
     @abstractmethod
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
-        """Train for ``loss`` with the constant ``c`` for a decision, to the gap ``tol`` or ``max_iter`` steps."""
+    def train(
+        self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
+    ) -> Trained:
+        """Train for ``loss`` with the constant ``c`` for a decision, to the gap ``tol`` or ``max_iter`` steps.
+
+        Raises
+        ------
+        Refusal : where the method does not suit the loss or the data
+        OutOfTimeError : as soon as it is seen that ``time.perf_counter()`` is past ``deadline``
+        """
 
 
 @final
@@ -80,23 +92,25 @@ class Logistic(Method):
     about: str
     ours: bool = False
 
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+    def train(
+        self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
+    ) -> Trained:
         """As :meth:`Method.train`."""
-        if self.tuned and only_order(loss):
-            raise Refusal(f"{loss!r} judges the order of scores, in which no threshold occurs.")
         begin = time.perf_counter()
-        if self.tuned and problem.groups is None and not problem.many:
-            scorer = make_scorer(_gain, loss=loss)
-            # 3 folds, as each method here has its C chosen by folds already
-            inner = LogisticRegression(C=c, max_iter=1000)
-            tuner = TunedThresholdClassifierCV(inner, scoring=scorer, thresholds=THRESHOLDS, cv=3)
-            tuner.fit(problem.X, problem.y)
-            coef, intercept = tuner.estimator_.coef_, tuner.estimator_.intercept_
-            threshold = _logit(tuner.best_threshold_)
-        else:
-            coef, intercept = _logistic(problem, c)
-            threshold = _tune(problem, loss, c) if self.tuned else 0.0
-        return Trained(coef, intercept, threshold, time.perf_counter() - begin)
+        if not self.tuned:
+            coef, intercept = _logistic(problem, c, deadline)
+            return Trained(coef, intercept, 0.0, time.perf_counter() - begin)
+        if only_order(loss):
+            raise Refusal(f"{loss!r} judges the order of scores, in which no threshold occurs.")
+        try:
+            parts = problem.folds(3, 0)
+        except ValueError:
+            raise Refusal("a training part is too small to tune its threshold by 3 folds.") from None
+        found = _tuned_by_scikit_learn(problem, loss, c) if problem.groups is None and not problem.many else None
+        if found is None:
+            coef, intercept = _logistic(problem, c, deadline)
+            found = coef, intercept, _tune(problem, parts, loss, c, deadline)
+        return Trained(*found, time.perf_counter() - begin)
 
 
 @final
@@ -114,7 +128,9 @@ class SetMethod(Method):
     hamming: bool = False
     ours: bool = True
 
-    def train(self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000) -> Trained:
+    def train(
+        self, problem: Problem, loss: Loss, c: float, tol: float, max_iter: int = 1000, deadline: float = np.inf
+    ) -> Trained:
         """As :meth:`Method.train`, with C scaled."""
         begin = time.perf_counter()
         sets = problem.sets
@@ -123,7 +139,8 @@ class SetMethod(Method):
         height = float(np.mean(target.values(sets, worst if target.reads == "scores" else ~sets.truth)))
         per_set = sets.total / len(sets)
         surrogate = self.surrogate(target, per_set / max(height, 1e-12))
-        model = SetClassifier(target, surrogate, C=c * sets.total / max(height, 1e-12), tol=tol, max_iter=max_iter)
+        learner = Until(c * sets.total / max(height, 1e-12), tol, max_iter, deadline)
+        model = SetClassifier(target, surrogate, learner)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit did not reach is in its gap, which the tables show
             model.fit(problem.X, problem.y, groups=problem.groups)
@@ -190,26 +207,41 @@ def _logit(probability: float) -> float:
         return float(np.log(probability) - np.log1p(-probability))
 
 
-def _logistic(problem: Problem, c: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tuned_by_scikit_learn(problem: Problem, loss: Loss, c: float) -> tuple[Weights, Weights, float] | None:
+    """Weights, intercept and threshold; None where the scores of a fold are all alike, which scikit-learn refuses."""
+    # 3 folds, as each method here has its C chosen by folds already
+    model = LogisticRegression(C=c, max_iter=1000)
+    tuner = TunedThresholdClassifierCV(model, scoring=make_scorer(_gain, loss=loss), thresholds=THRESHOLDS, cv=3)
+    try:
+        with blas_threads(problem.X.shape[0] * problem.X.shape[1], None):
+            tuner.fit(problem.X, problem.y)
+    except ValueError:
+        return None
+    return tuner.estimator_.coef_, tuner.estimator_.intercept_, _logit(tuner.best_threshold_)
+
+
+def _logistic(problem: Problem, c: float, deadline: float) -> tuple[Weights, Weights]:
     """One logistic regression for each label; a label with one value in training gets a constant score."""
     Y = problem.y if problem.many else problem.y[:, None]
     coef, intercept = np.zeros((Y.shape[1], problem.X.shape[1])), np.zeros(Y.shape[1])
     for j in range(Y.shape[1]):
+        check_time(deadline)
         if np.ptp(Y[:, j]) == 0:
             intercept[j] = 30.0 if Y[0, j] else -30.0
             continue
-        model = LogisticRegression(C=c, max_iter=1000).fit(problem.X, Y[:, j])
+        with blas_threads(problem.X.shape[0] * problem.X.shape[1], None):
+            model = LogisticRegression(C=c, max_iter=1000).fit(problem.X, Y[:, j])
         coef[j], intercept[j] = model.coef_[0], model.intercept_[0]
     return coef, intercept
 
 
-def _tune(problem: Problem, loss: Loss, c: float) -> float:
+def _tune(problem: Problem, parts: Sequence[tuple[Rows, Rows]], loss: Loss, c: float, deadline: float) -> float:
     """One threshold for all decisions: the best in the mean set loss of scores made out of fold, whole sets in a
     fold.
     """
     scores = np.empty(problem.y.shape)
-    for train, test in problem.folds(3, 0):
-        coef, intercept = _logistic(problem.take(train), c)
+    for train, test in parts:
+        coef, intercept = _logistic(problem.take(train), c, deadline)
         found = np.asarray(problem.X[test] @ coef.T + intercept)
         scores[test] = found if problem.many else found[:, 0]
     tried = [_logit(t) for t in np.linspace(0.0, 1.0, THRESHOLDS + 2)[1:-1]]

@@ -64,6 +64,19 @@ class Problem:
         groups, kinds = (None if a is None else a[rows] for a in (self.groups, self.kinds))
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
 
+    def part(self, rows: int, sets: int, seed: int) -> "Problem":
+        """Whole sets drawn by chance until they have ``rows`` rows, are ``sets`` sets, and so many of them (or all that
+        there are) hold each of the two labels. Of a single set, rows are drawn as if each were a set.
+        """
+        ids = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
+        order = np.random.default_rng(seed).permutation(ids.max() + 1)
+        enough = (np.cumsum(np.bincount(ids)[order]) >= rows) & (np.arange(1, len(order) + 1) >= sets)
+        for label in () if self.many else (0, 1):
+            holds = np.bincount(ids, self.y == label)[order] > 0
+            enough &= np.cumsum(holds) >= min(sets, holds.sum())
+        drawn = order[: np.argmax(enough) + 1] if enough.any() else order
+        return self.take(np.flatnonzero(np.isin(ids, drawn)))
+
     def folds(self, k: int, seed: int) -> list[tuple[Rows, Rows]]:
         """``k`` pairs of training and test rows; whole sets stay together, a single set is split by its labels.
 

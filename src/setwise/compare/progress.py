@@ -8,7 +8,7 @@ from typing import TextIO, final
 @final
 class Steps:
     """One line on a terminal, ``label [####----] 37/120 what  12 s``; where the stream is no terminal, a line at each
-    tenth.
+    tenth. A stream that is closed or breaks costs the bar, never the work.
     """
 
     WIDTH = 24
@@ -16,11 +16,12 @@ class Steps:
     def __init__(self, total: int, label: str, stream: TextIO | None = None) -> None:
         self.total, self.label, self.stream = max(total, 1), label, stream or sys.stderr
         self.done, self._begin, self._drawn, self._length = 0, time.perf_counter(), -1.0, 0
-        self._live = self.stream.isatty()
+        self._live = self.stream is not None and self.stream.isatty()
 
-    def advance(self, what: str = "") -> None:
-        """One step is done; ``what`` says which."""
-        self.done += 1
+    def advance(self, what: str = "", steps: int = 1) -> None:
+        """So many steps are done; ``what`` says which."""
+        before = self.done
+        self.done += steps
         now = time.perf_counter() - self._begin
         last = self.done >= self.total
         if self._live and (now - self._drawn > 0.1 or last):
@@ -28,14 +29,21 @@ class Steps:
             full = round(self.WIDTH * min(self.done / self.total, 1.0))
             bar = "#" * full + "-" * (self.WIDTH - full)
             text = f"{self.label} [{bar}] {self.done}/{self.total} {what}  {now:.0f} s"
-            self.stream.write("\r" + text.ljust(self._length))
+            self._write("\r" + text.ljust(self._length))
             self._length = len(text)
-        elif not self._live and (last or self.done * 10 // self.total > (self.done - 1) * 10 // self.total):
-            self.stream.write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
-        self.stream.flush()
+        elif not self._live and (last or self.done * 10 // self.total > before * 10 // self.total):
+            self._write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
 
     def close(self) -> None:
         """End the line."""
         if self._live and self.done:
-            self.stream.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if self.stream is None:
+            return
+        try:
+            self.stream.write(text)
             self.stream.flush()
+        except (OSError, ValueError):
+            self.stream = None

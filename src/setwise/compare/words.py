@@ -55,24 +55,37 @@ def verdict(found: Comparison) -> list[str]:
     know.
     """
     name = found.measure
-    if not any(r.method.ours for r in found.rows):
-        return list(found.notes)
+    kinds = {r.method.ours for r in found.rows}
+    if len(kinds) < 2:
+        missing = "usual way" if True in kinds else "set surrogate"
+        return [f"In {name} there is nothing to compare: no {missing} is left.", *found.notes]
     ours, usual = _best(found, True), _best(found, False)
     duel = Duel.of(ours.losses[:, 0], usual.losses[:, 0])
-    figures = f"{ours.mean[0]:.3f} against {usual.mean[0]:.3f}"
-    between = (
-        f"difference {duel.difference:+.3f}, 95 % interval ± {duel.width:.3f} over {len(ours.losses)} paired folds"
-    )
     if not duel.clear:
         first = (
-            f"In {name} no clear winner: {ours.method.name} and {usual.method.name} cannot be told apart, {figures} "
-            f"({between}). These folds give no reason to leave the usual way."
+            f"In {name} no clear winner: {ours.method.name} and {usual.method.name} cannot be told apart, "
+            f"{_figures(ours, usual)}. These folds give no reason to leave the usual way."
         )
     elif duel.difference < 0:
-        first = f"In {name} training for it wins: {ours.method.name} beats {usual.method.name}, {figures} ({between})."
+        first = (
+            f"In {name} training for it wins: {ours.method.name} beats {usual.method.name}, {_figures(ours, usual)}."
+        )
     else:
-        first = f"In {name} setwise loses: {usual.method.name} beats {ours.method.name}, {figures} ({between})."
+        first = f"In {name} setwise loses: {usual.method.name} beats {ours.method.name}, {_figures(usual, ours)}."
     return [first, *found.notes, *_rivals(found), *_other_measures(found), *_gaps(found), *_edges(found)]
+
+
+def _beats(first: Row, second: Row) -> str:
+    return f"{first.method.name} beats {second.method.name}, {_figures(first, second)}"
+
+
+def _figures(first: Row, second: Row) -> str:
+    """The losses of two rows in the order in which the sentence names them, and their paired difference."""
+    duel = Duel.of(first.losses[:, 0], second.losses[:, 0])
+    return (
+        f"{first.mean[0]:.3f} against {second.mean[0]:.3f} (difference {duel.difference:+.3f}, 95 % interval "
+        f"± {duel.width:.3f} over {len(first.losses)} paired folds)"
+    )
 
 
 def _best(found: Comparison, ours: bool) -> Row:

@@ -8,9 +8,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz
 from setwise.datasets.svmlight import read_svmlight
 from setwise.datasets.tables import Columns, read_csv, read_parquet
+from setwise.datasets.targets import label_matrix, two_labels
 
 TARGET_NAMES = ("target", "y", "label", "class")
 """The target column where none is named."""
@@ -30,7 +32,7 @@ class Data:
     y: NDArray[np.int64]
     groups: NDArray[Any] | None
     classes: tuple[str, ...]
-    features: tuple[str, ...]
+    features: Sequence[str]
 
 
 def load(
@@ -38,6 +40,9 @@ def load(
 ) -> Data:
     """Read a file by its ending: ``.csv``, ``.tsv``, ``.parquet``, ``.npz``, or ``.svm``, ``.svmlight``, ``.libsvm``,
     ``.dat``.
+
+    Memory is proportional to the file. Labels and ids that are missing are refused: empty cells, NaN, NaT, and words
+    as ``NA`` or ``null``.
 
     Parameters
     ----------
@@ -76,13 +81,14 @@ def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
 def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
     def reader(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
         columns = read(path)
-        target = target or _default_target(columns)
+        names = tuple(columns.values)
+        target = target or _default_target(names)
         for name in (*target, *([] if group is None else [group])):
-            if name not in columns.names:
-                raise ValueError(f"{path.name} has no column {name!r}; it has {_some(columns.names)}.")
+            if name not in names:
+                raise ValueError(f"{path.name} has no column {name!r}; it has {some(names)}.")
         if group in target:
             raise ValueError(f"column {group!r} cannot be the target and the group at once.")
-        features = tuple(n for n in columns.names if n not in target and n != group)
+        features = tuple(n for n in names if n not in target and n != group)
         if not features:
             raise ValueError(f"{path.name} has no column left for features.")
         X = columns.numbers(features)
@@ -92,8 +98,8 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
                 raise ValueError(
                     "several target columns make each row a set, so --group has no meaning; leave one of them out."
                 )
-            return Data(X, _matrix(columns.numbers(target), target, path), None, target, features)
-        y, classes = _two(columns.labels(target[0]), target[0], positive)
+            return Data(X, label_matrix(columns.numbers(target), target, path.name), None, target, features)
+        y, classes = two_labels(columns.labels(target[0]), columns.what(target[0]), positive)
         return Data(X, y, groups, classes, features)
 
     return reader
@@ -101,14 +107,14 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
 
 def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
     X, y, groups, labels = read_npz(path, target, group)
-    features = tuple(f"feature {j}" for j in range(X.shape[1]))
+    features = Numbered(range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:
             raise ValueError(
                 f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out."
             )
-        return Data(X, _matrix(y, labels, path), None, labels, features)
-    numbers, classes = _two(y, labels[0], positive)
+        return Data(X, label_matrix(y, labels, path.name), None, labels, features)
+    numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", positive)
     return Data(X, numbers, groups, classes, features)
 
 
@@ -118,8 +124,10 @@ def _svmlight(path: Path, target: tuple[str, ...] | None, group: str | None, pos
             f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither."
         )
     X, y, groups = read_svmlight(path)
-    numbers, classes = _two(y, "the first word of a line", positive)
-    return Data(X, numbers, groups, classes, tuple(f"feature {j}" for j in range(X.shape[1])))
+    if group == "qid" and groups is None:
+        raise ValueError(f"{path.name} has no qid, so --group qid has no meaning.")
+    numbers, classes = two_labels(y, f"the first word of each line of {path.name}", positive)
+    return Data(X, numbers, groups, classes, Numbered(range(X.shape[1])))
 
 
 _READERS: dict[str, Callable[..., Data]] = {
@@ -134,50 +142,8 @@ _READERS: dict[str, Callable[..., Data]] = {
 }
 
 
-def _default_target(columns: Columns) -> tuple[str, ...]:
-    found = [n for n in columns.names if n.lower() in TARGET_NAMES]
+def _default_target(names: Sequence[str]) -> tuple[str, ...]:
+    found = [n for n in names if n.lower() in TARGET_NAMES]
     if len(found) != 1:
-        raise ValueError(f"name the target column with --target; the columns are {_some(columns.names)}.")
+        raise ValueError(f"name the target column with --target; the columns are {some(names)}.")
     return (found[0],)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(n) for n in names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
-
-
-def _two(values: NDArray[Any], name: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
-    """0 and 1 for the two values of a target, and their names."""
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(f"target {name!r} has a missing value, NaN or inf; leave such rows out.")
-    if values.dtype.kind == "U" and (values == "").any():
-        raise ValueError(f"target {name!r} is empty in row {int(np.argmax(values == '')) + 1}; leave such rows out.")
-    kinds = np.unique(values)
-    words = tuple(_word(k) for k in kinds)
-    if len(kinds) != 2:
-        raise ValueError(f"target {name!r} must have two values; it has {len(kinds)}: {_some(words)}.")
-    if positive is None or positive == words[1]:
-        return (values == kinds[1]).astype(np.int64), (words[0], words[1])
-    if positive != words[0]:
-        raise ValueError(
-            f"target {name!r} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one."
-        )
-    return (values == kinds[0]).astype(np.int64), (words[1], words[0])
-
-
-def _matrix(values: NDArray[Any], names: Sequence[str], path: Path) -> NDArray[np.int64]:
-    odd = ~np.isin(values, (0, 1))
-    if odd.any():
-        row, column = np.argwhere(odd)[0]
-        raise ValueError(
-            f"label {names[column]!r} of {path.name} must hold 0 and 1; "
-            f"row {row + 1} holds {_word(values[row, column])}."
-        )
-    return values.astype(np.int64)
-
-
-def _word(value: Any) -> str:
-    """A label as text: whole numbers without a point, others with all their digits."""
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value)

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from setwise.datasets.missing import refuse_missing
+
 Labels = tuple[str, ...]
+Arrays = dict[str, NDArray[Any]]
+
+CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
 def read_npz(
@@ -20,42 +25,52 @@ def read_npz(
     The target is ``y`` (n,) or ``Y`` (n, p), or the array that ``target`` names, or those labels of ``label_names``.
     Raises ValueError in a sentence. Archives with pickled objects are refused.
     """
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise ValueError(f"{path.name} is not an archive of plain arrays: {error}") from None
+    arrays = _arrays(path)
     X = _features(arrays, path)
     y, labels = _target(arrays, target, path)
-    groups = None
-    if group is not None or "groups" in arrays:
-        groups = _array(arrays, group or "groups", path)
+    groups = _groups(arrays, group, path)
     for name, array in (("target", y), ("groups", groups)):
         if array is not None and len(array) != X.shape[0]:
             raise ValueError(f"the {name} of {path.name} has {len(array)} rows and X has {X.shape[0]}.")
-    if groups is not None and groups.ndim != 1:
-        raise ValueError(f"the groups of {path.name} must have shape (n,); got {groups.shape}.")
     return X, y, groups, labels
 
 
-def _features(arrays: dict[str, NDArray[Any]], path: Path) -> Any:
-    parts = ("X_data", "X_indices", "X_indptr", "X_shape")
-    if "X" not in arrays and not all(p in arrays for p in parts):
-        raise ValueError(f"{path.name} must hold an array X (or {', '.join(parts)}); it holds {', '.join(arrays)}.")
+def _arrays(path: Path) -> Arrays:
+    """All arrays of the archive by name; nothing is unpickled."""
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                names = [info.filename for info in archive.infolist()]
+                # NumPy writes no comments: one in the directory is other entries, swallowed by a damaged length.
+                if len(set(names)) < len(names) or any(info.comment for info in archive.infolist()):
+                    raise ValueError("its directory is damaged")
+                return {name.removesuffix(".npy"): _array(archive, name) for name in names}
+        # Damaged bytes make zipfile, the decompressors and NumPy raise almost anything.
+        except Exception as error:
+            why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    if not name.endswith(".npy"):
+        raise ValueError(f"it holds {name!r}, which is no array")
+    with archive.open(name) as member:
+        array = np.lib.format.read_array(member, allow_pickle=False)
+        if member.read(1):
+            raise ValueError(f"{name!r} goes on after its array")
+    return np.asarray(array)
+
+
+def _features(arrays: Arrays, path: Path) -> Any:
+    if "X" not in arrays and not all(part in arrays for part in CSR):
+        raise ValueError(f"{path.name} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
     try:
-        if "X" in arrays:
-            X = values = _real(arrays["X"])
-        else:
-            data, indices, indptr, shape = (arrays[p] for p in parts)
-            X = csr_matrix((_real(data), indices, indptr), shape=tuple(shape.tolist()))
-            X.check_format(full_check=True)
-            X.sum_duplicates()
-            values = X.data
+        X = _real(arrays["X"]) if "X" in arrays else _sparse(*(arrays[part] for part in CSR))
     except ValueError as error:
         raise ValueError(f"the features of {path.name} are not a matrix of numbers: {error}") from None
     if X.ndim != 2 or min(X.shape) == 0:
         raise ValueError(f"X of {path.name} must have shape (n, d) with n, d >= 1; got {X.shape}.")
-    if not np.isfinite(values).all():
+    if not np.isfinite(X if isinstance(X, np.ndarray) else X.data).all():
         raise ValueError(f"X of {path.name} holds NaN or inf.")
     return X
 
@@ -63,16 +78,28 @@ def _features(arrays: dict[str, NDArray[Any]], path: Path) -> Any:
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"its numbers are {values.dtype}, not real.")
-    return values.astype(np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
-def _target(arrays: dict[str, NDArray[Any]], target: Labels | None, path: Path) -> tuple[NDArray[Any], Labels]:
-    names = tuple(str(n) for n in arrays["label_names"].ravel()) if "label_names" in arrays else ()
-    if target is not None and "Y" in arrays and all(t in names for t in target):
-        places = [names.index(t) for t in target]
-        return (arrays["Y"][:, places] if len(places) > 1 else arrays["Y"][:, places[0]]), target
+def _sparse(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]) -> csr_matrix:
+    for name, array in zip(CSR[1:], (indices, indptr, shape), strict=True):
+        if array.dtype.kind not in "iu":
+            raise ValueError(f"{name} must hold whole numbers; it holds {array.dtype}.")
+    if shape.shape != (2,):
+        raise ValueError(f"X_shape must hold two numbers; its shape is {shape.shape}.")
+    X = csr_matrix((_real(data), indices, indptr), shape=tuple(shape.tolist()))
+    X.check_format(full_check=True)
+    X.sum_duplicates()
+    return X
+
+
+def _target(arrays: Arrays, target: Labels | None, path: Path) -> tuple[NDArray[Any], Labels]:
+    names = _label_names(arrays, path)
+    if target is not None and all(t in names for t in target):
+        Y = arrays["Y"][:, [names.index(t) for t in target]]
+        return (Y, target) if len(target) > 1 else (Y[:, 0], target)
     if target is not None and (len(target) > 1 or target[0] not in arrays):
-        odd = next(t for t in target if t not in names and t not in arrays) if len(target) > 1 else target[0]
+        odd = next(t for t in target if t not in names)
         known = f"labels {', '.join(names)}" if names else f"arrays {', '.join(arrays)}"
         raise ValueError(f"{path.name} has no label {odd!r}; it has the {known}.")
     found = target[0] if target else next((n for n in ("y", "Y") if n in arrays), None)
@@ -81,14 +108,36 @@ def _target(arrays: dict[str, NDArray[Any]], target: Labels | None, path: Path) 
             f"{path.name} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target."
         )
     y = arrays[found]
-    if y.ndim == 2 and y.shape[1] > 1:
-        return y, names if len(names) == y.shape[1] else tuple(f"label {j}" for j in range(y.shape[1]))
-    if y.ndim > 2 or y.size == 0:
+    if y.ndim not in (1, 2) or y.size == 0:
         raise ValueError(f"{found} of {path.name} must have shape (n,) or (n, p); got {y.shape}.")
+    if y.ndim == 2 and y.shape[1] > 1:
+        return y, names if found == "Y" and names else tuple(f"label {j}" for j in range(y.shape[1]))
     return y.ravel(), (found,)
 
 
-def _array(arrays: dict[str, NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+def _label_names(arrays: Arrays, path: Path) -> Labels:
+    """The names of the columns of ``Y``; () where there are none."""
+    if "Y" not in arrays or "label_names" not in arrays:
+        return ()
+    names, Y = tuple(str(name) for name in arrays["label_names"].ravel()), arrays["Y"]
+    if Y.ndim != 2 or len(names) != Y.shape[1] or len(set(names)) < len(names):
+        raise ValueError(
+            f"label_names of {path.name} must hold a name of its own for each column of Y; "
+            f"it holds {len(names)} and Y has shape {Y.shape}."
+        )
+    return names
+
+
+def _groups(arrays: Arrays, group: str | None, path: Path) -> NDArray[Any] | None:
+    if group is None and "groups" not in arrays:
+        return None
+    name = group or "groups"
     if name not in arrays:
         raise ValueError(f"{path.name} has no array {name!r} for the groups; it has {', '.join(arrays)}.")
-    return arrays[name]
+    groups = arrays[name]
+    if groups.ndim != 1 or groups.dtype.kind not in "biufUSmM":
+        raise ValueError(
+            f"the groups of {path.name} must be ids of shape (n,); got {groups.dtype} of shape {groups.shape}."
+        )
+    refuse_missing(groups, f"the array {name!r} of {path.name}")
+    return groups

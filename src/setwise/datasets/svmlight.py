@@ -1,10 +1,15 @@
 """The svmlight format: ``label [qid:q] index:value ... # comment``."""
 
+import math
+from array import array
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+
+LARGEST = 2**63 - 2
+"""The largest feature index: the number of columns is a 64-bit integer too."""
 
 
 def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None]:
@@ -12,39 +17,65 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
 
     Indices count from 1, or from 0 where index 0 occurs. Raises ValueError naming the line that is wrong.
     """
-    labels: list[float] = []
-    queries: list[int] = []
-    indices: list[int] = []
-    values: list[float] = []
-    starts = [0]
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            words = line.split("#", 1)[0].split()
-            if not words:
-                continue
-            try:
-                labels.append(float(words[0]))
-                pairs = [word.split(":") for word in words[1:]]
-                if pairs and pairs[0][0] == "qid":
-                    queries.append(int(pairs.pop(0)[1]))
-                indices += [int(np.int64(int(i))) for i, _ in pairs]
-                values += [float(v) for _, v in pairs]
-            except (ValueError, IndexError, OverflowError):
-                raise ValueError(f"line {number} of {path.name} is not 'label [qid:number] index:value ...'.") from None
-            starts.append(len(indices))
+    labels, values = array("d"), array("d")
+    queries, indices, starts = array("q"), array("q"), array("q", [0])
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                words = line.split("#", 1)[0].split()
+                if not words:
+                    continue
+                try:
+                    label, query, row = _row(words)
+                except _LineError as wrong:
+                    raise ValueError(f"line {number} of {path.name} {wrong}.") from None
+                labels.append(label)
+                if query is not None:
+                    queries.append(query)
+                indices.extend(row)
+                values.extend(row.values())
+                starts.append(len(indices))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is not a text file in UTF-8.") from None
     if not labels:
         raise ValueError(f"{path.name} holds no rows.")
     if queries and len(queries) != len(labels):
         raise ValueError(
             f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none."
         )
-    if not np.isfinite(values).all():
-        raise ValueError(f"{path.name} holds NaN or inf among its values.")
     columns = np.array(indices, dtype=np.int64)
-    if (columns < 0).any():
-        raise ValueError(f"{path.name} has a negative feature index, {columns.min()}.")
-    columns -= 0 if (columns == 0).any() or len(columns) == 0 else 1
-    shape = (len(labels), int(columns.max(initial=0)) + 1)
-    X = csr_matrix((np.array(values), columns, np.array(starts)), shape=shape)
-    X.sum_duplicates()
+    columns -= 0 if (columns == 0).any() else 1
+    X = csr_matrix((np.array(values), columns, np.array(starts)), shape=(len(labels), int(columns.max(initial=0)) + 1))
+    X.sort_indices()
     return X, np.array(labels), np.array(queries) if queries else None
+
+
+class _LineError(Exception):
+    """What is wrong with a line, in words that go on after its number."""
+
+
+def _row(words: list[str]) -> tuple[float, int | None, dict[int, float]]:
+    """Label, qid or None, and value by feature index."""
+    row: dict[int, float] = {}
+    query = None
+    try:
+        # Python reads 1_000 as a number, a table does not.
+        words = [word.replace("_", "?") for word in words]
+        label, pairs = float(words[0]), [word.split(":") for word in words[1:]]
+        if pairs and pairs[0][0] == "qid":
+            query = int(pairs.pop(0)[1])
+        for index, value in pairs:
+            row[int(index)] = float(value)
+    except (ValueError, IndexError):
+        raise _LineError("is not 'label [qid:number] index:value ...', with whole numbers for index and qid") from None
+    if len(row) < len(pairs):
+        raise _LineError("has a feature index twice")
+    if row and min(row) < 0:
+        raise _LineError(f"has a negative feature index, {min(row)}")
+    if row and max(row) > LARGEST:
+        raise _LineError(f"has a feature index of {max(row)}; the largest that can be is {LARGEST}")
+    if query is not None and not -(2**63) <= query < 2**63:
+        raise _LineError(f"has the qid {query}, which is no 64-bit integer")
+    if not all(map(math.isfinite, row.values())):
+        raise _LineError("holds NaN or inf among its values")
+    return label, query, row

@@ -1,0 +1,27 @@
+"""Missing values among labels and ids, which are refused: nobody knows what they stand for."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORDS = frozenset({"", "nan", "NaN", "NAN", "NaT", "NA", "N/A", "<NA>", "null", "NULL", "None"})
+"""What tables write for a missing value."""
+
+
+def refuse_missing(values: NDArray[Any], what: str) -> None:
+    """Raise ValueError naming the first row of ``values`` (n,) that is missing: NaN, inf, NaT, or one of ``WORDS``."""
+    kind = values.dtype.kind
+    if kind in "fc":
+        missing = ~np.isfinite(values)
+    elif kind in "mM":
+        missing = np.isnat(values)
+    elif kind in "UO":
+        missing = np.array([value in WORDS for value in values.tolist()], dtype=np.bool_)
+    else:
+        return
+    if missing.any():
+        row = int(np.argmax(missing))
+        word = str(values[row])
+        shown = f"{word!r} in row {row + 1}, which is no label and no id" if word else f"nothing in row {row + 1}"
+        raise ValueError(f"{what} holds {shown}; leave such rows out.")

@@ -1,0 +1,33 @@
+"""Names of columns: made when they are asked for, and listed in a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final, overload
+
+
+@final
+@dataclass(frozen=True)
+class Numbered(Sequence[str]):
+    """``"feature j"`` for each j of ``places``, made on demand: millions of columns take no memory."""
+
+    places: range
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Numbered": ...
+
+    def __getitem__(self, place: int | slice) -> "str | Numbered":
+        if isinstance(place, slice):
+            return Numbered(self.places[place])
+        return f"feature {self.places[place]}"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first dozen of names in quotes, and how many more there are."""
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

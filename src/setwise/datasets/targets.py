@@ -1,0 +1,52 @@
+"""Targets as 0 and 1: a column of two labels, or a label matrix."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.datasets.missing import refuse_missing
+from setwise.datasets.names import some
+
+
+def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
+    """0 and 1 for the two labels in ``values`` (n,), and their names, the positive one last.
+
+    ``what`` names the target in sentences. ``positive`` names the positive label; None takes the later one in sorted
+    order. Raises ValueError where there are not two labels, where one is missing, and where ``positive`` is neither.
+    """
+    if values.dtype.kind not in "biufUOmM":
+        raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
+    refuse_missing(values, what)
+    kinds = np.unique(values)
+    words = tuple(_word(k) for k in kinds)
+    if len(kinds) != 2:
+        raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}.")
+    if positive is None or positive == words[1]:
+        return (values == kinds[1]).astype(np.int64), (words[0], words[1])
+    if positive != words[0]:
+        raise ValueError(
+            f"{what} has the values {words[0]!r} and {words[1]!r}, so {positive!r} cannot be the positive one."
+        )
+    return (values == kinds[0]).astype(np.int64), (words[1], words[0])
+
+
+def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArray[np.int64]:
+    """The labels ``names`` (p,) of each row, (n, p) int64, where all are numbers 0 and 1; else ValueError."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"the label matrix of {file} must hold the numbers 0 and 1; it holds {values.dtype}.")
+    odd = (values != 0) & (values != 1)
+    if odd.any():
+        row, column = np.argwhere(odd)[0]
+        raise ValueError(
+            f"label {names[column]!r} of {file} must hold 0 and 1; row {row + 1} holds {_word(values[row, column])}."
+        )
+    return values.astype(np.int64)
+
+
+def _word(value: Any) -> str:
+    """A label as text: whole numbers without a point, others with all their digits."""
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)

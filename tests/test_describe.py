@@ -5,7 +5,7 @@ from setwise.core.enumerate import traits
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES
-from setwise.describe import describe, examine, verdicts
+from setwise.description import describe, examine, verdicts
 from setwise.inference import Auto
 from setwise.losses import (
     MCC,

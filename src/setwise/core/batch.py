@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.checks import as_parts
 from setwise.core.refusal import Refusal
 from setwise.kernels.segments import segment_sums
 
@@ -153,6 +154,7 @@ class Batch(ABC):
 
 def segments(parts: Ints, offsets: Ints) -> Places:
     """The flat places of chosen segments: a slice where they lie side by side, so that it cuts views and no copies."""
+    parts = as_parts(parts, len(offsets) - 1)
     if len(parts) and parts[-1] - parts[0] == len(parts) - 1 and (np.diff(parts) == 1).all():
         return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1]))
     sizes = np.diff(offsets)[parts]

@@ -3,9 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_reals
 
 
 class Features(ABC):
@@ -47,19 +46,9 @@ class Features(ABC):
 
 def as_lower(lower: Any, size: int) -> Values | None:
     """``lower`` as float64 (size,) below +inf; None bounds no weight."""
-    if lower is None:
-        return None
-    out = np.asarray(lower, dtype=np.float64)
-    if out.shape != (size,) or np.isnan(out).any() or (out == np.inf).any():
-        raise ValueError(f"lower must hold {size} numbers below inf, one for each weight; got shape {out.shape}.")
-    return out
+    return None if lower is None else as_reals(lower, "lower", (size,), finite=False)
 
 
 def as_base(base: Any, size: int) -> Values | None:
     """``base`` as float64 (size,), finite; None is no fixed score."""
-    if base is None:
-        return None
-    out = np.asarray(base, dtype=np.float64)
-    if out.shape != (size,) or not np.isfinite(out).all():
-        raise ValueError(f"base must hold {size} finite numbers, one for each score; got shape {out.shape}.")
-    return out
+    return None if base is None else as_reals(base, "base", (size,))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_array
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 
@@ -25,14 +26,14 @@ class FunctionOfMistakes:
 
     def __call__(self, mistakes: ArrayLike) -> float:
         """``l_y(A)``; ``mistakes`` bool, shape (p,)."""
-        mask = np.asarray(mistakes)
+        mask = as_array(mistakes, "mistakes")
         if mask.dtype != np.bool_ or mask.shape != (self.p,):
             raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
         return float(self.structure.values(mask ^ self._truth)[0])
 
     def gains(self, order: ArrayLike) -> Values:
         """Marginal gains along ``order``, distinct places in 0..p-1, shape (m,), m <= p."""
-        items = np.asarray(order)
+        items = as_array(order, "order")
         if items.ndim != 1 or (items.size and (items.dtype.kind not in "iu" or len(np.unique(items)) != len(items))):
             raise ValueError("order must be a flat array of distinct whole numbers.")
         if items.size and (items.min() < 0 or items.max() >= self.p):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_count, as_scores
+from setwise.core.checks import as_array, as_count, as_flag, as_kind, as_limit, as_scores, as_tolerances, shown
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.kernels.segments import count_true, segment_sums
@@ -72,10 +72,25 @@ class Inference(ABC):
         ------
         Refusal : where the method does not fit, in the sentence of :meth:`refuses`
         """
+        check_structure(structure, slack)
         why = self.refuses(structure, slack)
         if why is not None:
             raise Refusal(why)
         return self.bind(structure, slack)
+
+
+def check_structure(structure: object, slack: object) -> None:
+    """Refuse what is no structure, and a ``slack`` that is neither True nor False."""
+    as_kind(structure, "structure", Structure, "loss.structure(batch)")
+    as_flag(slack, "slack")
+
+
+def check_inference(inference: object) -> None:
+    """Refuse what is no inference."""
+    if inference is not None and not isinstance(inference, Inference):
+        raise TypeError(
+            f"inference must be None or an Inference, as setwise.inference.Greedy(); got {shown(inference)}."
+        )
 
 
 class Maximizer(ABC):
@@ -123,7 +138,7 @@ class Maximizer(ABC):
         batch = self.structure.batch
         checked = as_scores(scores, batch.n_scores)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.solve(checked, np.broadcast_to(np.asarray(tol, dtype=np.float64), len(batch)))
+            found = self.solve(checked, as_tolerances(tol, len(batch)))
         if np.isnan(found.values).any() or (found.values == np.inf).any():
             raise OverflowError(f"scores are too large: {self.structure!r} overflows float64; scale them down.")
         return found
@@ -183,6 +198,7 @@ class Maximizer(ABC):
 
     def above(self, scores: ArrayLike, threshold: float, limit: int = 1000) -> list[list[Solution]]:
         """For every set the labelings of value above ``threshold``, best first; at most ``limit`` of them."""
+        as_limit(threshold, "threshold")
         as_count(limit, "limit")
         found = []
         for ranked in self._ranked(scores):
@@ -203,7 +219,7 @@ class Maximizer(ABC):
 
 def as_forced(forced: ArrayLike, total: int, n_labels: int) -> Ints:
     """``forced`` as int64 (total,) in -1..n_labels-1."""
-    out = np.asarray(forced)
+    out = as_array(forced, "forced")
     if out.shape != (total,) or out.dtype.kind not in "iu":
         raise ValueError(f"forced must be whole numbers of shape ({total},); got {out.dtype} of shape {out.shape}.")
     if out.size and (out.min() < -1 or out.max() >= n_labels):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import as_count, as_number, as_reals, shown
 from setwise.core.cut import Cut
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
@@ -128,6 +128,8 @@ class Learner(ABC):
             raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
             raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
         start, begin = self._start(risk, w0), time.perf_counter()
         track = _Track(self.C, start, self.C * risk.floor)
         history: list[Record] = []
@@ -170,9 +172,7 @@ class Learner(ABC):
         return 0.1 * self.close_to(objective) / self.C if np.isfinite(objective) and self.tol > 0 else 0.0
 
     def _start(self, risk: Risk, w0: Values | None) -> Values:
-        if w0 is not None and (np.shape(w0) != (risk.size,) or not np.isfinite(w0).all()):
-            raise ValueError(f"w0 must be finite with shape ({risk.size},); got shape {np.shape(w0)}.")
-        start = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        start = np.zeros(risk.size) if w0 is None else as_reals(w0, "w0", (risk.size,))
         return start if risk.lower is None else np.maximum(start, risk.lower)
 
 

@@ -12,7 +12,7 @@ from setwise.core.sets import Orders
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
-from setwise.inference.min_norm_point import minimize_submodular
+from setwise.inference.min_norm_point import min_norm_point
 
 
 @final
@@ -65,7 +65,7 @@ class _BySubmodularMinimum(Maximizer):
                 items = order.astype(np.int32)
                 return m[order] - one.gains(Orders(items, one.batch.truth[items], one.batch.offsets))
 
-            found, low = minimize_submodular(gains, len(m), self._max_iter)
+            found, low = min_norm_point(gains, len(m), self._max_iter)
             mistakes[span] = found
             bounds[i] -= low
         return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))

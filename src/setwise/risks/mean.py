@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_number, as_reals, as_shaped
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.features import Features
@@ -49,8 +49,8 @@ class MeanRisk(Risk):
         n_scores = len(features.scores(np.zeros(self.size)))
         if n_scores != batch.n_scores:
             raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
-        omega = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if omega.shape != (len(batch),) or not np.isfinite(omega).all() or (omega < 0).any() or omega.max() == 0:
+        omega = np.ones(len(batch)) if weights is None else as_reals(weights, "weights", (len(batch),))
+        if (omega < 0).any() or omega.max() == 0:
             raise ValueError(f"weights must be {len(batch)} finite numbers >= 0, one for each set and not all zero.")
         # Divided by the largest first, for a sum of large weights may overflow.
         self.weights = omega / omega.max() / (omega / omega.max()).sum()
@@ -61,7 +61,7 @@ class MeanRisk(Risk):
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         """The plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``."""
         # Every fit begins at 0, where the product with X can be spared.
-        base = self.features.base
+        w, tol, base = as_shaped(w, self.size, "w"), as_number(tol, "tol", low=0.0), self.features.base
         scores = self.features.scores(w) if w.any() or base is not None else np.zeros(self.batch.n_scores)
         found = self._evaluate(scores, tol)
         gradient = found.gradient * self._spread(self.weights, self.batch.score_offsets)
@@ -80,7 +80,8 @@ class MeanRisk(Risk):
 
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
         """The planes of the chosen sets, each times its ``omega_i``."""
-        everyone = len(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
+        tol = as_number(tol, "tol", low=0.0)
+        everyone = np.size(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
         chosen = None if everyone else parts
         evaluator = self.evaluator if everyone else self.evaluator.take(parts)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets

@@ -75,6 +75,39 @@ def segment_argmax(x: Array, offsets: Array) -> Array:
 
 
 @kernel
+def segment_places(parts: Array, offsets: Array) -> tuple[Array, bool]:
+    """Flat places of chosen segments, (places,) int64, or none where they are neighbours, and whether they are.
+
+    O(places); IndexError where there is no such segment.
+    """
+    total, adjacent = 0, len(parts) > 0
+    for k in range(len(parts)):
+        if parts[k] < 0 or parts[k] >= len(offsets) - 1:
+            raise IndexError("parts must be numbers of segments, from 0 up")
+        total += offsets[parts[k] + 1] - offsets[parts[k]]
+        adjacent &= k == 0 or parts[k] == parts[k - 1] + 1
+    out = np.empty(0 if adjacent else total, np.int64)
+    if not adjacent:
+        place = 0
+        for part in parts:
+            for j in range(offsets[part], offsets[part + 1]):
+                out[place] = j
+                place += 1
+    return out, adjacent
+
+
+@kernel
+def chosen_offsets(parts: Array, offsets: Array) -> Array:
+    """Offsets of chosen segments laid side by side, (len(parts) + 1,) int64; IndexError where there is none such."""
+    out = np.zeros(len(parts) + 1, np.int64)
+    for k in range(len(parts)):
+        if parts[k] < 0 or parts[k] >= len(offsets) - 1:
+            raise IndexError("parts must be numbers of segments, from 0 up")
+        out[k + 1] = out[k] + offsets[parts[k] + 1] - offsets[parts[k]]
+    return out
+
+
+@kernel
 def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
     """Costs (n, 2) of a mistake on a positive and on a negative of each set, and whether all cost so; O(total).
 

@@ -121,6 +121,10 @@ class Batch(ABC):
         """``<s, phi(labels) - target>`` of each set, (n,): what a labeling wins in score over the target."""
         return segment_sums(scores * self.away(labels), self.score_offsets)
 
+    def at_target(self, scores: Floats) -> Values:
+        """``<s, target>`` of each set, (n,)."""
+        return segment_sums(scores * self.target, self.score_offsets)
+
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         """Which known labels differ from the reference, (total,)."""
         wrong: Bools = labels != self.labels

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_labels
-from setwise.kernels.segments import chosen_offsets, count_true, segment_sums
+from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 
 
 @final
@@ -116,6 +116,9 @@ class Sets(Batch):
         # Differences of bools as bytes: a pass over p bytes in place of several over p floats.
         change = np.asarray(labels, dtype=np.bool_).view(np.int8) - self.truth.view(np.int8)
         return change.astype(dtype)
+
+    def at_target(self, scores: Floats) -> Values:
+        return super().at_target(scores) if self.compared is not None else masked_sums(scores, self.truth, self.offsets)
 
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         wrong = np.asarray(labels, dtype=np.bool_) ^ self.truth

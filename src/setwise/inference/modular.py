@@ -62,9 +62,9 @@ class _Modular(Maximizer):
         moved = scores if self._shift is None else scores + self._shift
         return self.solved(scores, self._decide(moved))
 
-    def max_marginals(self, scores: Any) -> NDArray[np.float64]:
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self.structure.batch
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
         # Each decision alone decides how much less the best labeling wins with another label there.
         each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
-        return np.asarray(found.values[batch.owners, None] + each - each.max(axis=1, keepdims=True))
+        return np.asarray((found.values + base)[batch.owners, None] + each - each.max(axis=1, keepdims=True))

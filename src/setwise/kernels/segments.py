@@ -37,6 +37,19 @@ def segment_sums(x: Array, offsets: Array) -> Array:
 
 
 @kernel
+def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
+    """Sum of the chosen entries of each segment, (n,) float64; O(total)."""
+    n = len(offsets) - 1
+    out = np.zeros(n, np.float64)
+    for i in range(n):
+        t = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            t += x[j] * mask[j]
+        out[i] = t
+    return out
+
+
+@kernel
 def running_sums(x: Array, offsets: Array) -> Array:
     """Inclusive running sum inside each segment, (total,) float64; O(total)."""
     out = np.empty(len(x), np.float64)

@@ -16,7 +16,7 @@ except PackageNotFoundError:  # a checkout that was not installed
 
 _HOMES = {
     "SetClassifier": "setwise.estimators",
-    "describe": "setwise.describe",
+    "describe": "setwise.description",
     "loss_augmented_inference": "setwise.one_set",
     "max_marginals": "setwise.one_set",
 }

@@ -45,7 +45,7 @@ def loss_augmented_inference(
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, weights, slack, inference)
     found = maximizer.maximize(s)
-    shift = 0.0 if slack else base
+    shift = 0.0 if slack else float(base[0])
     return Solution(
         labels=found.labels,
         value=float(found.values[0]) + shift,
@@ -70,14 +70,12 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
     inference : None chooses by the loss; an object forces one
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, None, False, inference)
-    found = maximizer.max_marginals(s)
-    found += base
-    return found
+    return maximizer.max_marginals(s, base)
 
 
 def _prepare(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
-) -> tuple[Maximizer, NDArray[Any], float]:
+) -> tuple[Maximizer, NDArray[Any], Values]:
     """The method bound to the set, the flat scores, and the score of the target."""
     check_inference(inference)
     as_flag(slack, "slack")
@@ -97,7 +95,7 @@ def _prepare(
     structure = loss.structure(batch)
     maximizer = (inference or Auto()).prepare(structure, slack)
     flat = as_scores(s, structure.batch.n_scores)
-    return maximizer, flat, float(structure.batch.target @ flat.astype(np.float64))
+    return maximizer, flat, structure.batch.at_target(flat)
 
 
 def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import Batch, suboffsets
+from setwise.core.batch import Batch
 from setwise.core.checks import LARGEST_LABEL, as_array, as_class_labels, as_count, as_offsets
+from setwise.kernels.segments import chosen_offsets
 
 
 @final
@@ -73,4 +74,4 @@ class Classes(Batch):
         return np.asarray(scores.reshape(self.total, self.k).argmax(axis=1))
 
     def take(self, parts: Ints) -> "Classes":
-        return Classes(self.labels[self.decisions(parts)], suboffsets(parts, self.offsets), self.k)
+        return Classes(self.labels[self.decisions(parts)], chosen_offsets(parts, self.offsets), self.k)

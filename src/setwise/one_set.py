@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values

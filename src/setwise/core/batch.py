@@ -158,12 +158,12 @@ class Batch(ABC):
 
 def segments(parts: Ints, offsets: Ints) -> Places:
     """The flat places of chosen segments: a slice where they lie side by side, so that it cuts views and no copies."""
-    n = len(offsets) - 1
-    if type(parts) is not np.ndarray or parts.dtype != np.int64 or not parts.size:
-        parts = as_parts(parts, n)
+    # Learners ask at every step: the kernel sees wrong numbers by itself, and the words for them are found then.
+    if not isinstance(parts, np.ndarray) or parts.dtype != np.int64 or parts.ndim != 1 or not len(parts):
+        as_parts(parts, len(offsets) - 1)
     try:
         places, adjacent = segment_places(parts, offsets)
-    except (IndexError, TypeError):
-        as_parts(parts, n)
+    except IndexError:
+        as_parts(parts, len(offsets) - 1)
         raise
     return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1])) if adjacent else places

@@ -187,17 +187,12 @@ def as_tolerances(tol: Any, n: int) -> Values:
 
 
 def as_parts(parts: Any, n: int) -> Ints:
-    """``parts`` as int64 numbers of some of n sets, in any order."""
-    if type(parts) is np.ndarray and parts.dtype == np.int64 and parts.ndim == 1 and len(parts):
-        # Learners ask for parts at every step.
-        if np.minimum.reduce(parts) >= 0 and np.maximum.reduce(parts) < n:
-            return parts
-    out = as_array(parts, "parts")
-    if out.ndim != 1 or (out.dtype.kind not in "iu" and out.size):
-        raise ValueError(f"parts must be whole numbers of shape (b,); got {out.dtype} of shape {out.shape}.")
-    if not out.size or out.min() < 0 or out.max() >= n:
-        raise ValueError(f"parts must hold one number or more in 0..{n - 1}; got {shown(out.tolist())}.")
-    return out.astype(np.int64, copy=False)
+    """``parts`` if they are int64 numbers of some of n sets, in any order, (b,)."""
+    if not isinstance(parts, np.ndarray) or parts.dtype != np.int64 or parts.ndim != 1:
+        raise ValueError(f"parts must be an int64 array of shape (b,); got {shown(parts)}.")
+    if not parts.size or parts.min() < 0 or parts.max() >= n:
+        raise ValueError(f"parts must hold one number or more in 0..{n - 1}; got {shown(parts.tolist())}.")
+    return parts
 
 
 def as_offsets(offsets: Any, total: int) -> Ints:

@@ -175,20 +175,6 @@ class Orders:
     labels: Bools
     offsets: Ints
 
-    def __post_init__(self) -> None:
-        for name, array, kind in (
-            ("items", self.items, np.int32),
-            ("labels", self.labels, np.bool_),
-            ("offsets", self.offsets, np.int64),
-        ):
-            if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
-                raise ValueError(f"{name} must be a flat array of {np.dtype(kind)}; got {shown(array)}.")
-        if len(self.labels) != len(self.items):
-            raise ValueError(f"labels must be as many as the {len(self.items)} items; got {len(self.labels)}.")
-        ends = self.offsets
-        if len(ends) < 2 or ends[0] != 0 or ends[-1] != len(self.items) or (ends[1:] < ends[:-1]).any():
-            raise ValueError(f"offsets must rise from 0 to the {len(self.items)} items; got {shown(ends.tolist())}.")
-
     @classmethod
     def of_mistakes(cls, sets: Sets, mistakes: Bools) -> "Orders":
         """The mistakes of each set in their natural order."""
@@ -200,3 +186,25 @@ class Orders:
     def sizes(self) -> Ints:
         """Number of ordered decisions of each set, (n,)."""
         return np.diff(self.offsets)
+
+
+def check_orders(orders: object, batch: Batch) -> None:
+    """Raise ValueError for what is no order of mistakes of the sets of ``batch``."""
+    if not isinstance(orders, Orders):
+        raise ValueError(f"orders must be Orders of mistakes; got {shown(orders)}.")
+    items, ends = orders.items, orders.offsets
+    for name, array, kind in (
+        ("items", items, np.int32),
+        ("labels", orders.labels, np.bool_),
+        ("offsets", ends, np.int64),
+    ):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
+            raise ValueError(f"{name} of orders must be a flat array of {np.dtype(kind)}; got {shown(array)}.")
+    if len(ends) != len(batch) + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
+        raise ValueError(f"offsets of orders must rise from 0, one for each of {len(batch)} sets and one more.")
+    if len(items) != ends[-1] or len(orders.labels) != len(items):
+        raise ValueError(f"orders must hold {ends[-1]} items and labels; got {len(items)} and {len(orders.labels)}.")
+    owners = np.repeat(np.arange(len(batch)), np.diff(ends))
+    inside = (items >= batch.offsets[owners]) & (items < batch.offsets[owners + 1])
+    if not inside.all() or len(np.unique(items)) < len(items):
+        raise ValueError("orders must hold different decisions of their own set.")

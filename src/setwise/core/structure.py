@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_kind, shown
+from setwise.core.checks import as_array, as_kind
 from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders, Sets
+from setwise.core.sets import Orders, Sets, check_orders
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import Trait
 from setwise.kernels.segments import class_costs
@@ -51,11 +51,11 @@ class Structure:
 
     def gains(self, orders: Orders) -> Values:
         """``l({pi_1..pi_j}) - l({pi_1..pi_(j-1)})`` for every place of every order of mistakes, (m,)."""
-        if not isinstance(orders, Orders) or len(orders.offsets) != len(self.batch) + 1:
-            raise ValueError(f"orders must be Orders of {len(self.batch)} sets; got {shown(orders)}.")
-        items = orders.items
-        if len(items) and (np.minimum.reduce(items) < 0 or np.maximum.reduce(items) >= self.batch.total):
-            raise ValueError(f"orders must hold places in 0..{self.batch.total - 1}; got others.")
+        check_orders(orders, self.batch)
+        return self.gains_of(orders)
+
+    def gains_of(self, orders: Orders) -> Values:
+        """The same for orders that need no checks."""
         return self._sum([term.gains(self.batch, orders) for term in self._of_mistakes], len(orders.items))
 
     def marginals(self, labels: NDArray[Any]) -> Values:

@@ -63,7 +63,7 @@ class _BySubmodularMinimum(Maximizer):
 
             def gains(order: Ints, one: Structure = one, m: Values = m) -> Values:
                 items = order.astype(np.int32)
-                return m[order] - one.gains(Orders(items, one.batch.truth[items], one.batch.offsets))
+                return m[order] - one.gains_of(Orders(items, one.batch.truth[items], one.batch.offsets))
 
             found, low = min_norm_point(gains, len(m), self._max_iter)
             mistakes[span] = found

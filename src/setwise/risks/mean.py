@@ -82,7 +82,8 @@ class MeanRisk(Risk):
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
         """The planes of the chosen sets, each times its ``omega_i``."""
         tol = as_number(tol, "tol", low=0.0)
-        everyone = np.size(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
+        whole = isinstance(parts, np.ndarray) and len(parts) == self.n_parts
+        everyone = whole and np.array_equal(parts, np.arange(self.n_parts))
         chosen = None if everyone else parts
         evaluator = self.evaluator if everyone else self.evaluator.take(parts)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets

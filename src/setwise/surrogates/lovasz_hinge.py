@@ -121,7 +121,7 @@ class Lovasz(Evaluator):
         items, labels, ordered, starts = sort_falling(
             scores, sets.truth, sets.offsets, errors=True, above_zero=self.thresholded
         )
-        gains = self._rest.gains(Orders(items, labels, starts))
+        gains = self._rest.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(scores)
         values = lovasz_values(ordered, gains, items, labels, starts, self._none, gradient)
         return values, gradient

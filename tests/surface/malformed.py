@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import sklearn
 
 import setwise
 
-OURS = str(Path(setwise.__file__).parent)
+OURS, SKLEARN = (str(Path(package.__file__).parent) for package in (setwise, sklearn))
 
 FOREIGN = re.compile(
     "could not|broadcast|operand|not supported between|has no attribute|setting an array|ufunc|inhomogeneous|"
-    "out of bounds|unhashable|not iterable|not subscriptable|invalid literal|real number, not|truth value|"
+    "out of bounds|unhashable|not iterable|not subscriptable|invalid literal|real number, not|truth value of|"
     "cannot interpret|too large to convert|zero-size|NoneType|positional argument|unexpected keyword|keepdims|matmul"
 )
 """Words of Python and NumPy that tell nothing to who passed the argument."""
@@ -61,14 +62,19 @@ def refused(call, *names):
 
 
 def own_sentence(error, *names):
-    """The words of an error, which must be one that we raise on purpose, in a sentence that holds one of the names."""
+    """The words of an error, which must be one that we raise on purpose, in a sentence that holds one of the names.
+
+    Users of the estimator know the words of scikit-learn for X and y: what it raises on purpose may be said so.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
     words = f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"
     assert isinstance(error, ValueError | TypeError | OverflowError | FileNotFoundError), words
-    assert last.filename.startswith(OURS), f"raised elsewhere: {words}"
+    assert last.filename.startswith((OURS, SKLEARN)), f"raised elsewhere: {words}"
     assert (last.line or "").startswith("raise"), f"not raised on purpose: {words}"
     sentence = str(error)
     assert not FOREIGN.search(sentence), f"not our words: {words}"
+    if last.filename.startswith(SKLEARN):
+        return sentence
     assert re.fullmatch(r".+\.", sentence), f"no sentence: {words}"
     assert any(re.search(rf"\b{re.escape(name)}\b", sentence) for name in names), f"names none of {names}: {words}"
     return sentence

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_random_state
 
 EARLY = 2.5 * np.array([0.0, 1.0])
 """Mean of positives in the first third of a bag."""
@@ -42,7 +42,7 @@ def early_detection(
     groups : (n_bags * p,) int64, the number of the bag
     """
     n_bags, p = as_count(n_bags, "n_bags"), as_count(p, "p")
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(as_random_state(random_state))
     labels = rng.random((n_bags, p)) < 0.5
     X = rng.normal(size=(n_bags, p, 2))
     X += np.where(early_stage(p)[:, None], EARLY, LATE) * labels[:, :, None]

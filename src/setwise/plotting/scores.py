@@ -7,6 +7,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
+from setwise.core.arrays import Values
+from setwise.core.checks import (
+    as_array,
+    as_class_labels,
+    as_labels,
+    as_mapping,
+    as_names,
+    as_number,
+    as_reals,
+    as_scores,
+)
+from setwise.core.checks import shown as words
 from setwise.plotting.style import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY, tidy
 
 Line = tuple[float, float, float]
@@ -34,9 +46,14 @@ def plane(
     ------
     ValueError : where X is not (n, 2)
     """
-    points, kind = np.asarray(X, dtype=np.float64), np.asarray(kinds)
-    if points.ndim != 2 or points.shape[1] != 2 or kind.shape != (len(points),):
-        raise ValueError(f"X must have shape (n, 2) and kinds (n,); got {points.shape} and {kind.shape}.")
+    points, names = as_reals(X, "X"), as_names(names, "names")
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError(f"X must have shape (n, 2) with n >= 1; got {points.shape}.")
+    kind = as_class_labels(kinds, "kinds")
+    if kind.shape != (len(points),) or kind.max() >= len(names) or len(names) > 4:
+        raise ValueError(f"kinds must be {len(points)} numbers of the names, of which there are at most four.")
+    for name, line in as_mapping(lines, "lines", "(a, b, c)").items():
+        as_reals(line, f"lines[{name!r}]", (3,))
     figure = Figure(figsize=(8.4, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for i, name in enumerate(names):
@@ -46,7 +63,7 @@ def plane(
             chosen[:, 0], chosen[:, 1], marker, color=color, markersize=3.6, alpha=0.55, markeredgewidth=0, label=name
         )
     low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
-    pad = 0.08 * (high - low)
+    pad = np.where(high > low, 0.08 * (high - low), 1.0)
     low, high = low - pad, high + pad
     for i, (name, (a, b, c)) in enumerate(lines.items()):
         ends = _clip(a, b, c, low, high)
@@ -116,9 +133,8 @@ def scores(
     ------
     ValueError : where there is nothing to draw or shapes do not agree
     """
-    truth = np.asarray(y).ravel().astype(bool)
-    if not found or any(np.size(s) != truth.size for s, _ in found.values()):
-        raise ValueError("scores needs at least one classifier, with one score for each label in y.")
+    truth, names = as_labels(np.ravel(as_array(y, "y")), "y"), as_names(classes, "classes", 2)
+    shown_scores = {name: _shifted(pair, truth.size) for name, pair in as_mapping(found, "found", "scores").items()}
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure = Figure(figsize=(3.2 * columns + 0.4, 2.35 * rows + 0.75), layout="constrained")
@@ -126,9 +142,8 @@ def scores(
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     edges = np.linspace(-4, 4, 49)
-    for i, (name, (values, threshold)) in enumerate(found.items()):
-        axes, s = grid.flat[i], np.asarray(values, dtype=np.float64).ravel()
-        shown = np.clip((s - threshold) / (s.std() or 1.0), -4, 4)
+    for i, (name, shifted) in enumerate(shown_scores.items()):
+        axes, shown = grid.flat[i], np.clip(shifted, -4, 4)
         for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
             part = shown[side]
             weights = np.full(len(part), 1.0 / max(len(part), 1))
@@ -149,7 +164,15 @@ def scores(
         Rectangle((0, 0), 1, 1, color=color, alpha=0.55, hatch=hatch)
         for color, hatch in ((GRAY, None), (ORANGE, "////"))
     ]
-    figure.legend(handles, [str(c) for c in classes], loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    figure.legend(handles, names, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     return figure
+
+
+def _shifted(pair: object, size: int) -> Values:
+    """Scores minus their threshold, in standard deviations, (size,)."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError(f"found must hold (scores, threshold) for each name; got {words(pair)}.")
+    s = as_scores(np.ravel(as_array(pair[0], "scores")), size).astype(np.float64)
+    return np.asarray((s - as_number(pair[1], "threshold of scores")) / (s.std() or 1.0))

@@ -58,7 +58,7 @@ def _timed(method: Method, train: Problem, loss: Loss, plan: Plan, limit: float)
     method.train(train, loss, plan.grid[0], 1.0, 1, time.perf_counter() + limit)
     begin = time.perf_counter()
     for i, c in enumerate((plan.grid[0], plan.grid[-1]), 1):
-        # Small constants converge fast and large ones slowly, so the mean of both ends stands for the grid.
+        # The time of a fit changes along the grid, so the mean of both ends stands for it.
         method.train(train, loss, c, *ROUGH, deadline=begin + i * limit)
         check_time(begin + i * limit)
     return (time.perf_counter() - begin) / 2

@@ -115,7 +115,7 @@ class Logistic(Method):
         except ValueError:
             raise Refusal("a training part is too small to tune its threshold by 3 folds.") from None
         rule = _tuned_by_scikit_learn(problem, loss, c) if problem.groups is None and not problem.many else None
-        # Scikit-learn tunes on rows; where sets are groups or rows of labels, whole sets stay together here.
+        # Groups and label matrices are tuned here, with whole sets in a fold, and so is what scikit-learn refuses.
         if rule is None:
             coef, intercept = _logistic(problem, c, deadline)
             rule = coef, intercept, _tune(problem, parts, loss, c, deadline)

@@ -1,4 +1,4 @@
-"""Ragged batches of independent decisions with k labels."""
+"""Batches of sets of independent decisions with k labels, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -45,7 +45,7 @@ class CountLoss(Loss):
     def bind(self, batch: Sets) -> Structure:
         P, N = batch.count(1), batch.count(0)
         predicted = self.predicted(P, N)
-        # A modular loss is bound as a sum of costs, which every inference maximizes exactly, decision by decision.
+        # A modular loss is bound as a sum of costs, which is maximized exactly, decision by decision.
         if Trait.MODULAR in self.traits:
             costs = self._costs(batch, P, N)
             if costs is not None:

@@ -1,4 +1,4 @@
-"""Cuts: affine functions that lie below a convex risk."""
+"""Cuts are affine functions that lie below a convex risk."""
 
 from dataclasses import dataclass
 from typing import final

@@ -42,7 +42,7 @@ def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
 
 
 def flipped(sets: Sets) -> Sets:
-    """Binary decisions with the two labels exchanged."""
+    """The same binary decisions with the two labels exchanged."""
     return Sets(
         np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth,
         sets.offsets,

@@ -1,4 +1,4 @@
-"""Ragged batches of independent binary decisions, in flat arrays."""
+"""Batches of sets of independent binary decisions, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -64,7 +64,7 @@ class Auto(Inference):
         )
 
     def prepare(self, structure: Structure, slack: bool = False) -> Maximizer:
-        # The base class raises the refusal. The chosen method was asked already, so it binds at once.
+        # The base class raises the refusal. The chosen method does not refuse, so it binds at once.
         method = self.choice(structure, slack)
         return super().prepare(structure, slack) if method is None else method.bind(structure, slack)
 
@@ -83,4 +83,4 @@ METHODS: tuple[Inference, ...] = (
     ByArea(),
     Greedy(),
 )
-"""The methods of the table in the order in which they are asked; the last two of it have an :class:`Auto` inside."""
+"""The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""

@@ -129,20 +129,22 @@ class _AllClasses(Maximizer):
         best_m = m.copy()
         # Polyak's step length is the gap over the squared length of the subgradient, times a pace for each set.
         for _ in range(self._max_iter):
-            asked, dual = self._decoupled(adjusted - m[:, None], tol)
+            chosen, dual = self._decoupled(adjusted - m[:, None], tol)
             dual += segment_sums(m, batch.offsets) - target
             improved = dual < bound
             # The pace slows down in the sets whose bound did not improve.
             pace = np.where(improved, pace, 0.7 * pace)
             bound, best_m = np.minimum(bound, dual), np.where(improved[batch.owners], m, best_m)
-            # Round: the best label among the classes that ask for the decision, or among all if none does.
-            allowed = np.where(np.where(asked.any(axis=1, keepdims=True), asked, True), adjusted - m[:, None], -np.inf)
+            # Round: the best label among the classes whose problem chose the decision, or among all if none did.
+            allowed = np.where(
+                np.where(chosen.any(axis=1, keepdims=True), chosen, True), adjusted - m[:, None], -np.inf
+            )
             labels = allowed.argmax(axis=1)
             reached = self._value(scores, labels)
             best = np.where((reached > value)[batch.owners], labels, best)
             value = np.maximum(value, reached)
-            # The subgradient in m_i is 1 less the number of classes that ask for decision i.
-            slope = 1.0 - asked.sum(axis=1)
+            # The subgradient in m_i is 1 less the number of classes whose problem chose decision i.
+            slope = 1.0 - chosen.sum(axis=1)
             length_squared = segment_sums(slope**2, batch.offsets)
             open_sets = (bound - value > np.maximum(tol, 1e-12 * (1.0 + np.abs(bound)))) & (length_squared > 0)
             if not open_sets.any():
@@ -157,22 +159,22 @@ class _AllClasses(Maximizer):
         return self.structure.values(labels) + self.structure.batch.won(scores, labels)
 
     def _decoupled(self, reduced: Values, tol: Values) -> tuple[np.ndarray, Values]:
-        """Returns which classes ask for which decisions, (total, k), and the sum of their bounds, (n,)."""
+        """Solves the binary problems: returns their decisions, (total, k), and the sum of their bounds, (n,)."""
         batch = self.structure.batch
-        asked, dual = np.zeros(reduced.shape, dtype=bool), np.zeros(len(batch))
+        chosen, dual = np.zeros(reduced.shape, dtype=bool), np.zeros(len(batch))
         for c in range(batch.n_labels):
             column = reduced[:, c]
             if c not in self._inner:
-                # A class without a loss asks for every decision of positive score.
-                asked[:, c] = column > 0
+                # A class without a loss takes every decision of positive score.
+                chosen[:, c] = column > 0
                 dual += segment_sums(np.maximum(column, 0.0), batch.offsets)
                 continue
             inner = self._inner[c]
             found = inner.solve(column, tol)
-            asked[:, c] = found.labels
+            chosen[:, c] = found.labels
             # Bounds are counted from the score of the target, which is added back.
             dual += found.bounds + inner.structure.batch.at_target(column)
-        return asked, dual
+        return chosen, dual
 
 
 @final

@@ -81,7 +81,7 @@ def _last_gains(structure: Structure, at: Bools) -> Values:
     out = np.zeros(sets.total)
     values = structure.values(at ^ sets.truth)
     members = Orders.of_mistakes(sets, at)
-    # Each round takes one member out of every set that has so many, so rounds are as many as the largest set has.
+    # Each round takes the next member out of every set that still has one.
     for place in range(int(members.sizes.max(initial=0))):
         sets_left = np.flatnonzero(members.sizes > place)
         items = members.items[members.offsets[sets_left] + place]

@@ -124,7 +124,7 @@ def _last_ranks(order: Array, p: int) -> tuple[Array, Array]:
     at = -1 if k == 0 else (m if k > m else k - 1)
     for t in range(p - 1, -1, -1):
         if k > live:
-            # So few mistakes never reach the bound of this time.
+            # With fewer than k mistakes in the prefix, each of them gains in full.
             full[t] = m
         else:
             full[t] = at

@@ -7,8 +7,8 @@ of rank r, the sum of the x smallest margins is ``S(x)`` for x <= r and ``S(x + 
     forced wrong:  max( max_(x > r) H(x) - S(x),  max_(1 <= x <= r) H(x) - S(x - 1) - m_r )
     forced right:  max( max_(x <= r) H(x) - S(x),  max_(x >= r) H(x) - S(x + 1) + m_r )
 
-and prefix and suffix maxima give all of them in O(p). The decisions that are mistakes in every best labeling share one
-such maximum, and so do those that are mistakes in none.
+and prefix and suffix maxima give all of them in O(p). The decisions that are always mistakes are not ranked and share
+one such maximum, and so do those that never are.
 """
 
 from typing import Any
@@ -151,7 +151,7 @@ def _fill(scores: Array, labels: Array, floor: float, base: float, maxima: Array
         side, sign = 1 - y, 2.0 * y - 1.0
         best, fewer, more = base + maxima[side, 0], base + maxima[side, 1], base + maxima[side, 2]
         never, always = 2 * y, 2 * y + 1
-        # The label that the decision has in every best labeling gets the best value itself.
+        # The label that the decision has in a best labeling gets the best value itself.
         level[never, side], slope[never, side], level[never, y] = more, -sign, best
         level[always, side], level[always, y], slope[always, y] = best, fewer, sign
     for j in range(len(labels)):
@@ -185,6 +185,7 @@ def _spread(
 
     # Prefix maxima: of H(x) - S(x) over x <= r, and of H(x) - S(x - 1) over 1 <= x <= r.
     same_prefix, more_prefix = -np.inf, -np.inf
+    # The wrong label of a positive (side 0) is 0 and that of a negative (side 1) is 1, so it equals the side.
     for r in range(n_wrong):
         same_prefix = _larger(same_prefix, H[r + shift] - sums[r])
         if r > 0:

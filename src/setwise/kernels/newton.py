@@ -19,7 +19,7 @@ def newton_steps(
 
     The ``gradient`` is updated for the planes in use only. The planes are sorted by falling weight: those that are
     likely to drop stand last, where the Cholesky factor is cheap to update. O(k^3) at first, then O(k^2) or little more
-    for each drop. The arguments are those of :func:`setwise.kernels.simplex.pair_steps`.
+    for each drop. The arguments are as in :func:`setwise.kernels.simplex.pair_steps`.
     """
     used = np.empty(len(alpha), np.int64)
     k = 0
@@ -69,7 +69,8 @@ def newton_steps(
             move_bounded(scale * length, change, bounded, low, free, gradient)
             if blocking < 0:
                 return
-        # Drop the plane that blocks. Without the first, from which differences are taken, no row stays valid.
+        # Drop the plane that blocks. Where it is the first, from which differences are taken, the whole factor is lost:
+        # the next round of the caller makes a new one.
         alpha[used[blocking]] = 0.0
         if blocking == 0:
             return

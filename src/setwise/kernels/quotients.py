@@ -44,7 +44,7 @@ def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array,
     """
     # E by is linear in x, so all rows are concave where the first and the last are.
     if _concave(c, x0) and _concave(c, x0 + rows - 1):
-        _count_steps(c, x0, rows, y0, margins, where)
+        _count_paying(c, x0, rows, y0, margins, where)
         for r in range(rows):
             best[r] = _value(c, float(x0 + r), float(y0 + where[r])) - sums[where[r]]
         # Where the denominator vanishes at the origin, the first row is concave from y = 1 on.
@@ -70,7 +70,7 @@ def _value(c: Any, x: float, y: float) -> Any:
 
 
 @kernel
-def _count_steps(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
+def _count_paying(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
     """Writes to ``where[r]`` how many mistakes pay in row ``x0 + r``, for concave rows; O(rows + len(margins))."""
     t0, tx, ty, b0, bx, by, _ = c
     e0, e1 = ty * b0 - by * t0, ty * bx - by * tx
@@ -89,13 +89,13 @@ def _count_steps(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Arr
             where[int(low) - x0] += 1
             where[int(high) - x0 + 1] -= 1
     # Running sums of the marks are the counts. Where the denominator vanishes at the origin, the gain of the first
-    # mistake there is not finite: in that one row it counts as paying, whatever its mark says.
-    steps = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0 else 0
-    skipped = steps
+    # mistake there is not finite: its marks leave out that row, in which it does pay.
+    paying = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0 else 0
+    skipped = paying
     for r in range(rows):
-        steps += where[r]
-        where[r] = steps
-        steps -= skipped
+        paying += where[r]
+        where[r] = paying
+        paying -= skipped
         skipped = 0
 
 
@@ -124,7 +124,7 @@ def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where
     parts = [(0, rows - 1, 0, len(sums) - 1)]
     while len(parts) > 0:
         xa, xb, ya, yb = parts.pop()
-        low, high = _bend_range(c, x0 + xa, x0 + xb, y0 + ya, y0 + yb)
+        low, high = _sign_range(c, x0 + xa, x0 + xb, y0 + ya, y0 + yb)
         if high <= 0.0 or low >= 0.0:
             # One sign: the best y falls with x where the differences are <= 0, else it rises.
             _conquer(c, x0, xa, xb, y0, ya, yb, high <= 0.0, sums, best, where)
@@ -140,7 +140,7 @@ def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where
 
 
 @kernel
-def _bend_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[float, float]:
+def _sign_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[float, float]:
     """Returns the range on a rectangle of the linear function that has the sign of the mixed differences."""
     t0, tx, ty, b0, bx, by, _ = c
     f, g = 2.0 * bx * by, tx * by + bx * ty

@@ -153,8 +153,8 @@ def sort_falling(
     if values.dtype == np.float32:
         return *unpack(keys, starts, offsets), starts
     exact = exact_order(keys, values, starts, offsets[:-1], ERRORS if errors else VALUES)
-    items, tags, _ = unpack(keys, starts, offsets)
-    return items, tags, np.negative(exact, out=exact), starts
+    items, sorted_labels, _ = unpack(keys, starts, offsets)
+    return items, sorted_labels, np.negative(exact, out=exact), starts
 
 
 @kernel

@@ -48,7 +48,7 @@ class Blocks:
         self._slopes, self._offsets, self._grams = np.zeros((n, K, d)), np.zeros((n, K)), np.zeros((n, K, K))
         self._alpha, self._counts = np.zeros((n, K)), np.zeros(n, dtype=np.int64)
         self.w, self._free = np.zeros(d), np.zeros(len(self._bounds.low))
-        self._bounds.lift(self.w)
+        self._bounds.clip(self.w)
         if risk.floors is not None:
             self._offsets[:, 0], self._alpha[:, 0], self._counts[:] = risk.floors, 1.0, 1
         self._rounding = np.zeros(n)
@@ -112,7 +112,7 @@ class Blocks:
         """Computes w afresh from the planes, without the rounding of many small updates."""
         kernels.weigh(self._slopes, self._alpha, self._counts, self.C, self.w)
         self._free[:] = self.w[self._bounds.places]
-        self._bounds.lift(self.w)
+        self._bounds.clip(self.w)
 
     def plane_maxima(self, w: Values, parts: Ints) -> Values:
         """Returns ``max_t b_it + <a_it, w>`` of the chosen parts, (b,), -inf for a part without planes."""

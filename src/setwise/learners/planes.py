@@ -22,7 +22,7 @@ class Bounded:
         self.places: Ints = np.flatnonzero(lower > -np.inf)
         self.low: Values = np.ascontiguousarray(lower[self.places])
 
-    def lift(self, w: Values) -> float:
+    def clip(self, w: Values) -> float:
         """Raises ``w`` to the least values in place; returns ``sum_j e_j l_j``, their term of the dual value."""
         if len(self.places) == 0:
             return 0.0
@@ -95,7 +95,7 @@ class Planes:
         low = self._bounds.low
         solve_simplex(self._gram, self.offsets, C, self._alpha, self._bounded, low, tol / C, 100)
         w = -C * (self._alpha @ self.slopes)
-        bound_terms = self._bounds.lift(w)
+        bound_terms = self._bounds.clip(w)
         self.w, half = w, 0.5 * float(w @ w)
         magnitude = C * float(self._alpha @ np.abs(self.offsets)) + half + abs(bound_terms)
         rounding = ROUNDING * magnitude + C * float(self._alpha @ self._rounding[:t])

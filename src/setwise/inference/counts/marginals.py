@@ -92,7 +92,7 @@ def _on_diagonal(objective: Objective, excess: Ints, side: int) -> RowMaxima:
     i, x, other = i[inside], x[inside], other[inside]
     values = np.full(len(inside), -np.inf)
     fn, fp = (other, x) if side else (x, other)
-    values[inside] = objective.loss_at(i, fn, fp) - order.paid(2 * i + 1 - side, other)
+    values[inside] = objective.loss_at(i, fn, fp) - order.score_lost(2 * i + 1 - side, other)
     return RowMaxima(values, order.ranked[side::2] + 1)
 
 
@@ -105,7 +105,7 @@ def _of_tables(objective: Objective, bound: BoundCounts, side: int, name: str) -
     def value(i: Ints, r: Ints, c: Ints) -> Values:
         x = first[i] + r
         loss = objective.loss_at(i, c, x) if side else objective.loss_at(i, x, c)
-        return loss - order.paid(2 * i + 1 - side, c)
+        return loss - order.score_lost(2 * i + 1 - side, c)
 
     rows, edges = Rows(value, counts, widths), np.concatenate(([0], np.cumsum(counts)))
     out = np.empty(edges[-1])

@@ -48,5 +48,5 @@ class Objective:
 
     def _won(self, i: Ints, x: Ints, y: Ints) -> Values:
         # Under slack rescaling the base is part of the factor, and can not be added later.
-        paid = self.order.paid(2 * i, x) + self.order.paid(2 * i + 1, y)
-        return self.order.base[i] - paid if self.slack else -paid
+        lost = self.order.score_lost(2 * i, x) + self.order.score_lost(2 * i + 1, y)
+        return self.order.base[i] - lost if self.slack else -lost

@@ -58,7 +58,7 @@ class RankedMargins:
         """The arrays as kernels take them."""
         return self.keys, self.margins, self.sums, self.starts, self.low, self.floor
 
-    def paid(self, segment: Ints, count: Ints) -> Floats:
+    def score_lost(self, segment: Ints, count: Ints) -> Floats:
         """Returns the sum of the ``count`` smallest ranked margins of segments; vectorized."""
         return np.asarray(self.sums[self.starts[segment] + segment + count])
 

@@ -1,4 +1,4 @@
-"""One weight vector scores every decision from its own row of features."""
+"""The linear model of independent decisions: one weight vector scores each decision from its own row of features."""
 
 from typing import Any, final
 
@@ -15,15 +15,15 @@ from setwise.models.rows import QUIET, check_rows, row_lengths
 
 @final
 class Independent(Features):
-    """``s_i = <w, x_i> + intercept b``: row i of ``X`` (rows, features) is decision i.
+    """``s_i = <w, x_i> + intercept b`` for decision i, whose features x_i are row i of ``X``.
 
     Parameters
     ----------
     X : (rows, features) float64, dense or CSR
-    offsets : (n+1,) set ``i`` owns the rows ``offsets[i]:offsets[i+1]``; None makes all rows one set
-    intercept : value of a constant feature, whose weight b comes last and is regularized like the others; the larger
-        the value, the less. 0 leaves it out
-    base : (rows,) fixed scores, None for none
+    offsets : (n+1,) set i has the rows ``offsets[i]:offsets[i+1]``; None makes all rows one set
+    intercept : value of a constant feature, whose weight b comes last in w. It is regularized like the others, but the
+        less the larger the value is; 0 leaves it out
+    base : (rows,) fixed scores that are added, None for none
     lower : (d,) least values of the weights, None for none
     """
 
@@ -37,10 +37,10 @@ class Independent(Features):
 
     @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        w, at = as_vector(w, self.size, "w"), slice(None) if parts is None else segments(parts, self.offsets)
-        rows = self.X if parts is None else self.X[at]
+        w, places = as_vector(w, self.size, "w"), slice(None) if parts is None else segments(parts, self.offsets)
+        rows = self.X if parts is None else self.X[places]
         s = np.asarray(rows @ w[:-1] + self.intercept * w[-1] if self.intercept else rows @ w)
-        return s if self.base is None else s + self.base[at]
+        return s if self.base is None else s + self.base[places]
 
     @QUIET
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
@@ -54,6 +54,7 @@ class Independent(Features):
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
         gradient = as_shaped(gradient, rows.shape[0], "gradient")
         offsets = self.offsets if parts is None else chosen_offsets(parts, self.offsets)
+        # The slope of a set is the sum of its rows, each times its entry of the gradient.
         scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]
         if self.intercept:
             scaled = np.column_stack([scaled, self.intercept * gradient])

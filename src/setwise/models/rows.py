@@ -1,4 +1,4 @@
-"""What models of rows of features share: their checks and products with one constant feature beside the others."""
+"""Helpers of the models that score rows of features: checks, lengths, and the constant feature."""
 
 from typing import Any
 
@@ -13,11 +13,10 @@ QUIET = np.errstate(over="ignore", invalid="ignore")
 
 
 def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Ints, float]:
-    """X (rows, features) as float64, dense or CSR; offsets of the sets in its rows; the value of the constant feature.
+    """Returns X (rows, features), dense or CSR, the offsets of the sets in its rows, and the value of the constant.
 
-    All rows are one set where the offsets are None.
-
-    Raises ValueError where the shapes do not agree or X is not finite.
+    All rows are one set where the offsets are None. Raises ValueError where the shapes do not agree, or where X is not
+    float64 or not finite.
     """
     X = X if issparse(X) else as_array(X, "X")
     if X.ndim != 2 or X.shape[0] == 0:
@@ -29,18 +28,20 @@ def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Int
         raise ValueError(f"X must be float64; got {X.dtype}.")
     if not np.isfinite(X.data if issparse(X) else X).all():
         raise ValueError("X must be finite; got NaN or inf.")
+    # Empty sets are refused here, for sums over rows by ``np.add.reduceat`` would take a row of another set for them.
     whole = np.array([0, X.shape[0]], dtype=np.int64) if offsets is None else offsets
     return X, as_offsets(whole, int(X.shape[0])), as_number(intercept, "intercept", low=0.0)
 
 
 def row_lengths(X: Any, intercept: float) -> Values:
-    """The length of each row, constant feature included, (rows,)."""
+    """Returns the Euclidean length of each row with its constant feature, (rows,)."""
+    # A length that overflows is inf, and the rounding that is computed from it then is, too.
     with np.errstate(over="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.sqrt(np.ravel(squares) + intercept**2)
 
 
 def with_constant(rows: Any, intercept: float) -> Values:
-    """Dense rows with the constant feature last."""
+    """Returns the rows as a dense array with the constant feature last."""
     dense = rows.toarray() if issparse(rows) else rows
     return np.column_stack([dense, np.full(len(dense), intercept)]) if intercept else dense

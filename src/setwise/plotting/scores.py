@@ -1,4 +1,4 @@
-"""Learned scores: decision lines in the plane, and histograms."""
+"""Pictures of learned scores: decision lines in the plane, and histograms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,8 +17,8 @@ from setwise.core.checks import (
     as_number,
     as_reals,
     as_scores,
+    shown,
 )
-from setwise.core.checks import shown as words
 from setwise.plotting.style import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY, tidy
 
 Line = tuple[float, float, float]
@@ -32,19 +32,20 @@ def plane(
     title: str = "",
     axis_names: tuple[str, str] = ("first feature", "second feature"),
 ) -> Figure:
-    """Samples of the plane and the lines ``a x + b y + c = 0`` that classifiers draw through them (LH Fig. 3).
+    """Draw samples of the plane and the lines ``a x + b y + c = 0`` of classifiers (LH Fig. 3).
 
     Parameters
     ----------
-    X : (n, 2)
-    kinds : (n,) whole numbers, which of ``names`` a sample is; drawn in that order
-    names : of the kinds, at most four
-    lines : name and (a, b, c); the side where the form is positive is marked by a short arrow
-    title, axis_names : words
+    X : (n, 2) the samples
+    kinds : (n,) whole numbers, the indices into ``names`` of the samples; kinds are drawn in this order
+    names : the names of the kinds, at most four
+    lines : (a, b, c) of each line by its name; a short arrow points to the side on which a x + b y + c is positive
+    title : the title of the picture
+    axis_names : the names of the two axes
 
     Raises
     ------
-    ValueError : where X is not (n, 2)
+    ValueError : if X is not (n, 2) or ``kinds`` is not (n,)
     """
     points, names = as_reals(X, "X"), as_names(names, "names")
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
@@ -62,6 +63,7 @@ def plane(
         axes.plot(
             chosen[:, 0], chosen[:, 1], marker, color=color, markersize=3.6, alpha=0.55, markeredgewidth=0, label=name
         )
+    # The range leaves out the outermost samples, so that one outlier does not shrink the picture.
     low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
     pad = np.where(high > low, 0.08 * (high - low), 1.0)
     low, high = low - pad, high + pad
@@ -71,16 +73,18 @@ def plane(
             continue
         color, dash = ((BLACK, GREEN, PINK, ORANGE, SKY, PURPLE)[i % 6], DASHES[i % len(DASHES)])
         axes.plot(ends[:, 0], ends[:, 1], color=color, linestyle=dash, linewidth=2.2, label=name)
+        # Arrows start at different points, so that those of close lines do not cover each other.
         middle, normal = ends[0] + (0.12 + 0.05 * i) * (ends[1] - ends[0]), np.array([a, b]) / np.hypot(a, b)
-        reach = 0.06 * float(np.min(high - low))
+        length = 0.06 * float(np.min(high - low))
         axes.annotate(
             "",
-            middle + reach * normal,
+            middle + length * normal,
             middle,
             arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "linewidth": 1.6},
         )
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
+    # With equal units an arrow is perpendicular to its line.
     axes.set_aspect("equal", adjustable="box")
     tidy(axes, *axis_names)
     if title:
@@ -88,6 +92,7 @@ def plane(
     legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
     for handle in legend.legend_handles:
         if handle is not None:
+            # Samples are transparent in the plane, but not in the legend.
             handle.set_alpha(1.0)
     return figure
 
@@ -95,8 +100,9 @@ def plane(
 def _clip(
     a: float, b: float, c: float, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), or None where it misses the box."""
+    """The ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), from left to right; None if it misses it."""
     found = []
+    # Intersect the line with the four edges of the box.
     for axis, (slope, other) in enumerate(((a, b), (b, a))):
         if other == 0:
             continue
@@ -107,6 +113,7 @@ def _clip(
     if len(found) < 2:
         return None
     ends = np.array(found)
+    # A line through a corner meets two edges there, so the ends are the two points farthest apart.
     far = np.argmax(np.sum((ends - ends[0]) ** 2, axis=1))
     found_ends: NDArray[np.float64] = ends[np.array([0, far])]
     return found_ends[np.argsort(found_ends[:, 0])]
@@ -118,23 +125,24 @@ def scores(
     classes: Sequence[str] = ("negative", "positive"),
     title: str = "",
 ) -> Figure:
-    """Histograms of learned scores by true class, one panel for each classifier, with its threshold.
+    """Draw histograms of learned scores by true class, in one panel for each classifier, with its threshold.
 
-    Scores are shown minus the threshold and divided by their standard deviation, so that the panels compare.
+    The threshold is subtracted from the scores, which are divided by their standard deviation, so that panels can be
+    compared.
 
     Parameters
     ----------
-    found : name, and scores (n,) or (n, p) with the threshold above which a decision is positive
-    y : 0 and 1, of the shape of the scores
-    classes : names of the two classes
-    title : of the picture
+    found : for each name the scores, (n,) or (n, p), and the threshold above which a decision is positive
+    y : the true labels 0 and 1, in the shape of the scores
+    classes : the names of the two classes
+    title : the title of the picture
 
     Raises
     ------
-    ValueError : where there is nothing to draw or shapes do not agree
+    ValueError : if there is nothing to draw or the shapes do not agree
     """
     truth, names = as_labels(np.ravel(as_array(y, "y")), "y"), as_names(classes, "classes", 2)
-    shown_scores = {name: _shifted(pair, truth.size) for name, pair in as_mapping(found, "found", "scores").items()}
+    margins = {name: _shifted(pair, truth.size) for name, pair in as_mapping(found, "found", "scores").items()}
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure = Figure(figsize=(3.2 * columns + 0.4, 2.35 * rows + 0.75), layout="constrained")
@@ -142,16 +150,17 @@ def scores(
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     edges = np.linspace(-4, 4, 49)
-    for i, (name, shifted) in enumerate(shown_scores.items()):
-        axes, shown = grid.flat[i], np.clip(shifted, -4, 4)
+    for i, (name, shifted) in enumerate(margins.items()):
+        axes, drawn = grid.flat[i], np.clip(shifted, -4, 4)
         for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
-            part = shown[side]
+            part = drawn[side]
+            # Each class has the area 1, so that a rare class is as visible as the other.
             weights = np.full(len(part), 1.0 / max(len(part), 1))
             axes.hist(
                 part, edges, weights=weights, color=color, alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3
             )
         axes.axvline(0, color="#000000", linewidth=1.3)
-        wrong = float(np.mean((shown > 0) != truth))
+        wrong = float(np.mean((drawn > 0) != truth))
         tidy(axes, "", "", name)
         axes.title.set_fontsize(9)
         axes.text(
@@ -171,8 +180,9 @@ def scores(
 
 
 def _shifted(pair: object, size: int) -> Values:
-    """Scores minus their threshold, in standard deviations, (size,)."""
+    """The scores minus their threshold, in standard deviations, (size,)."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ValueError(f"found must hold (scores, threshold) for each name; got {words(pair)}.")
+        raise ValueError(f"found must hold (scores, threshold) for each name; got {shown(pair)}.")
     s = as_scores(np.ravel(as_array(pair[0], "scores")), size).astype(np.float64)
+    # Scores that are all equal have no standard deviation, and are shown in their own unit.
     return np.asarray((s - as_number(pair[1], "threshold of scores")) / (s.std() or 1.0))

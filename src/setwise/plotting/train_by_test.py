@@ -1,4 +1,4 @@
-"""A train-by-test table as a picture."""
+"""A picture of a train-by-test table."""
 
 from collections.abc import Sequence
 
@@ -18,24 +18,26 @@ _BEST_TO_WORST = LinearSegmentedColormap.from_list("best_to_worst", ["#cfe8f7", 
 def cross_table(
     rows: Sequence[str], columns: Sequence[str], means: ArrayLike, errors: ArrayLike | None = None, title: str = ""
 ) -> Figure:
-    """Mean losses, one row for each way of training and one column for each loss at test; the best of a column is bold.
+    """Draw a table of mean losses with one row for each method of training and one column for each loss at test.
 
-    Cells run from blue (best of the column) over white to orange (worst).
+    The best mean of a column is bold. The colors of the cells run from blue (the best of the column) over white to
+    orange (the worst).
 
     Parameters
     ----------
-    rows, columns : names
-    means : (rows, columns) mean losses, NaN where there is none
+    rows, columns : the names of the rows and of the columns
+    means : (rows, columns) mean losses, NaN for an empty cell
     errors : (rows, columns) standard errors, or None
-    title : of the picture
+    title : the title of the picture
 
     Raises
     ------
-    ValueError : where the shapes do not agree
+    ValueError : if the shapes do not agree
     """
     rows, columns = as_names(rows, "rows"), as_names(columns, "columns")
     values = _table(means, "means", (len(rows), len(columns)))
     spread = None if errors is None else _table(errors, "errors", values.shape)
+    # Lengths are in inches: the column of names grows with the longest name, and cells have a fixed size.
     left, cell, height = 0.085 * max(map(len, rows)) + 0.4, 1.75, 0.42
     size = (left + cell * len(columns) + 0.15, height * (len(rows) + 1) + (0.95 if title else 0.45))
     figure = Figure(figsize=size)
@@ -51,6 +53,7 @@ def cross_table(
         for i in range(len(rows)):
             if np.isnan(values[i, j]):
                 continue
+            # Colors compare the methods inside one column, since losses have different units.
             share = (values[i, j] - low) / (high - low) if high > low else 0.0
             axes.add_patch(_box(j, i, _BEST_TO_WORST(share)))
             best = values[i, j] == low
@@ -78,4 +81,5 @@ def _table(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Values:
 
 
 def _box(x: float, y: float, color: tuple[float, ...]) -> Rectangle:
+    """The background of the cell whose upper left corner is at (x, y), with a thin margin."""
     return Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=color, edgecolor="none")

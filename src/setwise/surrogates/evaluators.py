@@ -18,11 +18,12 @@ from setwise.kernels.segments import segment_sums
 class Support(Evaluator):
     """``max_y l(y) + <s, phi(y) - target> / g``, with the gradient ``(phi(yhat) - target) / g``. Convex.
 
-    A maximum of affine functions of the scores (LH Eq. 21 where g = 1). It is as exact as its inference.
+    This is margin rescaling (LH Eq. 21 where g = 1), a maximum of affine functions of the scores. It is as exact as its
+    inference.
 
     Parameters
     ----------
-    maximizer : a method bound to l, without slack
+    maximizer : a method of inference bound to l, without slack rescaling
     scale : g > 0, one number or one for each set, (n,)
     """
 
@@ -30,13 +31,14 @@ class Support(Evaluator):
         as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
         self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
-        # The target is the mean of some labelings; none has a negative loss, so neither has the best.
+        # The target is a mean of labelings. Their losses are >= 0 and their scores 0 on average, so the best is >= 0.
         self.floor = 0.0
         self._divide = not (isinstance(self.scale, float) and self.scale == 1.0)
+        # Each score is divided in its own precision, so both are prepared here once.
         counts = np.diff(self.batch.score_offsets)
         each = np.atleast_1d(self.scale)
-        spread = each if len(each) == 1 else np.repeat(each, counts)
-        self._scales: dict[Any, Floats] = {np.dtype(kind): spread.astype(kind) for kind in (np.float32, np.float64)}
+        per_score = each if len(each) == 1 else np.repeat(each, counts)
+        self._scales: dict[Any, Floats] = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
 
     def _scale(self, scale: object) -> float | Values:
         if np.ndim(scale) == 0:  # type: ignore[arg-type]
@@ -61,11 +63,13 @@ class Support(Evaluator):
 
 @final
 class Slack(Evaluator):
-    """``max_y l(y) (1 + <s, phi(y) - target>)``, its gradient is ``l(yhat) (phi(yhat) - target)`` (LH Eq. 22). Convex.
+    """``max_y l(y) (1 + <s, phi(y) - target>)``, with the gradient ``l(yhat) (phi(yhat) - target)``. Convex.
+
+    This is slack rescaling (LH Eq. 22).
 
     Parameters
     ----------
-    maximizer : a method bound to l with slack
+    maximizer : a method of inference bound to l, with slack rescaling
     """
 
     def __init__(self, maximizer: Maximizer) -> None:
@@ -77,6 +81,7 @@ class Slack(Evaluator):
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         found = self.maximizer.solve(scores, tol)
+        # Inference gives the labeling; its loss is the factor of the gradient.
         weight = np.repeat(self.maximizer.structure.values(found.labels), np.diff(self.batch.score_offsets))
         gradient = (weight * self.batch.away(found.labels)).astype(scores.dtype)
         return Evaluation(found.values, gradient, found.bounds, found.exact)
@@ -90,11 +95,11 @@ class Slack(Evaluator):
 
 @final
 class Linear(Evaluator):
-    """``constant + <s, direction>`` of each set; its own tangent everywhere.
+    """``constant + <s, direction>`` of each set, an affine function of the scores.
 
     Parameters
     ----------
-    batch : what the scores mean
+    batch : the batch whose scores it takes
     direction : (n_scores,)
     constant : (n,)
     """
@@ -115,16 +120,16 @@ class Linear(Evaluator):
 
 @final
 class Difference(Evaluator):
-    """``first - second``: what cannot be avoided is taken off what could be (completions, ramps, missing data).
+    """``first - second`` of two evaluators, as in ramp losses, completions of unknown labels and missing data.
 
-    The difference of two convex functions is convex only where the second is linear. Its majorant puts the tangent of
-    the second at the given scores in its place. The upper bound is the first's less the second's value; where the
-    second is not exact the value is no lower bound.
+    The difference of two convex functions counts as convex only where the second is affine. Its majorant is the first
+    less the tangent of the second at the given scores. The upper bound is that of the first less the value of the
+    second; where the second is not exact, the value is no lower bound.
 
     Parameters
     ----------
     first, second : evaluators of one batch
-    floor : a number below all differences
+    floor : a number that no difference falls below
     """
 
     def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
@@ -149,9 +154,10 @@ class Difference(Evaluator):
             return self
         if not self.first.convex:
             raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
-        at, here = self.second(scores), np.asarray(scores, dtype=np.float64)
-        direction = at.gradient.astype(np.float64)
-        constant = at.values - segment_sums(here * direction, self.batch.score_offsets)
+        # A convex function lies above its tangent, so the first less the tangent lies above the difference.
+        tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
+        direction = tangent.gradient.astype(np.float64)
+        constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
         return Difference(self.first, Linear(self.batch, direction, constant), self.floor)
 
     def redrawn(self, seed: int) -> "Difference":

@@ -72,7 +72,14 @@ class Watched(Risk):
                 lengths = np.sqrt(np.einsum("ij,ij->i", cuts.slopes, cuts.slopes))
             self._check_size(4.0 * max(self.C, self.C**2) * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
             lost = ROUNDING * (np.abs(cuts.values) + lengths * float(np.sqrt(w @ w)))
-        return replace(cuts, roundings=lost if cuts.roundings is None else cuts.roundings + lost)
+        roundings = lost if cuts.roundings is None else cuts.roundings + lost
+        if self.inner.convex and len(parts) == self.n_parts:
+            # The planes of all parts make one of the whole risk.
+            slope = cuts.slopes.sum(axis=0)
+            value, upper, rounding = (float(each.sum()) for each in (cuts.values, cuts.uppers, roundings))
+            whole = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
+            self._seen.compare(w, whole, float(np.sqrt(slope @ slope)))
+        return replace(cuts, roundings=roundings)
 
     def _check_size(self, largest: float) -> None:
         """Raise OverflowError if ``largest``, an upper bound of what the masters compute, is not finite."""

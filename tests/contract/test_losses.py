@@ -230,6 +230,17 @@ def test_counts_of_a_structure_are_the_loss(make):
             np.testing.assert_allclose(counts.of(fn, fp, np.zeros(len(masks), dtype=int)), table(loss, y), atol=1e-12)
 
 
+def test_the_formula_of_the_counts_is_the_loss(make_any, rng):
+    for loss in make_any(4):
+        if not isinstance(loss, CountLoss) or loss.reads != "labels":
+            continue
+        for y in subsets(4):
+            guess = rng.random(4) < 0.5
+            counts = (y & ~guess, ~y & guess, y, ~y)
+            expected = loss.of_counts(*(np.array([float(mask.sum())]) for mask in counts))[0]
+            assert loss(y, guess) == pytest.approx(expected, abs=1e-12), loss
+
+
 def test_quotients_are_the_loss(make_any):
     for loss in make_any(6):
         if not isinstance(loss, CountLoss):

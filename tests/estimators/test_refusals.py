@@ -89,3 +89,27 @@ def test_unfitted_and_unknown_labels(bags):
         model.score(X, np.full(len(y), "cured"))
     with pytest.raises(ValueError, match="y must have the shape of predict"):
         model.score(X, np.zeros((len(y), 2)))
+
+
+@pytest.mark.parametrize("size", [1e156, 1e200, 1e308, 1.7e308])
+@pytest.mark.parametrize("loss", ["jaccard", "f1", "auc", "hamming"])
+def test_features_beyond_float64_are_never_called_learned(loss, size):
+    X, y = size * np.array([[1.0, -0.5], [-1.0, 0.2], [0.3, 1.0], [-0.7, -1.0]]), np.array([0, 1, 0, 1])
+    targets = {"vector": y, "matrix": np.column_stack([y, 1 - y])}
+    if loss != "auc":
+        targets["classes"] = np.array([0, 1, 2, 1])
+    for target in targets.values():
+        with pytest.raises(OverflowError, match="scale X or C down"):
+            SetClassifier(loss).fit(X, target)
+
+
+def test_constants_and_scores_beyond_float64():
+    X, y = np.array([[1.0, -0.5], [-1.0, 0.2], [0.3, 1.0], [-0.7, -1.0]]), np.array([0, 1, 0, 1])
+    for parameters in ({"C": 1e308}, {"C": 1e300}, {"intercept_scaling": 1e308}):
+        with pytest.raises(OverflowError, match="scale X or C down"):
+            SetClassifier(**parameters).fit(X, y)
+    model = SetClassifier("hamming", C=100).fit(X, y)
+    model.coef_ = 10 * model.coef_
+    for ask in (model.predict, model.decision_function, lambda far: model.score(far, y)):
+        with pytest.raises(OverflowError, match="the scores of X are too large for float64; scale X down"):
+            ask(1.7e308 * np.sign(X))

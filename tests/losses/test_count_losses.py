@@ -198,3 +198,15 @@ def test_bad_parameters_are_refused():
             FBeta(value)
     with pytest.raises(ValueError, match="f must return finite numbers >= 0"):
         CountFunctionLoss(lambda fn, fp, P, N: fn - fp)([1, 0], [1, 1])
+
+
+def test_values_beyond_float64_are_refused():
+    huge = Hamming([1e300, 1e300, 1.0])
+    for loss in (1e100 * huge, 1e100 * CountFunctionLoss(lambda fn, fp: 1e300 * (fn + fp))):
+        with pytest.raises(OverflowError, match="overflows float64 on these predictions; scale its parameters down"):
+            loss([1, 0, 1], [0, 1, 1])
+        with pytest.raises(OverflowError, match="overflows float64"):
+            loss.values(Sets.single([1, 0, 1]), [0, 1, 1])
+    for make in (lambda: 1e308 * Hamming(), lambda: 1e99 * (1e99 * Hamming()), lambda: Tversky(1e308)):
+        with pytest.raises(ValueError, match=r"must be a finite number in \(0, 1e\+100\]"):
+            make()

@@ -11,6 +11,9 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 LARGEST = 1e306
 """Scores may add up to this in one set; what is computed from larger ones could leave float64."""
 
+LARGEST_FACTOR = 1e100
+"""Factors of losses and of counts may be so large: their products with counts, and the squares of these, are floats."""
+
 LARGEST_COUNT = 2**63 - 1
 
 LARGEST_LABEL = (1 << 16) - 1
@@ -124,6 +127,11 @@ def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.i
         bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
         raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}{end}; got {shown(value)}.")
     return out
+
+
+def as_factor(value: Any, name: str = "factor") -> float:
+    """``value`` as a float above 0, at most ``LARGEST_FACTOR``."""
+    return as_number(value, name, low=0.0, high=LARGEST_FACTOR, open_low=True)
 
 
 def as_limit(value: Any, name: str) -> float:

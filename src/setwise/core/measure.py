@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_kind, as_labels, as_number, as_predictions, as_scores
+from setwise.core.checks import as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.classes import Classes
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.one_label import binary_view, lift
@@ -49,8 +49,8 @@ class Measure(ABC):
         if self.reads == "scores":
             if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
                 raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
-            return self.evaluate(batch, as_scores(predictions, batch.total, "predictions"))
-        return self.evaluate(batch, as_predictions(predictions, batch.total, batch.n_labels))
+            return self._finite(batch, as_scores(predictions, batch.total, "predictions"))
+        return self._finite(batch, as_predictions(predictions, batch.total, batch.n_labels))
 
     @final
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -66,7 +66,14 @@ class Measure(ABC):
             guess = as_labels(y_pred, "y_pred") if self.reads == "labels" else as_scores(y_pred, batch.total, "scores")
         if guess.shape != batch.labels.shape:
             raise ValueError(f"y_pred must have the shape of y_true, {batch.labels.shape}; got {guess.shape}.")
-        return float(self.evaluate(batch, guess)[0])
+        return float(self._finite(batch, guess)[0])
+
+    def _finite(self, batch: Batch, predictions: NDArray[Any]) -> Values:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.evaluate(batch, predictions)
+        if not np.isfinite(values).all():
+            raise OverflowError(f"{self!r} overflows float64 on these predictions; scale its parameters down.")
+        return values
 
 
 class Loss(Measure):
@@ -129,7 +136,7 @@ class Loss(Measure):
     def __mul__(self, factor: object) -> "Loss":
         if not isinstance(factor, int | float | np.integer | np.floating):
             return NotImplemented
-        return Combination.of([(as_number(factor, "factor", low=0.0, open_low=True), self)])
+        return Combination.of([(as_factor(factor), self)])
 
     __rmul__ = __mul__
 
@@ -152,7 +159,7 @@ class Combination(Loss):
         flat: list[tuple[float, Loss]] = []
         for factor, loss in parts:
             inner = loss.parts if isinstance(loss, Combination) else ((1.0, loss),)
-            flat += [(as_number(factor * c, "factor", low=0.0, open_low=True), part) for c, part in inner]
+            flat += [(as_factor(factor * c), part) for c, part in inner]
         odd = [loss for _, loss in flat if loss.reads == "scores"]
         if odd and len(flat) > 1:
             raise Refusal(f"+ refuses {odd[0]!r}: it judges an order of scores, not labels. Train for it alone.")

@@ -57,7 +57,7 @@ class Watched(Risk):
             # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
             lost = ROUNDING * (abs(cut.value) + length * float(np.sqrt(w @ w)))
             cut = replace(cut, rounding=cut.rounding + lost)
-            self._check_size(4.0 * max(self.C, self.C**2) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
+            self._check_size(4.0 * max(self.C, self.C * self.C) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
         # Planes of a risk that is not convex may lie above it, which breaks no promise.
         if self.inner.convex:
             self._seen.compare(w, cut, length)
@@ -70,7 +70,8 @@ class Watched(Risk):
             lengths = cuts.lengths
             if lengths is None:
                 lengths = np.sqrt(np.einsum("ij,ij->i", cuts.slopes, cuts.slopes))
-            self._check_size(4.0 * max(self.C, self.C**2) * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
+            most = 4.0 * max(self.C, self.C * self.C)
+            self._check_size(most * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
             lost = ROUNDING * (np.abs(cuts.values) + lengths * float(np.sqrt(w @ w)))
         roundings = lost if cuts.roundings is None else cuts.roundings + lost
         if self.inner.convex and len(parts) == self.n_parts:

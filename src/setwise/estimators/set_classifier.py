@@ -21,7 +21,8 @@ from setwise.core.progress import ProgressBar
 from setwise.estimators.grouping import Grouping, classes_of, group_matrix, group_vector
 from setwise.estimators.objective import class_weights, measured, surrogate_of
 from setwise.estimators.routing import HOW, warn_of_dropped_groups
-from setwise.estimators.target import as_matrix, as_target, column_names
+from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.target import as_target, column_names
 from setwise.estimators.threads import blas_threads, threads
 from setwise.learners import LEARNERS
 from setwise.losses import as_loss, plain_losses
@@ -174,7 +175,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         """Scores, (n,), or (n, p) for a label matrix or p classes."""
         check_is_fitted(self)
         X = as_matrix(self, X, reset=False)
-        scores = np.asarray(X @ self.coef_.T + self.intercept_)
+        scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if self._layout == "vector" else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -1,36 +1,13 @@
 """Targets and ids as users have them: lists, pandas columns with missing values, strings."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
 
 KINDS = "biufUSOmM"
 """Labels and ids are numbers, text, dates, or objects that are such."""
-
-
-def as_matrix(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
-    """What scikit-learn makes of X (n, d), or of X and y: float64, dense or CSR, finite."""
-    try:
-        return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, **checks)
-    except (TypeError, ValueError, OverflowError) as error:
-        if _is_numeric(X):
-            raise
-        if isinstance(error, TypeError):
-            raise TypeError("X must hold numbers: each argument must be a string of digits or a number.") from None
-        raise ValueError("X must hold numbers that fit into float64, in rows of one length.") from None
-
-
-def _is_numeric(X: Any) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return issparse(X) or np.asarray(X, dtype=np.float64) is not None
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 def as_target(y: Any, name: str = "y") -> NDArray[Any]:

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_number
+from setwise.core.checks import as_factor
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Quotient
 from setwise.core.measure import Loss
@@ -41,8 +41,8 @@ class ClassWeighted(CountLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", inner_loss(self.loss))
-        as_number(self.negative, "negative", low=0.0, open_low=True)
-        as_number(self.positive, "positive", low=0.0, open_low=True)
+        as_factor(self.negative, "negative")
+        as_factor(self.positive, "positive")
         if not is_quotient(self.loss):
             raise Refusal(
                 f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "

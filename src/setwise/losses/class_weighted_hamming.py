@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_number
+from setwise.core.checks import LARGEST_FACTOR, as_number
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Quotient, linear
 from setwise.core.traits import CURVATURES, Trait
@@ -26,8 +26,8 @@ class ClassWeightedHamming(CountLoss):
     name: ClassVar[str] = "class_weighted_hamming"
 
     def __post_init__(self) -> None:
-        as_number(self.negative, "negative", low=0.0)
-        as_number(self.positive, "positive", low=0.0)
+        as_number(self.negative, "negative", low=0.0, high=LARGEST_FACTOR)
+        as_number(self.positive, "positive", low=0.0, high=LARGEST_FACTOR)
 
     @classmethod
     def examples(cls, p: int) -> "list[ClassWeightedHamming]":

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_number
+from setwise.core.checks import as_factor, as_number
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Quotient
 from setwise.core.traits import CURVATURES, Trait
@@ -33,7 +33,7 @@ class FBeta(CountLoss):
     name: ClassVar[str] = "f1"
 
     def __post_init__(self) -> None:
-        as_number(self.beta, "beta", low=0.0, high=1e100, open_low=True)
+        as_factor(self.beta, "beta")
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
 
     @classmethod

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number, as_weights
+from setwise.core.checks import as_factor, as_weights
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
@@ -36,7 +36,7 @@ class Saturating(Loss):
     name: ClassVar[str] = "saturating"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", as_number(self.alpha, "alpha", low=0.0, open_low=True))
+        object.__setattr__(self, "alpha", as_factor(self.alpha, "alpha"))
         if self.weights is not None:
             object.__setattr__(self, "weights", as_weights(self.weights))
 

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_number
+from setwise.core.checks import as_factor, as_number
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Quotient, linear
 from setwise.core.traits import Trait
@@ -34,8 +34,8 @@ class Tversky(CountLoss):
     name: ClassVar[str] = "tversky"
 
     def __post_init__(self) -> None:
-        as_number(self.alpha, "alpha", low=0.0, open_low=True)
-        as_number(self.beta, "beta", low=0.0, open_low=True)
+        as_factor(self.alpha, "alpha")
+        as_factor(self.beta, "beta")
         as_number(self.zero_division, "zero_division", low=0.0, high=1.0)
 
     @classmethod

@@ -38,7 +38,7 @@ def row_lengths(X: Any, intercept: float) -> Values:
     # A length that overflows is inf, and the rounding that is computed from it then is, too.
     with np.errstate(over="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
-        return np.sqrt(np.ravel(squares) + intercept**2)
+        return np.sqrt(np.ravel(squares) + intercept * intercept)
 
 
 def with_constant(rows: Any, intercept: float) -> Values:

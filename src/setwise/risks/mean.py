@@ -60,6 +60,7 @@ class MeanRisk(Risk):
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 
+    @np.errstate(over="ignore", invalid="ignore")
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
         # Most fits begin at w = 0, where no product with X is needed.
@@ -81,6 +82,7 @@ class MeanRisk(Risk):
             rounding=4.0 * EPSILON * (abs(value) + abs(inner) + lost),
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
         """Returns the planes of the chosen sets, each times its ``omega_i``."""
         tol = as_number(tol, "tol", low=0.0)

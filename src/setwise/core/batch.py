@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.checks import as_parts
 from setwise.core.refusal import Refusal
 from setwise.kernels.segments import segment_places, segment_sums
 
@@ -166,5 +167,12 @@ class Batch(ABC):
 
 def segments(parts: Ints, offsets: Ints) -> Places:
     """The flat positions of chosen segments; adjacent segments give a slice, which selects a view instead of a copy."""
-    places, adjacent = segment_places(parts, offsets)
+    # Learners ask at every step: the kernel sees wrong numbers by itself, and the words for them are found then.
+    if not isinstance(parts, np.ndarray) or parts.dtype != np.int64 or parts.ndim != 1 or not len(parts):
+        as_parts(parts, len(offsets) - 1)
+    try:
+        places, adjacent = segment_places(parts, offsets)
+    except IndexError:
+        as_parts(parts, len(offsets) - 1)
+        raise
     return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1])) if adjacent else places

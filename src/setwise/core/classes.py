@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_count
-from setwise.core.sets import Sets
+from setwise.core.checks import LARGEST_LABEL, as_array, as_class_labels, as_count, as_offsets
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -31,19 +30,21 @@ class Classes(Batch):
     k: int
 
     def __post_init__(self) -> None:
-        as_count(self.k, "k", low=2)
-        labels, offsets = np.asarray(self.labels), np.asarray(self.offsets)
+        as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
+        labels = as_array(self.labels, "labels")
         if labels.dtype != np.int64 or labels.ndim != 1:
             raise ValueError(f"labels must be int64 of shape (total,); got {labels.dtype} of shape {labels.shape}.")
         if labels.size and (labels.min() < -1 or labels.max() >= self.k):
             raise ValueError(f"labels must be in -1..{self.k - 1}; got {labels.min()} to {labels.max()}.")
-        # Binary sets check their offsets, and the same rules hold here.
-        Sets(labels == 0, offsets)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
 
     @classmethod
-    def single(cls, y: ArrayLike, k: int) -> "Classes":
+    def single(cls, y: ArrayLike, k: int, name: str = "y_true") -> "Classes":
         """One set that holds all decisions of ``y``, shape (p,), values 0..k-1."""
-        labels = as_class_labels(y, "y_true")
+        labels, k = as_class_labels(y, name), as_count(k, "k", low=2, high=LARGEST_LABEL + 1)
+        if labels.max() >= k:
+            raise ValueError(f"{name} must hold labels 0..{k - 1}; got {labels.max()}.")
         return cls(labels, np.array([0, len(labels)], dtype=np.int64), k)
 
     @property

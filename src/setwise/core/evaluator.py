@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_scores
+from setwise.core.checks import as_kind, as_scores, as_tolerances
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 
@@ -74,7 +74,7 @@ class Evaluator(ABC):
         checked = as_scores(scores, self.batch.n_scores)
         # An overflow is refused below in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.evaluate(checked, np.broadcast_to(np.asarray(tol, dtype=np.float64), len(self.batch)))
+            found = self.evaluate(checked, as_tolerances(tol, len(self.batch)))
         if not np.isfinite(found.values).all():
             raise OverflowError(f"scores are too large: {self!r} overflows float64; scale them down.")
         return found
@@ -112,7 +112,7 @@ class Surrogate(ABC):
 
     def _bound(self, batch: Batch) -> Evaluator:
         """The evaluator bound to a batch; it is stored with the batch, since the truth of a batch never changes."""
-        kept = batch.kept
+        kept = as_kind(batch, "batch", Batch, "Sets.single(y)").kept
         if self not in kept:
             kept[self] = self.on(batch)
         found: Evaluator = kept[self]
@@ -121,5 +121,5 @@ class Surrogate(ABC):
     @final
     def __call__(self, y: ArrayLike, scores: ArrayLike) -> SetEvaluation:
         """The value, gradient and bound of one set, for ``y`` (p,) of 0 and 1 and finite floats ``scores`` (p,)."""
-        found = self.batch(Sets.single(y), scores)
+        found = self.batch(Sets.single(y, "y"), scores)
         return SetEvaluation(float(found.values[0]), found.gradient, float(found.upper[0]), bool(found.exact[0]))

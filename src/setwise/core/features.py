@@ -3,9 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_reals
 
 
 class Features(ABC):
@@ -48,20 +47,10 @@ class Features(ABC):
 
 def as_lower(lower: Any, size: int) -> Values | None:
     """Check lower bounds of weights and return them as float64 (size,), all below +inf; None bounds no weight."""
-    if lower is None:
-        return None
-    out = np.asarray(lower, dtype=np.float64)
     # A bound of -inf is fine and means a free weight; a bound of +inf leaves no weight at all.
-    if out.shape != (size,) or np.isnan(out).any() or (out == np.inf).any():
-        raise ValueError(f"lower must hold {size} numbers below inf, one for each weight; got shape {out.shape}.")
-    return out
+    return None if lower is None else as_reals(lower, "lower", (size,), finite=False)
 
 
 def as_base(base: Any, size: int) -> Values | None:
     """Check fixed scores and return them as finite float64 (size,); None stands for no fixed scores."""
-    if base is None:
-        return None
-    out = np.asarray(base, dtype=np.float64)
-    if out.shape != (size,) or not np.isfinite(out).all():
-        raise ValueError(f"base must hold {size} finite numbers, one for each score; got shape {out.shape}.")
-    return out
+    return None if base is None else as_reals(base, "base", (size,))

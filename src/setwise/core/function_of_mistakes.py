@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_array
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 
@@ -25,7 +26,7 @@ class FunctionOfMistakes:
 
     def __call__(self, mistakes: ArrayLike) -> float:
         """``l_y(A)`` for a mask of mistakes A, bool of shape (p,)."""
-        mask = np.asarray(mistakes)
+        mask = as_array(mistakes, "mistakes")
         if mask.dtype != np.bool_ or mask.shape != (self.p,):
             raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
         # Structures take labelings: a mistake is the opposite of the true label.
@@ -33,7 +34,7 @@ class FunctionOfMistakes:
 
     def gains(self, order: ArrayLike) -> Values:
         """What each mistake adds when mistakes enter in ``order``, which holds m distinct indices in 0..p-1; (m,)."""
-        items = np.asarray(order)
+        items = as_array(order, "order")
         if items.ndim != 1 or (items.size and (items.dtype.kind not in "iu" or len(np.unique(items)) != len(items))):
             raise ValueError("order must be a flat array of distinct whole numbers.")
         if items.size and (items.min() < 0 or items.max() >= self.p):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_count, as_scores
+from setwise.core.checks import as_array, as_count, as_flag, as_kind, as_limit, as_scores, as_tolerances, shown
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.kernels.segments import count_true, segment_sums
@@ -78,10 +78,25 @@ class Inference(ABC):
         ------
         Refusal : if the method does not fit, with the sentence of :meth:`refuses`
         """
+        check_structure(structure, slack)
         why = self.refuses(structure, slack)
         if why is not None:
             raise Refusal(why)
         return self.bind(structure, slack)
+
+
+def check_structure(structure: object, slack: object) -> None:
+    """Refuse what is no structure, and a ``slack`` that is neither True nor False."""
+    as_kind(structure, "structure", Structure, "loss.structure(batch)")
+    as_flag(slack, "slack")
+
+
+def check_inference(inference: object) -> None:
+    """Refuse what is no inference."""
+    if inference is not None and not isinstance(inference, Inference):
+        raise TypeError(
+            f"inference must be None or an Inference, as setwise.inference.Greedy(); got {shown(inference)}."
+        )
 
 
 class Maximizer(ABC):
@@ -134,7 +149,7 @@ class Maximizer(ABC):
         checked = as_scores(scores, batch.n_scores)
         # An overflow is refused below in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.solve(checked, np.broadcast_to(np.asarray(tol, dtype=np.float64), len(batch)))
+            found = self.solve(checked, as_tolerances(tol, len(batch)))
         if np.isnan(found.values).any() or (found.values == np.inf).any():
             raise OverflowError(f"scores are too large: {self.structure!r} overflows float64; scale them down.")
         return found
@@ -200,6 +215,7 @@ class Maximizer(ABC):
 
     def above(self, scores: ArrayLike, threshold: float, limit: int = 1000) -> list[list[Solution]]:
         """The labelings of every set whose value is above ``threshold``, best first, and at most ``limit`` of them."""
+        as_limit(threshold, "threshold")
         as_count(limit, "limit")
         found = []
         for ranked in self._ranked(scores):
@@ -221,7 +237,7 @@ class Maximizer(ABC):
 
 def as_forced(forced: ArrayLike, total: int, n_labels: int) -> Ints:
     """Check forced labels and return them as int64 (total,) in -1..n_labels-1."""
-    out = np.asarray(forced)
+    out = as_array(forced, "forced")
     if out.shape != (total,) or out.dtype.kind not in "iu":
         raise ValueError(f"forced must be whole numbers of shape ({total},); got {out.dtype} of shape {out.shape}.")
     if out.size and (out.min() < -1 or out.max() >= n_labels):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import as_count, as_number, as_reals, shown
 from setwise.core.cut import Cut
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
@@ -129,6 +129,8 @@ class Learner(ABC):
             raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
             raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
         start, begin = self._start(risk, w0), time.perf_counter()
         # The floor of the risk bounds the minimum from below before the first plane does.
         track = _Track(self.C, start, self.C * risk.floor)
@@ -175,9 +177,7 @@ class Learner(ABC):
 
     def _start(self, risk: Risk, w0: Values | None) -> Values:
         """The start as a checked copy, moved to the bounds of the weights where it violates them; 0 by default."""
-        if w0 is not None and (np.shape(w0) != (risk.size,) or not np.isfinite(w0).all()):
-            raise ValueError(f"w0 must be finite with shape ({risk.size},); got shape {np.shape(w0)}.")
-        start = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        start = np.zeros(risk.size) if w0 is None else as_reals(w0, "w0", (risk.size,))
         return start if risk.lower is None else np.maximum(start, risk.lower)
 
 

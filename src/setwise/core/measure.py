@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_labels, as_number, as_scores
+from setwise.core.checks import as_class_labels, as_kind, as_labels, as_number, as_predictions, as_scores
 from setwise.core.classes import Classes
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.one_label import binary_view, lift
@@ -39,8 +39,18 @@ class Measure(ABC):
         """Instances for sets of p decisions, difficult ones included, on which the tests check every promise."""
 
     @abstractmethod
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        """The mathematics of :meth:`values`, for predictions that were checked."""
+
+    @final
+    def values(self, batch: Batch, predictions: ArrayLike) -> Values:
         """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``."""
+        as_kind(batch, "batch", Batch, "Sets.single(y)")
+        if self.reads == "scores":
+            if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
+                raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
+            return self.evaluate(batch, as_scores(predictions, batch.total, "predictions"))
+        return self.evaluate(batch, as_predictions(predictions, batch.total, batch.n_labels))
 
     @final
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -56,7 +66,7 @@ class Measure(ABC):
             guess = as_labels(y_pred, "y_pred") if self.reads == "labels" else as_scores(y_pred, batch.total, "scores")
         if guess.shape != batch.labels.shape:
             raise ValueError(f"y_pred must have the shape of y_true, {batch.labels.shape}; got {guess.shape}.")
-        return float(self.values(batch, guess)[0])
+        return float(self.evaluate(batch, guess)[0])
 
 
 class Loss(Measure):
@@ -86,8 +96,7 @@ class Loss(Measure):
     @final
     def structure(self, batch: Batch) -> Structure:
         """The loss bound to a batch, computed once for each fit. Raises ValueError if it does not fit the sets."""
-        if not isinstance(batch, Batch):
-            raise TypeError(f"batch must be a Batch, as Sets.single(y); got {type(batch).__name__}.")
+        as_kind(batch, "batch", Batch, "Sets.single(y)")
         self.check(batch)
         if batch.binary or self.reads == "classes":
             return replace(self.bind(batch), source=self)
@@ -99,7 +108,7 @@ class Loss(Measure):
         # A loss that sees only which decisions are wrong is bound to the decisions "is this label right?".
         return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return self.structure(batch).values(predictions)
 
     @final
@@ -180,8 +189,8 @@ class Combination(Loss):
         bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
         return reduce(Structure.__add__, bound)
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return reduce(np.add, [factor * loss.values(batch, predictions) for factor, loss in self.parts])
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        return reduce(np.add, [factor * loss.evaluate(batch, predictions) for factor, loss in self.parts])
 
     def __repr__(self) -> str:
         if len(self.parts) == 1:

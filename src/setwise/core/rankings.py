@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.checks import as_array, as_offsets
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.terms import Term
@@ -34,6 +35,13 @@ class Rankings(Batch):
 
     labels: Bools
     offsets: Ints
+
+    def __post_init__(self) -> None:
+        labels = as_array(self.labels, "labels")
+        if labels.dtype != np.bool_ or labels.ndim != 1:
+            raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
 
     @classmethod
     def of(cls, sets: Any, loss: object) -> "Rankings":

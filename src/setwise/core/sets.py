@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_labels
+from setwise.core.checks import as_array, as_labels, as_offsets, as_reals, shown
 from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 
 
@@ -32,25 +32,32 @@ class Sets(Batch):
     totals: Values | None = None
 
     def __post_init__(self) -> None:
-        labels, offsets = np.asarray(self.labels), np.asarray(self.offsets)
+        labels = as_array(self.labels, "labels")
         if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
             raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
         if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
             raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
-        if offsets.dtype != np.int64 or offsets.ndim != 1:
-            raise ValueError(f"offsets must be int64 of shape (n+1,); got {offsets.dtype} of shape {offsets.shape}.")
-        # The class is frozen, and what was given may be a list.
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", offsets)
-        if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(labels) or (np.diff(offsets) < 1).any():
-            raise ValueError(f"offsets must rise strictly from 0 to {len(labels)}; got {offsets[:8].tolist()}.")
         # The kernels index decisions by int32.
         if len(labels) > np.iinfo(np.int32).max:
-            raise ValueError(f"a batch holds at most 2^31 - 1 decisions; got {len(labels)}.")
-        for name, shape in (("compared", labels.shape), ("totals", (len(offsets) - 1, 2))):
-            given = getattr(self, name)
-            if given is not None and (np.shape(given) != shape or not np.isfinite(given).all()):
-                raise ValueError(f"{name} must be finite numbers of shape {shape}; got shape {np.shape(given)}.")
+            raise ValueError(f"labels must be at most 2^31 - 1; got {len(labels)} of them.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+        if self.compared is not None:
+            self._check_compared(self.compared)
+        if self.totals is not None:
+            self._check_totals(self.totals)
+
+    def _check_compared(self, compared: Values) -> None:
+        target = as_reals(compared, "compared", self.labels.shape)
+        if (target < 0).any() or (target > 1).any():
+            raise ValueError("compared must be in [0, 1], as every mean of labelings is.")
+        object.__setattr__(self, "compared", target)
+
+    def _check_totals(self, totals: Values) -> None:
+        whole = as_reals(totals, "totals", (len(self), 2))
+        if (whole < np.column_stack([self.negatives, self.positives])).any():
+            raise ValueError("totals must not be below the numbers of negatives and positives in this batch.")
+        object.__setattr__(self, "totals", whole)
 
     @classmethod
     def single(cls, y: ArrayLike, name: str = "y_true") -> "Sets":
@@ -61,7 +68,7 @@ class Sets(Batch):
     @classmethod
     def rows(cls, Y: ArrayLike) -> "Sets":
         """The batch in which each row of the label matrix ``Y``, shape (n, p), values 0/1, is one set."""
-        matrix = np.asarray(Y)
+        matrix = as_array(Y, "Y")
         if matrix.ndim != 2 or matrix.size == 0:
             raise ValueError(f"Y must have shape (n, p) with n, p >= 1; got shape {matrix.shape}.")
         n, p = matrix.shape
@@ -182,3 +189,25 @@ class Orders:
     def sizes(self) -> Ints:
         """The number of ordered decisions of each set, (n,)."""
         return np.diff(self.offsets)
+
+
+def check_orders(orders: object, batch: Batch) -> None:
+    """Raise ValueError for what is no order of mistakes of the sets of ``batch``."""
+    if not isinstance(orders, Orders):
+        raise ValueError(f"orders must be Orders of mistakes; got {shown(orders)}.")
+    items, ends = orders.items, orders.offsets
+    for name, array, kind in (
+        ("items", items, np.int32),
+        ("labels", orders.labels, np.bool_),
+        ("offsets", ends, np.int64),
+    ):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
+            raise ValueError(f"{name} of orders must be a flat array of {np.dtype(kind)}; got {shown(array)}.")
+    if len(ends) != len(batch) + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
+        raise ValueError(f"offsets of orders must rise from 0, one for each of {len(batch)} sets and one more.")
+    if len(items) != ends[-1] or len(orders.labels) != len(items):
+        raise ValueError(f"orders must hold {ends[-1]} items and labels; got {len(items)} and {len(orders.labels)}.")
+    owners = np.repeat(np.arange(len(batch)), np.diff(ends))
+    inside = (items >= batch.offsets[owners]) & (items < batch.offsets[owners + 1])
+    if not inside.all() or len(np.unique(items)) < len(items):
+        raise ValueError("orders must hold different decisions of their own set.")

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.checks import as_array, as_kind
 from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders, Sets
+from setwise.core.sets import Orders, Sets, check_orders
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import Trait
 from setwise.kernels.segments import class_costs
@@ -35,6 +36,9 @@ class Structure:
     terms: tuple[Term, ...] = ()
     source: object = None
 
+    def __post_init__(self) -> None:
+        as_kind(self.batch, "batch", Batch, "Sets.single(y)")
+
     @cached_property
     def traits(self) -> frozenset[Trait]:
         """The traits that hold for all terms, and hence for their sum."""
@@ -42,19 +46,32 @@ class Structure:
 
     def values(self, labels: NDArray[Any]) -> Values:
         """The loss of every set under a labeling (total,), (n,); -inf where the labeling is not allowed."""
+        labels = self._labels(labels)
         return self._sum([term.values(self.batch, labels) for term in self.terms], len(self.batch))
 
     def gains(self, orders: Orders) -> Values:
         """``l({pi_1..pi_j}) - l({pi_1..pi_(j-1)})`` for every position j of the order pi of every set, (m,)."""
+        check_orders(orders, self.batch)
+        return self.gains_of(orders)
+
+    def gains_of(self, orders: Orders) -> Values:
+        """The same for orders that need no checks."""
         return self._sum([term.gains(self.batch, orders) for term in self._of_mistakes], len(orders.items))
 
     def marginals(self, labels: NDArray[Any]) -> Values:
         """``l(A + i) - l(A)`` for every decision i that is right in the labeling (total,), and 0 for the others."""
+        labels = self._labels(labels)
         return self._sum([term.marginals(self.batch, labels) for term in self._of_mistakes], self.batch.total)
 
     def at_empty(self) -> Values:
         """The loss of no mistake, (n,), which is 0 for nearly every loss."""
         return self._sum([term.at_empty(self.batch) for term in self._of_mistakes], len(self.batch))
+
+    def _labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        given = labels if isinstance(labels, np.ndarray) else as_array(labels, "labels")
+        if given.shape != (self.batch.total,) or given.dtype.kind not in "biu":
+            raise ValueError(f"labels must be whole numbers ({self.batch.total},); got {given.dtype} {given.shape}.")
+        return given
 
     @property
     def _of_mistakes(self) -> list[MistakesTerm]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
@@ -64,6 +64,7 @@ class Auto(Inference):
         )
 
     def prepare(self, structure: Structure, slack: bool = False) -> Maximizer:
+        check_structure(structure, slack)
         # The base class raises the refusal. The chosen method does not refuse, so it binds at once.
         method = self.choice(structure, slack)
         return super().prepare(structure, slack) if method is None else method.bind(structure, slack)

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_kind
 from setwise.core.classes import Classes
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.one_label import LabelCosts, OneLabel
@@ -43,6 +43,7 @@ class ByClass(Inference):
     approximate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:

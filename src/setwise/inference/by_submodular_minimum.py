@@ -12,7 +12,7 @@ from setwise.core.sets import Orders
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
-from setwise.inference.min_norm_point import minimize_submodular
+from setwise.inference.min_norm_point import min_norm_point
 
 
 @final
@@ -69,9 +69,9 @@ class _BySubmodularMinimum(Maximizer):
             # The marginal gains of m - l along an order; the defaults bind the set of this iteration.
             def gains(order: Ints, one: Structure = one, m: Values = m) -> Values:
                 items = order.astype(np.int32)
-                return m[order] - one.gains(Orders(items, one.batch.truth[items], one.batch.offsets))
+                return m[order] - one.gains_of(Orders(items, one.batch.truth[items], one.batch.offsets))
 
-            found, least = minimize_submodular(gains, len(m), self._max_iter)
+            found, least = min_norm_point(gains, len(m), self._max_iter)
             mistakes[span] = found
             bounds[i] -= least
         return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))

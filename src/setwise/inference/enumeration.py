@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
 from setwise.core.inference import Inference, Maximizer, Solutions
@@ -34,6 +35,9 @@ class Enumeration(Inference):
 
     name: ClassVar[str] = "enumeration"
     about: ClassVar[str] = "all labelings of a small set are tried"
+
+    def __post_init__(self) -> None:
+        as_count(self.limit, "limit", high=20)
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack, unknown=True)

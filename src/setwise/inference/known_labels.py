@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
+from setwise.core.checks import as_kind
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.sets import Sets
@@ -32,6 +33,9 @@ class KnownLabels(Inference):
 
     name: ClassVar[str] = "known_labels"
     about: ClassVar[str] = "the decisions with known labels alone"
+
+    def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack, unknown=True)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.checks import as_count, as_vector, shown
+
 Floats = NDArray[np.float64]
 Gains = Callable[[NDArray[np.int64]], Floats]
 
@@ -16,6 +18,15 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
     ``gains(order)`` gives the marginal gains of f along a permutation of 0..p-1, (p,). Every point x of the base
     polytope gives the bound ``f(A) >= sum_i min(x_i, 0)``; at the point of minimum norm a level set of x attains it.
     """
+    if not callable(gains):
+        raise TypeError(f"gains must be a function of an order; got {shown(gains)}.")
+    as_count(p, "p", low=0)
+    as_count(max_iter, "max_iter")
+    return min_norm_point(lambda order: as_vector(gains(order), p, "gains"), p, max_iter)
+
+
+def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[NDArray[np.bool_], float]:
+    """The same for gains that need no checks."""
     if p == 0:
         return np.zeros(0, dtype=bool), 0.0
     x, best, value, bound = np.zeros(p), np.zeros(p, dtype=bool), 0.0, -np.inf
@@ -24,7 +35,7 @@ def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[N
     # Squares of huge gains would overflow, so such functions are minimized in units of their largest gain.
     unit = float(np.abs(corral).max())
     if unit > 1e100:
-        best, least = minimize_submodular(lambda order: gains(order) / unit, p, max_iter)
+        best, least = min_norm_point(lambda order: gains(order) / unit, p, max_iter)
         return best, unit * least
     weights = np.ones(1)
     for _ in range(max_iter):

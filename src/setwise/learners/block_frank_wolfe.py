@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import as_count, as_number, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.learners.blocks import Blocks, batch_size, batches
@@ -53,6 +53,7 @@ class BlockFrankWolfe(Learner):
         super().__post_init__()
         as_count(self.planes, "planes", low=2)
         as_number(self.memory, "memory", low=0.0)
+        as_random_state(self.random_state)
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each pass; the first planes are made at ``w0``."""

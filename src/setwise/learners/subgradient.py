@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.core.watched import padded
@@ -44,6 +45,10 @@ class Subgradient(Learner):
     random_state: int | np.random.Generator | None = None
 
     name: ClassVar[str] = "subgradient"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_random_state(self.random_state)
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
         """Yields after each evaluation, then takes the steps of one epoch."""

@@ -6,9 +6,9 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_flag, as_parts, as_shaped, as_vector
 from setwise.core.features import Features, as_base, as_lower
-from setwise.models.rows import check_rows, row_lengths, with_constant
+from setwise.models.rows import QUIET, check_rows, with_constant
 
 
 @final
@@ -43,26 +43,26 @@ class MultiLabel(Features):
         base: Values | None = None,
         lower: Any = None,
     ) -> None:
-        whole = np.array([0, X.shape[0]]) if offsets is None or columns else offsets
-        self.X, self.offsets, self.intercept = check_rows(X, whole, intercept)
-        self.p, self.columns = as_count(p, "p"), columns
+        self.p, self.columns = as_count(p, "p"), as_flag(columns, "columns")
+        self.X, self.offsets, self.intercept, lengths = check_rows(X, None if columns else offsets, intercept)
         self._width = int(self.X.shape[1]) + bool(intercept)
         self.size = self.p * self._width
         self.base, self.lower = as_base(base, int(self.X.shape[0]) * self.p), as_lower(lower, self.size)
-        lengths = row_lengths(self.X, intercept)
         self.row_lengths = np.tile(lengths, p) if columns else np.repeat(lengths, p)
 
+    @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        W = w.reshape(self.p, -1)
+        W = as_vector(w, self.size, "w").reshape(self.p, -1)
         rows, labels = self._chosen(parts)
         W = W if labels is None else W[labels]
         S = np.asarray(rows @ W[:, :-1].T + self.intercept * W[:, -1] if self.intercept else rows @ W.T)
         s = np.ascontiguousarray(S.T if self.columns else S).ravel()
         return s if self.base is None else s + self._base(parts)
 
+    @QUIET
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
-        slopes = self._slopes(rows, gradient)
+        slopes = self._slopes(rows, self._checked(gradient, rows, labels))
         if labels is None:
             return slopes.ravel()
         # The labels that were not chosen have no gradient.
@@ -70,8 +70,10 @@ class MultiLabel(Features):
         out[labels] = slopes
         return out.ravel()
 
+    @QUIET
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
+        gradient = self._checked(gradient, rows, labels)
         if self.columns:
             chosen = np.arange(self.p) if labels is None else labels
             out = np.zeros((len(chosen), self.p, self._width))
@@ -95,7 +97,10 @@ class MultiLabel(Features):
         """Returns the rows of the chosen sets, and their labels, or None where these are all labels."""
         if parts is None:
             return self.X, None
-        return (self.X, parts) if self.columns else (self.X[segments(parts, self.offsets)], None)
+        return (self.X, as_parts(parts, self.p)) if self.columns else (self.X[segments(parts, self.offsets)], None)
+
+    def _checked(self, gradient: Floats, rows: Any, labels: Ints | None) -> Floats:
+        return as_shaped(gradient, rows.shape[0] * (self.p if labels is None else len(labels)), "gradient")
 
     def _base(self, parts: Ints | None) -> Values:
         """Returns the fixed scores of the chosen sets."""

@@ -6,37 +6,42 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_number
+from setwise.core.checks import as_array, as_number, as_offsets
+
+QUIET = np.errstate(over="ignore", invalid="ignore")
+"""Products that leave float64 are inf or NaN, without a warning; what takes them for scores refuses them."""
 
 
-def check_rows(X: Any, offsets: Ints, intercept: float) -> tuple[Any, Ints, float]:
-    """Returns X (rows, features), dense or CSR, the offsets of the sets in its rows, and the value of the constant.
+def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Ints, float, Values]:
+    """Returns X (rows, features), dense or CSR, the offsets of the sets in its rows, the constant, and lengths (rows,).
 
-    Raises ValueError where the shapes do not agree, or where X is not float64 or not finite.
+    The lengths are those of the rows with their constant feature.
+
+    All rows are one set where the offsets are None. Raises ValueError where the shapes do not agree, or where X is not
+    float64 or not finite.
     """
-    try:
-        X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("X must hold numbers, in a dense or sparse matrix (rows, features).") from None
+    X = X if issparse(X) else as_array(X, "X")
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must have shape (rows, features) with rows >= 1; got shape {X.shape}.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, in a dense or sparse matrix (rows, features); got dtype {X.dtype}.")
+    X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
     if X.dtype != np.float64:
         raise ValueError(f"X must be float64; got {X.dtype}.")
-    if not np.isfinite(X.data if issparse(X) else X).all():
+    intercept = as_number(intercept, "intercept", low=0.0)
+    lengths = _row_lengths(X, intercept)
+    # The squares of finite numbers may overflow, so X is looked at once more before it is refused.
+    if not np.isfinite(lengths).all() and not np.isfinite(X.data if issparse(X) else X).all():
         raise ValueError("X must be finite; got NaN or inf.")
     # Empty sets are refused here, for sums over rows by ``np.add.reduceat`` would take a row of another set for them.
-    offsets = np.asarray(offsets)
-    if offsets.ndim != 1 or len(offsets) < 2 or offsets[0] != 0 or (np.diff(offsets) < 1).any():
-        raise ValueError("offsets must rise strictly from 0, one for each set and one more.")
-    if offsets[-1] != X.shape[0]:
-        raise ValueError(f"offsets must end at the {X.shape[0]} rows of X; they end at {offsets[-1]}.")
-    return X, offsets.astype(np.int64), as_number(intercept, "intercept", low=0.0)
+    whole = np.array([0, X.shape[0]], dtype=np.int64) if offsets is None else offsets
+    return X, as_offsets(whole, int(X.shape[0])), intercept, lengths
 
 
-def row_lengths(X: Any, intercept: float) -> Values:
+def _row_lengths(X: Any, intercept: float) -> Values:
     """Returns the Euclidean length of each row with its constant feature, (rows,)."""
     # A length that overflows is inf, and the rounding that is computed from it then is, too.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.sqrt(np.ravel(squares) + intercept**2)
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import segments
+from setwise.core.batch import Batch, segments
+from setwise.core.checks import as_areas, as_kind, as_limit, as_number, as_reals, as_vector
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.inference import Maximizer
 from setwise.core.refusal import Refusal
@@ -27,14 +28,21 @@ class Support(Evaluator):
     """
 
     def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
-        self.maximizer, self.batch, self.scale = maximizer, maximizer.structure.batch, scale
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
+        self.maximizer, self.batch = maximizer, maximizer.structure.batch
+        self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
         # The target is a mean of labelings. Their losses are >= 0 and their scores 0 on average, so the best is >= 0.
         self.floor = 0.0
-        self._divide = not (isinstance(scale, float) and scale == 1.0)
+        self._divide = not (isinstance(self.scale, float) and self.scale == 1.0)
         # Each score is divided in its own precision, so both are prepared here once.
-        counts = np.diff(self.batch.score_offsets)
-        per_score = np.ravel(scale) if isinstance(scale, float) or len(scale) == 1 else np.repeat(scale, counts)
+        counts, each = np.diff(self.batch.score_offsets), np.atleast_1d(self.scale)
+        per_score = each if len(each) == 1 else np.repeat(each, counts)
         self._scales: dict[Any, Floats] = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
+
+    def _scale(self, scale: object) -> float | Values:
+        if np.ndim(scale) == 0:  # type: ignore[arg-type]
+            return as_number(scale, "scale", low=0.0, open_low=True)
+        return as_areas(as_vector(scale, len(self.batch), "scale"), "scale")
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         scale = self._scales[scores.dtype]
@@ -64,6 +72,9 @@ class Slack(Evaluator):
     """
 
     def __init__(self, maximizer: Maximizer) -> None:
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure, slack=True)")
+        if not maximizer.slack:
+            raise ValueError(f"maximizer must be prepared with slack=True; got one of {maximizer.structure!r} without.")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
         self.floor = 0.0
 
@@ -93,7 +104,9 @@ class Linear(Evaluator):
     """
 
     def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
-        self.batch, self.direction, self.constant = batch, direction, constant
+        self.batch = as_kind(batch, "batch", Batch, "Sets.single(y)")
+        self.direction = as_reals(direction, "direction", (batch.n_scores,))
+        self.constant = as_reals(constant, "constant", (len(batch),))
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         values = self.constant + segment_sums(scores * self.direction, self.batch.score_offsets)
@@ -119,6 +132,10 @@ class Difference(Evaluator):
     """
 
     def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
+        for name, part in (("first", first), ("second", second)):
+            as_kind(part, name, Evaluator, "surrogate.on(batch)")
+        if as_limit(floor, "floor") == np.inf:
+            raise ValueError("floor must be below inf; got inf.")
         if first.batch.n_scores != second.batch.n_scores or len(first.batch) != len(second.batch):
             raise ValueError("first and second must be evaluators of one batch; they differ in size.")
         self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
@@ -136,9 +153,8 @@ class Difference(Evaluator):
             return self
         if not self.first.convex:
             raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
-        point = np.asarray(scores, dtype=np.float64)
+        tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
         # A convex function lies above its tangent, so the first less the tangent lies above the difference.
-        tangent = self.second(point)
         direction = tangent.gradient.astype(np.float64)
         constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
         return Difference(self.first, Linear(self.batch, direction, constant), self.floor)

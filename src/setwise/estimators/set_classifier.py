@@ -217,7 +217,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Fit, Grouping, Loss]:
         target = None if y is None else as_target(y)
-        X, target = as_matrix(self, X, target, multi_output=True, order="C")
+        # Where the lengths of the rows are computed, it shows whether X is finite: one pass over X less.
+        X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
         if target.ndim == 2 and target.shape[1] > 1:
             grouping = self._group(target, groups, column_names(y, target.shape[1]))
         else:

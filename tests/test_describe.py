@@ -1,11 +1,14 @@
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
+import setwise
 from setwise.core.enumerate import traits
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES
-from setwise.describe import describe, examine, verdicts
+from setwise.description import describe, examine, verdicts
 from setwise.inference import Auto
 from setwise.losses import (
     MCC,
@@ -230,3 +233,19 @@ def test_refuses_what_is_no_ground_truth():
         describe(Jaccard(), [0, 2])
     with pytest.raises(ValueError, match="fits sets of 3 decisions"):
         describe(Cardinality([0, 1, 2, 3]), [0, 1])
+
+
+def test_no_name_of_the_front_door_is_a_module_too():
+    # Importing a submodule binds its name in the package, and would put a module in the place of a function.
+    assert not [name for name in setwise.__all__ if find_spec(f"setwise.{name}")]
+    assert setwise.describe("jaccard", [1, 0]) == setwise.describe("jaccard", [1, 0])
+
+
+@pytest.mark.parametrize("p", [50, 500, 60_000])
+def test_no_promise_is_proposed_that_a_first_few_mistakes_break(p):
+    y = np.arange(p) % 3 == 0
+    capped = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
+    assert "say so: promises=[Trait.INCREASING, Trait.SUBMODULAR]." in describe(capped, y)
+    if p <= 500:
+        capped_too = SetFunctionLoss(lambda y, wrong: float(min(wrong.sum() + 4 * (wrong & y).sum(), 20)))
+        assert "say so: promises=[Trait.INCREASING, Trait.SUBMODULAR]." in describe(capped_too, y)

@@ -1,20 +1,35 @@
-"""Every Python block in the README and in docs/ runs, file by file, each file in one namespace."""
+"""Every Python block in the README and in docs/ runs, file by file, each file in one namespace.
 
+A text block that follows a Python block at once is what that block prints, up to one unit in the last digit of each
+number.
+"""
+
+import contextlib
+import io
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from setwise.core.loss import Loss
-from setwise.losses.describe import examine, verdicts
 
-from setwise import losses
+from setwise import cli, losses
 from setwise.core.sets import Sets
+from setwise.description import examine, verdicts
+from setwise.inference import INFERENCES, Enumeration
+from setwise.inference.auto import METHODS
+from setwise.learners import LEARNERS
+from setwise.losses import LOSSES
+from setwise.surrogates import SURROGATES
 
 ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "docs/guide"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
+LINKED = sorted({*PAGES, *ROOT.glob("*.md")})
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 COMMAND = re.compile(r"<!-- newcomer: (run|test) -->\n```bash\n(.+?)\n```")
 
 
@@ -23,19 +38,37 @@ def page_id(path):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))], ids=page_id)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text, namespace = page.read_text("utf-8"), {"__name__": "__page__"}
     for found in BLOCK.finditer(text):
         line = text[: found.start(1)].count("\n")
-        # Blank lines in front make a failure name the line of the page.
-        exec(compile("\n" * line + found.group(1), str(page), "exec"), namespace)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            # Blank lines in front make a failure name the line of the page.
+            exec(compile("\n" * line + found.group(1), str(page), "exec"), namespace)
+        if found.group(2) is not None:
+            assert_printed(printed.getvalue(), found.group(2))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def assert_printed(printed, expected):
+    """The same words, and numbers that differ by at most one unit in the last digit: machines round differently."""
+    assert NUMBER.sub("#", printed) == NUMBER.sub("#", expected), printed
+    for seen, said in zip(NUMBER.findall(printed), NUMBER.findall(expected), strict=True):
+        assert abs(float(seen) - float(said)) < 1.5 * 10.0 ** -len(said.partition(".")[2]), printed
+
+
+def anchors(page):
+    """The anchors of the headings of a page, as repository hosts make them."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=page_id)
 def test_links_lead_somewhere(page):
-    missing = [link for link in LINK.findall(page.read_text("utf-8")) if not (page.parent / link).exists()]
-    assert not missing
+    for path, anchor in LINK.findall(page.read_text("utf-8")):
+        target = (page.parent / path) if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
 def test_the_readme_has_one_command_to_run_and_one_to_test():
@@ -43,38 +76,73 @@ def test_the_readme_has_one_command_to_run_and_one_to_test():
     assert [name for name, _ in commands] == ["run", "test"]
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if SHELL.search(page.read_text("utf-8"))], ids=page_id)
+def test_commands_of_setwise_are_understood(page):
+    for line in "\n".join(SHELL.findall(page.read_text("utf-8"))).splitlines():
+        for command in line.split("&&"):
+            words = shlex.split(command, comments=True)
+            if words[:1] == ["setwise"]:
+                assert callable(cli._parser().parse_args(words[1:]).run)
+
+
+def test_every_guide_page_is_in_the_index():
+    text = (GUIDE / "index.md").read_text("utf-8")
+    assert not [page.name for page in GUIDE.glob("*.md") if page.name != "index.md" and f"({page.name})" not in text]
+
+
 def test_every_loss_has_a_section_in_the_guide():
-    text = (ROOT / "docs/guide/losses.md").read_text("utf-8")
-    exported = [getattr(losses, name) for name in losses.__all__ if name[0].isupper()]
-    names = [kind.__name__ for kind in exported if issubclass(kind, Loss) and kind is not Loss]
-    assert not [name for name in names if not re.search(rf"^## `{name}\b", text, re.MULTILINE)]
+    text = (GUIDE / "losses.md").read_text("utf-8")
+    heads = " ".join(re.findall(r"^##+ (.*)$", text, re.MULTILINE))
+    assert not [kind.__name__ for kind in LOSSES.values() if f"`{kind.__name__}`" not in heads]
 
 
-def rows_of_the_readme():
-    """Loss and nine answers of each row of the table of losses and surrogates."""
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    return [row for row in ([cell.strip() for cell in line.strip("|").split("|")] for line in lines) if len(row) == 10]
+@pytest.mark.parametrize(
+    ("page", "registry"), [("surrogates.md", SURROGATES), ("inference.md", INFERENCES), ("learners.md", LEARNERS)]
+)
+def test_everything_that_is_found_by_itself_is_in_its_guide_page(page, registry):
+    text = (GUIDE / page).read_text("utf-8")
+    assert not [kind.__name__ for kind in registry.values() if not re.search(rf"`{kind.__name__}\b", text)]
 
 
-ROWS = rows_of_the_readme()[2:]
-
-
-def test_the_table_of_the_readme_is_there():
-    assert len(ROWS) >= 8
+def rows_of_the_table():
+    """Loss, and what the three surrogates make of it, of each row of the table in the guide to surrogates."""
+    lines = (GUIDE / "surrogates.md").read_text("utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    return [row for row in cells if len(row) == 4]
 
 
 def said_of(text, p):
-    """Verdicts on the loss that the cell ``text`` names, for one ground truth of p decisions."""
+    """The loss that the cell ``text`` names, and the verdicts on it for one ground truth of p decisions."""
     k = np.arange(p + 1.0)
     names = {name: getattr(losses, name) for name in losses.__all__}
-    loss = eval(text.strip("`"), names | {"g": np.sqrt(k), "h": k**2, "w": np.arange(p) % 3 / 2})
+    loss = eval(text.strip("`"), names | {"g": np.sqrt(k), "h": k**2, "w": np.arange(p) % 3 / 2, "a": 1 + k[:p]})
     truth = Sets.single(np.arange(p) % 3 == 0)
-    return verdicts(loss, truth, examine(loss, truth))
+    return loss, verdicts(loss, truth, examine(loss, truth))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_the_table_of_the_readme_is_true(row):
+@pytest.mark.parametrize("row", rows_of_the_table(), ids=lambda row: row[0])
+def test_the_table_of_losses_and_surrogates_is_true(row):
     # Traits are certain up to 16 decisions; what is tractable there by enumeration alone may not be above 20.
-    pairs = zip(said_of(row[0], 30), said_of(row[0], 12), strict=True)
-    answers = [answer for large, small in pairs for answer in (large.tractable, small.tight, small.convex)]
-    assert row[1:] == ["yes" if answer else "no" for answer in answers]
+    for said, large, small in zip(row[1:], said_of(row[0], 30)[1], said_of(row[0], 12)[1], strict=True):
+        assert large.convex == small.convex
+        tight, exact = "tight" if small.tight else "not tight", "exact" if large.tractable else "bounded"
+        assert said == (f"{tight}, {exact}" if large.convex else "refused")
+
+
+def test_the_table_has_every_loss_of_mistakes():
+    kinds = {type(said_of(row[0], 4)[0]) for row in rows_of_the_table()}
+    users_own = {losses.CountFunctionLoss, losses.SetFunctionLoss}
+    assert {kind for kind in LOSSES.values() if kind.reads == "labels"} - kinds == users_own
+
+
+def test_the_picture_of_the_readme_can_be_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = ROOT / "docs/images/early_detection.py"
+    exec(compile(script.read_text("utf-8"), str(script), "exec"), {"__file__": str(tmp_path / script.name)})
+    assert (tmp_path / "early_detection.png").stat().st_size > 10_000
+
+
+def test_the_table_of_inference_is_the_one_that_is_asked():
+    cells = re.findall(r"^\| `(\w+\([\w()]*\)|\w+)` \|", (GUIDE / "inference.md").read_text("utf-8"), re.MULTILINE)
+    asked = [f"Enumeration({m.limit})" if isinstance(m, Enumeration) else type(m).__name__ for m in METHODS]
+    assert cells == [*asked, "ByClass(Auto())", "KnownLabels(Auto())"]

@@ -17,7 +17,7 @@ lines = {}
 for name, loss, C in (("Lovász hinge of early detection", EarlyDetection(), 300.0), ("Hamming SVM", Hamming(), 20.0)):
     model = SetClassifier(loss, "lovasz", C=C, intercept_scaling=10.0).fit(X, y, groups=groups)
     scores = model.decision_function(X_test)
-    early, wrong = (measure.judge(sets, scores).mean() for measure in (EarlyDetection(), Hamming()))
+    early, wrong = (measure.values(sets, scores > 0).mean() for measure in (EarlyDetection(), Hamming()))
     label = f"{name}:\nearly loss {early:.3f}, {wrong:.1f} of 15 wrong"
     lines[label] = (*model.coef_[0], model.intercept_[0])
 

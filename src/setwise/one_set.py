@@ -45,7 +45,7 @@ def loss_augmented_inference(
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, weights, slack, inference)
     found = maximizer.maximize(s)
-    shift = 0.0 if slack else base
+    shift = 0.0 if slack else float(base[0])
     return Solution(
         labels=found.labels,
         value=float(found.values[0]) + shift,
@@ -70,14 +70,12 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
     inference : None chooses by the loss; an object forces one
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, None, False, inference)
-    found = maximizer.max_marginals(s)
-    found += base
-    return found
+    return maximizer.max_marginals(s, base)
 
 
 def _prepare(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
-) -> tuple[Maximizer, NDArray[Any], float]:
+) -> tuple[Maximizer, NDArray[Any], Values]:
     """The method bound to the set, the flat scores, and the score of the target."""
     if inference is not None and not isinstance(inference, Inference):
         raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")
@@ -100,7 +98,7 @@ def _prepare(
     flat = s.ravel()
     if flat.dtype.kind not in "fiub" or flat.shape != (structure.batch.n_scores,):
         raise ValueError(f"scores must be numbers of shape ({structure.batch.n_scores},); got {s.dtype} {s.shape}.")
-    return maximizer, flat, float(structure.batch.target @ flat.astype(np.float64))
+    return maximizer, flat, structure.batch.at_target(flat)
 
 
 def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:

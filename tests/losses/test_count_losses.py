@@ -129,6 +129,9 @@ def test_the_shape_of_a_function_of_counts_is_read_off_its_tables():
     assert Trait.MODULAR in CountFunctionLoss(lambda fn, fp: fn + 2 * fp).structure(Sets.single([0, 1, 1])).traits
     large = Sets.single(np.arange(5000) < 2000)
     assert Trait.SUBMODULAR not in tolerant.structure(large).traits  # 6 million cells are not looked at
+    modular = CountFunctionLoss(tolerant.f, Trait.MODULAR)
+    with pytest.raises(BrokenPromise, match="on these sets it is not supermodular and modular"):
+        modular.structure(large)  # but their corner is
 
 
 @pytest.mark.parametrize("promise", [Trait.SUBMODULAR, [Trait.INCREASING, Trait.SUBMODULAR], Trait.MODULAR])

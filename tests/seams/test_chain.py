@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from learners.risks import Maxima, minimum
-from setwise.core.batch import Batch, suboffsets
+from setwise.core.batch import Batch
 from setwise.core.features import Features
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts
 from setwise.core.refusal import Refusal
+from setwise.kernels.segments import chosen_offsets
 from setwise.learners import LEARNERS, Subgradient
 from setwise.losses import Hamming
 from setwise.risks import MeanRisk
@@ -38,7 +39,7 @@ class Chains(Batch):
         return out.ravel()
 
     def take(self, parts):
-        assert suboffsets(parts, self.offsets)[-1] == P * len(parts)
+        assert chosen_offsets(parts, self.offsets)[-1] == P * len(parts)
         return Chains(self.labels.reshape(-1, P)[parts])
 
 
@@ -79,7 +80,9 @@ class ChainFeatures(Features):
     """Unary weights (K, d) for the node features X (n, P, d), and (K, K) weights of transitions."""
 
     def __init__(self, X):
-        self.X, self.size, self.longest_row = X, K * X.shape[2] + K * K, float(np.abs(X).sum())
+        self.X, self.size = X, K * X.shape[2] + K * K
+        unary = np.repeat(np.sqrt((X**2).sum(axis=2)), K, axis=1)
+        self.row_lengths = np.hstack([unary, np.ones((len(X), K * K))]).ravel()
 
     def scores(self, w, parts=None):
         X = self.X if parts is None else self.X[parts]

@@ -77,10 +77,10 @@ class JoinedByCounts(Inference):
 class NetworkFeatures(Features):
     """Two unary weights and one weight for all edges, at least 0."""
 
-    size, lower, longest_row = 3, np.array([-np.inf, -np.inf, 0.0]), 10.0
+    size, lower = 3, np.array([-np.inf, -np.inf, 0.0])
 
     def __init__(self, X):
-        self.X = X
+        self.X, self.row_lengths = X, np.append(np.sqrt((X**2).sum(axis=1)), np.ones(len(EDGES)))
 
     def scores(self, w, parts=None):
         return np.concatenate([self.X @ w[:2], np.full(len(EDGES), w[2])])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.refusal import Refusal
-from setwise.kernels.segments import segment_sums
+from setwise.kernels.segments import segment_places, segment_sums
 
 Places = slice | Ints
 
@@ -121,6 +121,10 @@ class Batch(ABC):
         """``<s, phi(labels) - target>`` of each set, (n,): what a labeling wins in score over the target."""
         return segment_sums(scores * self.away(labels), self.score_offsets)
 
+    def at_target(self, scores: Floats) -> Values:
+        """``<s, target>`` of each set, (n,)."""
+        return segment_sums(scores * self.target, self.score_offsets)
+
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         """Which known labels differ from the reference, (total,)."""
         wrong: Bools = labels != self.labels
@@ -153,14 +157,5 @@ class Batch(ABC):
 
 def segments(parts: Ints, offsets: Ints) -> Places:
     """The flat places of chosen segments: a slice where they lie side by side, so that it cuts views and no copies."""
-    if len(parts) and parts[-1] - parts[0] == len(parts) - 1 and (np.diff(parts) == 1).all():
-        return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1]))
-    sizes = np.diff(offsets)[parts]
-    ends = np.cumsum(sizes)
-    places: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[parts] - (ends - sizes), sizes)
-    return places
-
-
-def suboffsets(parts: Ints, offsets: Ints) -> Ints:
-    """Offsets of the chosen segments laid side by side, (len(parts) + 1,)."""
-    return np.concatenate(([0], np.cumsum(np.diff(offsets)[parts])))
+    places, adjacent = segment_places(parts, offsets)
+    return slice(int(offsets[parts[0]]), int(offsets[parts[-1] + 1])) if adjacent else places

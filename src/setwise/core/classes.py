@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import Batch, suboffsets
+from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_count
 from setwise.core.sets import Sets
+from setwise.kernels.segments import chosen_offsets
 
 
 @final
@@ -72,4 +73,4 @@ class Classes(Batch):
         return np.asarray(scores.reshape(self.total, self.k).argmax(axis=1))
 
     def take(self, parts: Ints) -> "Classes":
-        return Classes(self.labels[self.decisions(parts)], suboffsets(parts, self.offsets), self.k)
+        return Classes(self.labels[self.decisions(parts)], chosen_offsets(parts, self.offsets), self.k)

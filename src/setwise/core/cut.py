@@ -25,10 +25,14 @@ class Cut:
 @final
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Planes of parts of a risk, made at one point: all (b,), ``slopes`` (b, d); None for ``roundings`` is 0."""
+    """Planes of parts of a risk, made at one point: all (b,), ``slopes`` (b, d).
+
+    None for ``roundings`` is 0; ``lengths`` are upper bounds of the lengths of the slopes, None where none are known.
+    """
 
     offsets: Values
     slopes: Values
     values: Values
     uppers: Values
     roundings: Values | None = None
+    lengths: Values | None = None

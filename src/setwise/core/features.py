@@ -16,13 +16,13 @@ class Features(ABC):
     size : number d of weights
     lower : (d,) the least values of the weights, -inf where there is none; None bounds no weight
     base : (n_scores,) fixed scores; None is 0
-    longest_row : an upper bound of the length of the rows of Phi, so that ``|s_i - base_i| <= longest_row |w|``
+    row_lengths : (n_scores,) upper bounds of the lengths of the rows of Phi: ``|s_i - base_i| <= row_lengths_i |w|``
     """
 
     size: int
     lower: Values | None = None
     base: Values | None = None
-    longest_row: float
+    row_lengths: Values
 
     @abstractmethod
     def scores(self, w: Values, parts: Ints | None = None) -> Values:

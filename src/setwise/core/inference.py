@@ -157,10 +157,11 @@ class Maximizer(ABC):
         values = np.where(mended & found.exact, -np.inf, values)
         return Solutions(labels, values, np.where(found.exact, values, np.maximum(bounds, values)), found.exact)
 
-    def max_marginals(self, scores: ArrayLike) -> Values:
-        """``M[i, v] = max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all decisions, (total, n_labels).
+    def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
+        """``M[i, v] = base + max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all i, (total, n_labels).
 
-        These are the messages of a loss (HOL Eq. 4). The default forces each label of each decision in turn.
+        These are the messages of a loss (HOL Eq. 4); ``base`` (n,) belongs to each set. The default forces each label
+        of each decision in turn.
         """
         batch = self.structure.batch
         out = np.empty((batch.total, batch.n_labels))
@@ -173,7 +174,7 @@ class Maximizer(ABC):
                 found = self.best(scores, forced)
                 if not found.exact[sets].all():
                     raise Refusal(f"max_marginals refuses {self.structure!r}: its maximum is only bounded here.")
-                out[at, label] = found.values[sets]
+                out[at, label] = (found.values + base)[sets]
         return out
 
     def k_best(self, scores: ArrayLike, k: int) -> list[list[Solution]]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.batch import Batch, suboffsets
+from setwise.core.batch import Batch
 from setwise.core.checks import as_labels
-from setwise.kernels.segments import count_true, segment_sums
+from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 
 
 @final
@@ -117,6 +117,9 @@ class Sets(Batch):
         change = np.asarray(labels, dtype=np.bool_).view(np.int8) - self.truth.view(np.int8)
         return change.astype(dtype)
 
+    def at_target(self, scores: Floats) -> Values:
+        return super().at_target(scores) if self.compared is not None else masked_sums(scores, self.truth, self.offsets)
+
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         wrong = np.asarray(labels, dtype=np.bool_) ^ self.truth
         return wrong if self.known is None else wrong & self.known
@@ -137,12 +140,15 @@ class Sets(Batch):
 
     def take(self, parts: Ints) -> "Sets":
         at = self.decisions(parts)
-        return Sets(
-            self.labels[at],
-            suboffsets(parts, self.offsets),
-            None if self.compared is None else self.compared[at],
-            None if self.totals is None else self.totals[parts],
+        # Sets of a batch that was checked need no second check.
+        chosen = object.__new__(Sets)
+        chosen.__dict__.update(
+            labels=self.labels[at],
+            offsets=chosen_offsets(parts, self.offsets),
+            compared=None if self.compared is None else self.compared[at],
+            totals=None if self.totals is None else self.totals[parts],
         )
+        return chosen
 
 
 @final

@@ -55,6 +55,8 @@ def _nested(truth: Bools, rng: np.random.Generator) -> tuple[Bools, Bools]:
     """
     rows, p = truth.shape
     rates = rng.random((rows, 2))
+    # Every other set is small, of all orders of magnitude: losses with a cap bend at their first mistakes only.
+    rates[::2] = float(p) ** -rates[::2]
     rates[0], rates[min(1, rows - 1)] = 0.0, 1.0
     less = rng.random((rows, p)) < np.where(truth, rates[:, :1], rates[:, 1:])
     free = rng.permuted(np.tile(np.arange(p), (rows, 1)), axis=1)[:, :2]

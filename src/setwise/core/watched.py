@@ -66,9 +66,11 @@ class Watched(Risk):
         cuts = self.inner.cuts(w, parts, tol)
         w = padded(w, cuts.slopes.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.einsum("ij,ij->i", cuts.slopes, cuts.slopes)
-            self._check_size(4.0 * max(self.C, self.C**2) * lengths.max() + self.C * np.abs(cuts.offsets).max())
-            lost = ROUNDING * (np.abs(cuts.values) + np.abs(cuts.slopes) @ np.abs(w))
+            lengths = cuts.lengths
+            if lengths is None:
+                lengths = np.sqrt(np.einsum("ij,ij->i", cuts.slopes, cuts.slopes))
+            self._check_size(4.0 * max(self.C, self.C**2) * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
+            lost = ROUNDING * (np.abs(cuts.values) + lengths * float(np.sqrt(w @ w)))
         return replace(cuts, roundings=lost if cuts.roundings is None else cuts.roundings + lost)
 
     def _check_size(self, largest: float) -> None:

@@ -95,7 +95,7 @@ class _OneClass(Maximizer):
         # What the best other labels win is common to all labelings of the binary problem.
         inner = self._inner.structure.batch
         constant = segment_sums(base + inner.target * (own - base), batch.offsets)
-        constant -= segment_sums(scores * batch.target, batch.score_offsets)
+        constant -= batch.at_target(scores)
         return self.solved(scores, labels, found.bounds + constant)
 
 
@@ -118,7 +118,7 @@ class _AllClasses(Maximizer):
         batch = self.structure.batch
         n, k = len(batch), batch.n_labels
         s = scores.reshape(batch.total, k).astype(np.float64) + self._costs
-        target = segment_sums(scores * batch.target, batch.score_offsets)
+        target = batch.at_target(scores)
         top = s.max(axis=1)
         m = top + self._m
         best = s.argmax(axis=1)
@@ -161,7 +161,7 @@ class _AllClasses(Maximizer):
             inner = self._inner[c]
             found = inner.solve(s, tol)
             asked[:, c] = found.labels
-            dual += found.bounds + segment_sums(s * inner.structure.batch.target, batch.offsets)
+            dual += found.bounds + inner.structure.batch.at_target(s)
         return asked, dual
 
 

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Values
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import segments
 from setwise.core.classes import Classes
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.one_label import LabelCosts
+from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.binary import Reduced, unfit
@@ -36,29 +38,33 @@ class Modular(Inference):
         return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _Modular(self, structure, slack)
+        if not isinstance(structure.batch, Classes):
+            return _Modular(self, structure, Reduced.of(structure, slack).shift)
+        costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+        return _Modular(self, structure, reduce(np.add, costs).ravel() if costs else None)
 
 
 @final
 class _Modular(Maximizer):
-    def __init__(self, method: Modular, structure: Structure, slack: bool) -> None:
-        self.method, self.structure, self.slack = method, structure, slack
-        self._decide: Callable[[Floats], NDArray[Any]]
-        if isinstance(structure.batch, Classes):
-            costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
-            self._shift = reduce(np.add, costs).ravel() if costs else None
-            self._decide = structure.batch.decide
-        else:
-            reduced = Reduced.of(structure, slack)
-            self._shift, self._decide = reduced.shift, reduced.sets.decide
+    """Adds ``shift`` (n_scores,), the costs, to the scores; None adds nothing."""
+
+    def __init__(self, method: Inference, structure: Structure, shift: Values | None) -> None:
+        assert isinstance(structure.batch, Sets | Classes)
+        self.method, self.structure, self.slack, self._shift = method, structure, False, shift
+        self._decide: Callable[[Floats], NDArray[Any]] = structure.batch.decide
+
+    def take(self, parts: Ints) -> Maximizer:
+        places = segments(parts, self.structure.batch.score_offsets)
+        shift = None if self._shift is None else self._shift[places]
+        return _Modular(self.method, self.structure.take(parts), shift)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         moved = scores if self._shift is None else scores + self._shift
         return self.solved(scores, self._decide(moved))
 
-    def max_marginals(self, scores: Any) -> NDArray[np.float64]:
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self.structure.batch
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
         # Each decision alone decides how much less the best labeling wins with another label there.
         each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
-        return np.asarray(found.values[batch.owners, None] + each - each.max(axis=1, keepdims=True))
+        return np.asarray((found.values + base)[batch.owners, None] + each - each.max(axis=1, keepdims=True))

@@ -20,7 +20,7 @@ class WorstRanking(Inference):
 
     For the ROC area this is the mean pairwise hinge, O(p log p) (Joachims 2005). For average precision and untruncated
     NDCG divide and conquer takes O(p log p) too, where Yue et al. (2007) take O(P N); NDCG of the first k ranks takes
-    O(k^2 + k p).
+    O(k^2 + p log p).
     """
 
     name: ClassVar[str] = "worst_ranking"

@@ -52,7 +52,7 @@ def worst_monotone(a: Array, b: Array, weight: Array, drop: Array, c: float, abo
 
 @kernel
 def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, depth: int, above: Array) -> None:
-    """The best ``above`` (P,) where only ranks up to ``depth`` count; O(depth^2 + depth (P + N)).
+    """The best ``above`` (P,) where only ranks up to ``depth`` count; O(depth^2 + P + N).
 
     Dynamic programming over the first ranks: cell (i, j) holds i positives and j negatives placed. What comes after
     them loses nothing more, so it is swapped exactly where the scores win. A positive at rank r + 1 costs 1 - what
@@ -66,6 +66,7 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
     sums = np.zeros(N + 1, np.float64)
     for j in range(N):
         sums[j + 1] = sums[j] + b[j]
+    beaten, tails, scores = _free_tails(a, b, sums)
     width = min(D, N) + 1
     table = np.full((min(D, P) + 1, width), -np.inf)
     came = np.zeros((min(D, P) + 1, width), np.bool_)
@@ -83,10 +84,14 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
                     table[i, j] = value
                     came[i, j] = True
             if i + j == D or (i == P and j == N):
-                value = table[i, j] + _tail(a, b, sums, c, i, j)
+                # The positives up to ``first`` are beaten by the j negatives placed, those after it by more.
+                first = max(i, int(np.searchsorted(beaten, j)))
+                level = sums[j] * (first - i) - j * (scores[i] - scores[first])
+                value = table[i, j] + c * (level + tails[first])
                 if value > best:
                     best, best_i, best_j = value, i, j
-    _free(a, b, best_i, best_j, above)
+    for x in range(best_i, P):
+        above[x] = max(best_j, beaten[x])
     i, j = best_i, best_j
     while i > 0:
         if came[i, j]:
@@ -97,23 +102,24 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
 
 
 @kernel
-def _tail(a: Array, b: Array, sums: Array, c: float, i: int, j: int) -> float:
-    """Score won by the positives from i on: negatives before j stand above them, later ones where they outscore."""
-    total, k = 0.0, j
-    for x in range(i, len(a)):
+def _free_tails(a: Array, b: Array, sums: Array) -> tuple[Array, Array, Array]:
+    """What the scores alone win behind the ranks that count; O(P + N).
+
+    ``beaten`` (P,) holds how many negatives outscore each positive. ``tails[i]`` (P + 1,) is the score that the
+    positives from i on win with so many negatives above each of them, and ``scores[i]`` (P + 1,) is their own sum.
+    """
+    P = len(a)
+    beaten = np.empty(P, np.int64)
+    k = 0
+    for x in range(P):
         while k < len(b) and b[k] > a[x]:
             k += 1
-        total += c * (sums[k] - k * a[x])
-    return total
-
-
-@kernel
-def _free(a: Array, b: Array, i: int, j: int, above: Array) -> None:
-    k = j
-    for x in range(i, len(a)):
-        while k < len(b) and b[k] > a[x]:
-            k += 1
-        above[x] = k
+        beaten[x] = k
+    tails, scores = np.zeros(P + 1, np.float64), np.zeros(P + 1, np.float64)
+    for x in range(P - 1, -1, -1):
+        tails[x] = tails[x + 1] + sums[beaten[x]] - beaten[x] * a[x]
+        scores[x] = scores[x + 1] + a[x]
+    return beaten, tails, scores
 
 
 @kernel

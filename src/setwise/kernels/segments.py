@@ -37,6 +37,19 @@ def segment_sums(x: Array, offsets: Array) -> Array:
 
 
 @kernel
+def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
+    """Sum of the chosen entries of each segment, (n,) float64; O(total)."""
+    n = len(offsets) - 1
+    out = np.zeros(n, np.float64)
+    for i in range(n):
+        t = 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            t += x[j] * mask[j]
+        out[i] = t
+    return out
+
+
+@kernel
 def running_sums(x: Array, offsets: Array) -> Array:
     """Inclusive running sum inside each segment, (total,) float64; O(total)."""
     out = np.empty(len(x), np.float64)
@@ -71,6 +84,39 @@ def segment_argmax(x: Array, offsets: Array) -> Array:
             if x[j] > x[best]:
                 best = j
         out[i] = best
+    return out
+
+
+@kernel
+def segment_places(parts: Array, offsets: Array) -> tuple[Array, bool]:
+    """Flat places of chosen segments, (places,) int64, or none where they are neighbours, and whether they are.
+
+    O(places); IndexError where there is no such segment.
+    """
+    total, adjacent = 0, len(parts) > 0
+    for k in range(len(parts)):
+        if parts[k] < 0 or parts[k] >= len(offsets) - 1:
+            raise IndexError("parts must be numbers of segments, from 0 up")
+        total += offsets[parts[k] + 1] - offsets[parts[k]]
+        adjacent &= k == 0 or parts[k] == parts[k - 1] + 1
+    out = np.empty(0 if adjacent else total, np.int64)
+    if not adjacent:
+        place = 0
+        for part in parts:
+            for j in range(offsets[part], offsets[part + 1]):
+                out[place] = j
+                place += 1
+    return out, adjacent
+
+
+@kernel
+def chosen_offsets(parts: Array, offsets: Array) -> Array:
+    """Offsets of chosen segments laid side by side, (len(parts) + 1,) int64; IndexError where there is none such."""
+    out = np.zeros(len(parts) + 1, np.int64)
+    for k in range(len(parts)):
+        if parts[k] < 0 or parts[k] >= len(offsets) - 1:
+            raise IndexError("parts must be numbers of segments, from 0 up")
+        out[k + 1] = out[k] + offsets[parts[k] + 1] - offsets[parts[k]]
     return out
 
 

@@ -89,6 +89,9 @@ class BlockFrankWolfe(Learner):
 
 
 def _draw(rng: np.random.Generator, gaps: Values, size: int) -> Ints:
-    """Distinct parts drawn by their gaps, each having a little chance whatever its gap."""
+    """Distinct parts drawn by their gaps, each having a little chance whatever its gap.
+
+    The least of ``Exp(1) / chance_i`` are a draw without replacement (Efraimidis and Spirakis 2006).
+    """
     chance = gaps + 1e-3 * gaps.mean() + 1e-300
-    return rng.choice(len(gaps), size, replace=False, p=chance / chance.sum())
+    return np.argpartition(rng.standard_exponential(len(gaps)) / chance, size - 1)[:size]

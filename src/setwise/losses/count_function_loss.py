@@ -19,6 +19,9 @@ from setwise.losses.promises import as_promises, broken_promise
 CHECKED_CELLS = 1 << 20
 """Tables of the distinct sizes of a batch are looked at whole where they have no more cells together."""
 
+CORNERS = 16
+"""Of larger tables so many corners are looked at, with as many cells together."""
+
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,7 +29,7 @@ class CountFunctionLoss(CountLoss):
     """``f(fn, fp, P, N)`` or ``f(fn, fp)``: any vectorized f of false negatives, false positives, positives, negatives.
 
     Its shape is read off the tables of all counts of the sets at hand where these are small. Where they are large the
-    promises decide; a promise that a table contradicts is refused.
+    promises decide; a promise that a table contradicts, or the corner of a large one, is refused.
 
     Parameters
     ----------
@@ -58,25 +61,29 @@ class CountFunctionLoss(CountLoss):
         return frozenset(self.promises) | {Trait.COUNTS}
 
     def bind(self, batch: Sets) -> Structure:
-        seen = self._shapes(batch.count(1), batch.count(0))
-        if seen is None:
-            return super().bind(batch)
-        if not frozenset(self.promises) <= seen:
-            raise BrokenPromise(broken_promise(self, frozenset(self.promises) - seen))
-        if seen > frozenset(self.promises):
+        seen, whole = self.shapes(batch.count(1), batch.count(0))
+        promised = frozenset(self.promises)
+        if not promised <= seen:
+            raise BrokenPromise(broken_promise(self, promised - seen))
+        if whole and seen > promised:
             return replace(self, promises=seen).bind(batch)
         return super().bind(batch)
 
-    def _shapes(self, P: Values, N: Values) -> frozenset[Trait] | None:
-        """Traits that hold for all sizes of a batch, from their whole tables; None where these are too large."""
+    def shapes(self, P: Values, N: Values) -> tuple[frozenset[Trait], bool]:
+        """Traits that no table of the sizes of a batch violates, and whether all cells of the tables were looked at.
+
+        Of tables that are too large a few are looked at, at their corners, where the counts are small.
+        """
         sizes = np.unique(np.stack([P, N]), axis=1).T
-        if ((sizes[:, 0] + 1) * (sizes[:, 1] + 1)).sum() > CHECKED_CELLS:
-            return None
+        whole = bool(((sizes[:, 0] + 1) * (sizes[:, 1] + 1)).sum() <= CHECKED_CELLS)
+        if not whole:
+            sizes = sizes[:: -(-len(sizes) // CORNERS)]
+        side = np.inf if whole else np.sqrt(CHECKED_CELLS / CORNERS) - 1
         found = frozenset(SHAPES)
         for p, n in sizes:
-            fn, fp = np.meshgrid(np.arange(p + 1), np.arange(n + 1), indexing="ij")
+            fn, fp = np.meshgrid(np.arange(min(p, side) + 1), np.arange(min(n, side) + 1), indexing="ij")
             found &= shapes_of_table(self.of_counts(fn, fp, np.full_like(fn, p), np.full_like(fn, n)))
-        return found
+        return found, whole
 
     def __repr__(self) -> str:
         promises = "".join(f", {t.name}" for t in SHAPES if t in self.traits)

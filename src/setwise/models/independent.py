@@ -6,9 +6,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import segments, suboffsets
+from setwise.core.batch import segments
 from setwise.core.features import Features, as_base, as_lower
-from setwise.models.rows import check_rows, longest_row
+from setwise.kernels.segments import chosen_offsets
+from setwise.models.rows import check_rows, row_lengths
 
 
 @final
@@ -31,7 +32,7 @@ class Independent(Features):
         self.X, self.offsets, self.intercept = check_rows(X, offsets, intercept)
         self.size = int(self.X.shape[1]) + bool(intercept)
         self.base, self.lower = as_base(base, int(self.X.shape[0])), as_lower(lower, self.size)
-        self.longest_row = longest_row(self.X, intercept)
+        self.row_lengths = row_lengths(self.X, intercept)
 
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
         at = slice(None) if parts is None else segments(parts, self.offsets)
@@ -46,7 +47,7 @@ class Independent(Features):
 
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
-        offsets = self.offsets if parts is None else suboffsets(parts, self.offsets)
+        offsets = self.offsets if parts is None else chosen_offsets(parts, self.offsets)
         scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]
         if self.intercept:
             scaled = np.column_stack([scaled, self.intercept * gradient])

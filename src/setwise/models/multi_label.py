@@ -8,7 +8,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.checks import as_count
 from setwise.core.features import Features, as_base, as_lower
-from setwise.models.rows import check_rows, longest_row, with_constant
+from setwise.models.rows import check_rows, row_lengths, with_constant
 
 
 @final
@@ -47,7 +47,8 @@ class MultiLabel(Features):
         self._width = int(self.X.shape[1]) + bool(intercept)
         self.size = self.p * self._width
         self.base, self.lower = as_base(base, int(self.X.shape[0]) * self.p), as_lower(lower, self.size)
-        self.longest_row = longest_row(self.X, intercept)
+        each = row_lengths(self.X, intercept)
+        self.row_lengths = np.tile(each, p) if columns else np.repeat(each, p)
 
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
         W = w.reshape(self.p, -1)

@@ -32,11 +32,11 @@ def check_rows(X: Any, offsets: Ints, intercept: float) -> tuple[Any, Ints, floa
     return X, offsets.astype(np.int64), as_number(intercept, "intercept", low=0.0)
 
 
-def longest_row(X: Any, intercept: float) -> float:
-    """The length of the longest row, constant feature included."""
+def row_lengths(X: Any, intercept: float) -> Values:
+    """The length of each row, constant feature included, (rows,)."""
     with np.errstate(over="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
-        return float(np.sqrt(np.max(squares) + intercept**2))
+        return np.sqrt(np.ravel(squares) + intercept**2)
 
 
 def with_constant(rows: Any, intercept: float) -> Values:

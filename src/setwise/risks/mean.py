@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import segments
 from setwise.core.checks import as_count
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
@@ -68,8 +69,8 @@ class MeanRisk(Risk):
         value = float(self.weights @ found.values)
         moved = scores if base is None else scores - base
         inner = float(gradient @ moved)
-        # Each score may have lost digits in proportion to the longest row times |w|, and so has the plane.
-        lost = float(np.abs(gradient).sum()) * self.features.longest_row * float(np.sqrt(w @ w))
+        # Each score may have lost digits in proportion to the length of its row times |w|, and so has the plane.
+        lost = float(np.abs(gradient) @ self.features.row_lengths) * float(np.sqrt(w @ w))
         return Cut(
             offset=value - inner,
             slope=self.features.pullback(gradient),
@@ -91,7 +92,10 @@ class MeanRisk(Risk):
         values = omega * found.values
         moved = scores if self.features.base is None else scores - self.features.scores(np.zeros(self.size), chosen)
         inner = np.add.reduceat(gradient * moved, offsets[:-1])
-        return Cuts(values - inner, self.features.pullbacks(gradient, chosen), values, omega * found.upper)
+        places = slice(None) if everyone else segments(parts, self.batch.score_offsets)
+        lengths = np.add.reduceat(np.abs(gradient) * self.features.row_lengths[places], offsets[:-1])
+        slopes = self.features.pullbacks(gradient, chosen)
+        return Cuts(values - inner, slopes, values, omega * found.upper, lengths=lengths)
 
     def majorant(self, w: Values) -> "MeanRisk":
         if self.convex:

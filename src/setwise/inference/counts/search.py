@@ -116,11 +116,12 @@ class _CountSearch(Maximizer):
         labels = self._reduced.labels(objective.order.mistakes(x, y))
         return Solutions(labels, values + base, bounds + base, bounds <= values)
 
-    def max_marginals(self, scores: ArrayLike) -> Values:
+    def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         if self.slack:
-            return super().max_marginals(scores)
+            return super().max_marginals(scores, base)
         s = as_scores(scores, self.structure.batch.n_scores)
-        return count_marginals(self._bound, self._reduced.scores(s), self._reduced.lift(s), repr(self.structure))
+        base = base + self._reduced.lift(s)
+        return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
 
     def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:
         """Every set by the scan, divide and conquer, or bound and prune that suits it."""

@@ -128,8 +128,11 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
         bare.structure(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
     )
     how = f"Traits, by random search for violations among {rows} pairs of nested sets of mistakes (a no is certain):"
-    seen = bare.structure(truth).traits if isinstance(bare, CountFunctionLoss) else frozenset()
-    return Found(sample.unviolated, loss.traits, False, sample.steepest, how, seen)
+    tables, whole = frozenset(SHAPES), False
+    if isinstance(bare, CountFunctionLoss):
+        tables, whole = bare.shapes(truth.count(1), truth.count(0))
+    seen = tables if whole else frozenset()
+    return Found(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
 
 
 def _without_promises(loss: Loss) -> Loss:

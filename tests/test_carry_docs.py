@@ -86,6 +86,13 @@ def test_a_name_that_is_gone_would_be_seen():
     assert not {"default_inference", "RankLoss", "SurrogateRisk"} & words_of_the_sources()
 
 
+def test_every_benchmark_is_on_the_page():
+    text = (ROOT / "docs/profiling.md").read_text("utf-8")
+    runs = [f for f in (ROOT / "benchmarks").glob("*.py") if "__main__" in f.read_text("utf-8")]
+    assert len(runs) > 5
+    assert not [f.name for f in runs if f"`python benchmarks/{f.name}" not in text]
+
+
 def blocks(page, mark):
     """The Python blocks that follow ``<!-- mark -->``."""
     text = (ROOT / "docs" / page).read_text("utf-8")

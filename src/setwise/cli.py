@@ -23,14 +23,14 @@ SENTENCE_END = re.compile(r"(?<!\bEq)(?<!\bDef)(?<!\bProp)(?<!\bFig)(?<!\bal)\.\
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence and exits with 2."""
+    """A parser that reports a wrong command line in one sentence and exits with the code 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"setwise: {message.rstrip('.')}. See 'setwise --help'.\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
+    """Run one command and return its exit code: 0, or 2 after a sentence on standard error, or 130 after Ctrl-C."""
     _prepare_streams()
     try:
         return _main(argv)
@@ -39,12 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
+    """Run one command and turn the exceptions of its work into sentences and exit codes."""
     options = _parser().parse_args(argv)
     try:
         code = int(options.run(options))
+        # Output that cannot be written fails here, where it becomes a sentence, and not when Python ends.
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _complain("\nsetwise: interrupted, nothing was written.", 130)
+    # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0
     except MemoryError:
@@ -55,30 +58,37 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Standard output prints a question mark for what its encoding lacks; closed streams swallow all."""
+    """Let standard output print a question mark for what its encoding lacks, and replace closed streams.
+
+    What is written to a closed stream is lost, and the work goes on.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (until the process ends)
+    # A stream that a test or a notebook has put in its place may not be reconfigurable.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 
 
 def _give_up_broken_streams() -> None:
-    """What a stream still holds goes nowhere if nobody reads it: else Python complains when it ends."""
+    """Discard what a broken stream still holds, since otherwise Python complains about it when it ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
+            # Python flushes the stream once more when it ends; by then it writes to the null device.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _complain(text: str, code: int) -> int:
+    """Print the text to standard error, if that is possible, and return the exit code."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the three commands with their options."""
     parser = _Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
@@ -135,6 +145,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _compare(options: argparse.Namespace) -> int:
+    """The command ``setwise compare``."""
+    # Imports are inside the commands, so that --help and --version do not wait for them.
     from setwise.compare.command import compare_command
 
     begin = time.perf_counter()
@@ -149,17 +161,19 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from setwise.compare.progress import Steps
+    """The command ``setwise reproduce``."""
+    from setwise.compare.progress import ProgressLine
     from setwise.experiments import find
     from setwise.experiments.experiment import Settings, data_folder, write_outcome
 
     begin = time.perf_counter()
     experiment = find(options.name)
     settings = Settings(options.quick, data_folder(options.data), options.seed)
+    # A folder that cannot be written shows before the work, not after it.
     options.out.mkdir(parents=True, exist_ok=True)
-    steps = Steps(experiment.steps(settings), experiment.name)
-    outcome = experiment.run(settings, steps.advance)
-    steps.close()
+    line = ProgressLine(experiment.steps(settings), experiment.name)
+    outcome = experiment.run(settings, line.advance)
+    line.close()
     files = write_outcome(options.out, experiment, settings, outcome)
     print(outcome.text(experiment, sys.stdout.isatty()))
     _say_files(files, begin)
@@ -167,6 +181,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
+    """The command ``setwise list``."""
     from setwise.experiments import experiments
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
@@ -181,6 +196,7 @@ def _list(options: argparse.Namespace) -> int:
         ("experiments", {e.name: e.about for e in experiments()}),
     ):
         print(f"{title}:")
+        # Descriptions begin in one column.
         width = max(map(len, entries), default=0)
         for name, line in entries.items():
             print(f"  {name.ljust(width)}  {line}")
@@ -189,13 +205,15 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _line(kind: object) -> str:
-    """The first sentence of a docstring, without its markup."""
+    """The first sentence of the docstring of a class, without its markup."""
+    # The first paragraph may hold several lines and several sentences.
     text = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()).replace("``", "")
     end = SENTENCE_END.search(text)
     return text if end is None else text[: end.start() + 1]
 
 
 def _say_files(files: Sequence[Path], begin: float) -> None:
+    """Print the names of the files that were written, and the time since ``begin``."""
     from setwise.compare.words import wrap
 
     names = ", ".join(f.name for f in files)
@@ -203,6 +221,8 @@ def _say_files(files: Sequence[Path], begin: float) -> None:
 
 
 def _sentence(error: Exception) -> str:
+    """The message of an error in one line."""
+    # The text of an OSError begins with a number, which says nothing to the user.
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__

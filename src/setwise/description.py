@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_random_state
 from setwise.core.enumerate import LIMIT, table, traits
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -40,6 +41,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     random_state : seed of the random search, int, numpy Generator or None
     """
     loss, truth = as_loss(loss), Sets.single(y_true)
+    as_random_state(random_state)
     if loss.reads == "classes":
         raise Refusal(f"describe refuses {loss!r}: it tells of losses of labels 0 and 1. Describe the loss inside.")
     size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_count, as_weights
+from setwise.core.checks import as_areas, as_array, as_count, as_flag, as_scores
 from setwise.core.classes import Classes
 from setwise.core.count_loss import CountLoss
-from setwise.core.inference import Inference, Maximizer, Solution
+from setwise.core.inference import Inference, Maximizer, Solution, check_inference
 from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -77,27 +76,24 @@ def _prepare(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
 ) -> tuple[Maximizer, NDArray[Any], Values]:
     """The method bound to the set, the flat scores, and the score of the target."""
-    if inference is not None and not isinstance(inference, Inference):
-        raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")
+    check_inference(inference)
+    as_flag(slack, "slack")
     if loss.reads == "scores" and not isinstance(loss, CountLoss):
         raise Refusal(f"inference for one set refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
-    s = np.asarray(scores)
+    s = as_array(scores, "scores")
     if s.ndim == 2:
-        batch: Batch = Classes.single(
-            as_class_labels(y, "y"), as_count(s.shape[1], "the number of columns of scores", low=2)
-        )
+        batch: Batch = Classes.single(y, as_count(s.shape[1], "the number of columns of scores", low=2), "y")
         if len(s) != batch.total:
             raise ValueError(f"scores must have {batch.total} rows, one for each label in y; got shape {s.shape}.")
+        s = s.ravel()
     else:
         batch = Sets.single(y, "y")
     if weights is not None:
-        areas = as_weights(weights)
+        areas = as_areas(weights, "weights")
         loss = _each(loss, lambda part: _by_area(part, areas))
     structure = loss.structure(batch)
     maximizer = (inference or Auto()).prepare(structure, slack)
-    flat = s.ravel()
-    if flat.dtype.kind not in "fiub" or flat.shape != (structure.batch.n_scores,):
-        raise ValueError(f"scores must be numbers of shape ({structure.batch.n_scores},); got {s.dtype} {s.shape}.")
+    flat = as_scores(s, structure.batch.n_scores)
     return maximizer, flat, structure.batch.at_target(flat)
 
 

@@ -83,7 +83,7 @@ def run(methods, budget):
     steps, plan = [], Plan(2, 2, (0.1,))
     losses = {"jaccard": Jaccard(), "error_rate": ErrorRate()}
     found = compare(bags(8, 0), "jaccard", losses, plan, lambda what, n: steps.append(n), methods, budget)
-    assert sum(steps) == plan.steps(methods)
+    assert sum(steps) == plan.fits(methods)
     assert len({(len(row.losses), len(row.chosen)) for row in found.rows}) == 1
     return found
 

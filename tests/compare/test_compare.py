@@ -122,7 +122,7 @@ def test_a_refusal_leaves_a_row_out_and_is_said():
     found = compare(breast_cancer(), "f2", losses, plan, lambda what, n: steps.append(n), (LOGISTIC, LOVASZ, MARGIN))
     assert [r.method for r in found.rows] == [LOGISTIC, MARGIN]
     assert "LovaszHinge refuses" in found.notes[0]
-    assert sum(steps) == plan.steps((LOGISTIC, LOVASZ, MARGIN))
+    assert sum(steps) == plan.fits((LOGISTIC, LOVASZ, MARGIN))
     assert any("left out" in w for w in verdict(found))
 
 

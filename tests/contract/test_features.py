@@ -59,14 +59,14 @@ def test_no_score_moves_further_than_the_length_of_its_row_allows(sparse):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 4])}, "offsets must end at the 3 rows of X; they end at 4"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 4])}, "offsets must rise strictly from 0 to 3; got"),
         ({"X": np.zeros((3, 2)), "offsets": np.array([0, 2, 2, 3])}, "offsets must rise strictly from 0"),
         ({"X": np.zeros(3), "offsets": np.array([0, 3])}, r"X must have shape \(rows, features\)"),
         ({"X": np.full((3, 2), np.nan), "offsets": np.array([0, 3])}, "X must be finite"),
         ({"X": [["a"]], "offsets": np.array([0, 1])}, "X must hold numbers"),
         ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "intercept": -1.0}, "intercept must be a finite number"),
-        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "lower": [0.0]}, "lower must hold 3 numbers"),
-        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "base": [0.0]}, r"base must hold 3 finite numbers"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "lower": [0.0]}, r"lower must have shape \(3,\)"),
+        ({"X": np.zeros((3, 2)), "offsets": np.array([0, 3]), "base": [0.0]}, r"base must have shape \(3,\)"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(arguments, words):

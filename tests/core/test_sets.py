@@ -107,10 +107,14 @@ def test_sets_hold_bools_and_whole_offsets(labels, offsets, words):
 
 
 def test_targets_and_totals_have_a_shape():
-    with pytest.raises(ValueError, match=r"compared must be finite numbers of shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"compared must have shape \(2,\)"):
         Sets(np.array([True, False]), np.array([0, 2]), compared=np.zeros(3))
-    with pytest.raises(ValueError, match=r"totals must be finite numbers of shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"totals must have shape \(1, 2\)"):
         Sets(np.array([True, False]), np.array([0, 2]), totals=np.zeros(2))
+    with pytest.raises(ValueError, match=r"compared must be in \[0, 1\]"):
+        Sets(np.array([True, False]), np.array([0, 2]), compared=np.array([0.5, 1.5]))
+    with pytest.raises(ValueError, match="totals must not be below the numbers of negatives and positives"):
+        Sets(np.array([True, False]), np.array([0, 2]), totals=np.array([[1.0, 0.0]]))
 
 
 @pytest.mark.parametrize("Y", [np.zeros((0, 3)), np.zeros((3, 0)), np.zeros(3), np.zeros((2, 2, 2))])

@@ -366,7 +366,7 @@ def test_zeros_and_huge_features():
     ("change", "words"),
     [
         ({"X": np.full((4, 2), np.nan)}, "NaN"),
-        ({"X": np.full((4, 2), np.inf)}, "infinity"),
+        ({"X": np.full((4, 2), np.inf)}, "X must be finite"),
         ({"y": [0, 1, 0]}, "inconsistent numbers of samples"),
         ({"y": [1, 1, 1, 1]}, "only one class"),
         ({"y": [0, 1, 2, 1], "class_weight": "balanced"}, "class_weight refuses more than two classes"),
@@ -385,7 +385,7 @@ def test_zeros_and_huge_features():
         ({"groups": [2**53, 0.5, 2**53 + 1, 0.5]}, "groups must be ids of one type; got numbers and whole numbers"),
         ({"groups": np.array(["a", 1, 1, "a"], dtype=object)}, "groups must be ids of one type"),
         ({"groups": np.array(["2020-01-01", "NaT"] * 2, dtype="M8[D]")}, "groups must not hold NaT"),
-        ({"sample_weight": ["a", 1, 1, 1]}, "sample_weight must hold numbers"),
+        ({"sample_weight": ["a", 1, 1, 1]}, "sample_weight must hold real numbers"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be finite, not negative"),
         ({"sample_weight": [1, 2, 1, 1]}, "the same for all rows of a set"),
         ({"sample_weight": [1, 1]}, r"sample_weight must have shape \(4,\)"),

@@ -104,9 +104,9 @@ def test_losses_of_scores_are_refused(kind, loss):
 @pytest.mark.parametrize(
     ("y", "scores", "words"),
     [
-        ([0, 1], [[[0.0]]], "scores must be numbers of shape"),
+        ([0, 1], [[[0.0]]], r"scores must have shape \(2,\)"),
         ([0, 1], [[0.0, np.nan], [1.0, 2.0]], "scores must be finite"),
-        ([0, 2], [[0.0, 1.0], [1.0, 2.0]], "labels must be in -1..1; got 0 to 2"),
+        ([0, 2], [[0.0, 1.0], [1.0, 2.0]], "y must hold labels 0..1; got 2"),
         ([0, 1, 1], [[0.0, 1.0], [1.0, 2.0]], "scores must have 3 rows"),
         ([0, 0.5], [[0.0, 1.0], [1.0, 2.0]], "y must hold whole numbers"),
         ([0, 1], [[0.0], [1.0]], "number of columns of scores must be at least 2"),

@@ -1,4 +1,4 @@
-"""The main job: which way of training is best for a measure on given data, on the same folds, and how sure that is."""
+"""Compare methods of training for a measure on given data, on the same folds, with intervals of their differences."""
 
 from setwise.compare.comparison import Comparison, Duel, Plan, compare
 from setwise.compare.problem import Problem

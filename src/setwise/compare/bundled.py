@@ -1,4 +1,4 @@
-"""Problems that are always at hand: the synthetic one of LH 6.1, and real data that come with scikit-learn."""
+"""Problems that need no file: the synthetic one of LH 6.1, and real data that come with scikit-learn."""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -9,16 +9,17 @@ from setwise.datasets.early_detection import early_stage
 
 
 def bags(n: int, seed: int) -> Problem:
-    """Early detection in ``n`` bags of 15 samples (LH 6.1)."""
+    """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
     X, y, groups = early_detection(n, random_state=seed)
     about = "Synthetic bags of 15 samples in time order (LH 6.1): early positives lie elsewhere than late ones."
+    # Pictures tell early positives from late ones, which the label does not.
     kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
     names = ("negative", "early positive", "late positive")
     return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names)
 
 
 def digits(digit: int = 8) -> Problem:
-    """One digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
+    """The problem of one digit against the rest: 1,797 images of 8 x 8 pixels, as one set."""
     X, y = load_digits(return_X_y=True)
     about = f"Real images of 8 x 8 pixels (scikit-learn's digits): is it {digit}?"
     return Problem(
@@ -27,9 +28,10 @@ def digits(digit: int = 8) -> Problem:
 
 
 def breast_cancer() -> Problem:
-    """Malignant against benign: 569 samples of 30 measurements, as one set."""
+    """The problem of malignant against benign cells: 569 samples of 30 measurements, as one set."""
     X, y = load_breast_cancer(return_X_y=True)
     about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
+    # scikit-learn codes malignant as 0; what is to be detected is the positive class here.
     return Problem("breast cancer", about, X, 1 - y, None, ("benign", "malignant"))
 
 
@@ -41,11 +43,11 @@ TRAITS: dict[str, tuple[int, ...]] = {
     "square": (0, 1, 4, 9),
     "prime": (2, 3, 5, 7),
 }
-"""Labels that a digit has or has not."""
+"""Labels of digits, each with the digits that have it."""
 
 
 def digit_traits(count: int = 6) -> Problem:
-    """The first ``count`` of :data:`TRAITS` as labels of the 1,797 digits."""
+    """The multi-label problem of the first ``count`` labels in :data:`TRAITS`, on the 1,797 digits."""
     X, y = load_digits(return_X_y=True)
     names = tuple(TRAITS)[:count]
     Y = np.column_stack([np.isin(y, TRAITS[name]) for name in names]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What ``setwise compare`` does."""
+"""The command ``setwise compare``: it reads the data, runs the comparisons and writes the report."""
 
 import time
 from dataclasses import replace
@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from setwise.compare.bundled import bags, breast_cancer, digits
 from setwise.compare.comparison import QUICK_GRID, Comparison, Plan, compare
 from setwise.compare.problem import Problem
-from setwise.compare.progress import Steps
+from setwise.compare.progress import ProgressLine
 from setwise.compare.report import earlier, write_report
 from setwise.compare.words import text_table, verdict, wrap
 from setwise.core.measure import Loss
@@ -22,13 +22,15 @@ Work = list[tuple[Problem, tuple[str, ...]]]
 Task = tuple[Problem, str, dict[str, Loss]]
 
 QUICK_ROWS = 3000
-"""``--quick`` takes about so many rows of a file, in whole sets."""
+"""The number of rows of a file that ``--quick`` takes, about, in whole sets."""
 
 QUICK_SETS = 12
-"""It takes at least so many sets with each label: 3 folds, in them 2 for C, and in those 3 for a threshold."""
+"""The least number of sets with each label that ``--quick`` takes: of 12 sets 3 folds leave 8 for training, of these
+2 folds for the choice of C leave 4, and these suffice for 3 folds that choose a threshold.
+"""
 
 BUDGET, QUICK_BUDGET = 600.0, 60.0
-"""Seconds for a file where no budget is given."""
+"""The seconds for a file if no budget is given."""
 
 
 def compare_command(
@@ -47,12 +49,12 @@ def compare_command(
 ) -> tuple[list[str], list[Path]]:
     """Compare all methods on a file, or on the built-in problems; returns texts to print and the files written.
 
-    Without ``data``: early detection in bags (LH 6.1), where a set loss matters, and two real data sets of
-    scikit-learn, where it may not. They know no budget unless one is given.
+    Without ``data`` the problems are early detection in bags (LH 6.1), where a set loss matters, and two real data
+    sets of scikit-learn, where it may not. They have no budget unless one is given.
 
     Raises
     ------
-    ValueError, OSError : in one sentence, for all that is wrong with the request or the data
+    ValueError, OSError : in one sentence, for anything that is wrong with the request or the data
     """
     begin = time.perf_counter()
     plan = _plan(quick, folds, seed)
@@ -61,8 +63,10 @@ def compare_command(
     if budget is None and data is not None:
         budget = QUICK_BUDGET if quick else BUDGET
     chosen = None if loss is None else measures(loss)
+    # A folder that may not be replaced is refused before the work, not after it.
     earlier(out)
     tasks = _tasks(_work(data, chosen, target, group, positive, plan, quick))
+    # The folder is made first, so that a place where nothing can be written shows before the work too.
     out.mkdir(parents=True, exist_ok=True)
     found = _run(tasks, plan, budget)
     title = f"setwise compare: {found[0].problem.name if data else 'built-in problems'}"
@@ -71,6 +75,7 @@ def compare_command(
 
 
 def _plan(quick: bool, folds: int | None, seed: int) -> Plan:
+    """The plan of the options; ValueError where one is out of range."""
     if folds is not None and folds < 2:
         raise ValueError(f"--folds must be at least 2; got {folds}.")
     if seed < 0:
@@ -79,9 +84,13 @@ def _plan(quick: bool, folds: int | None, seed: int) -> Plan:
 
 
 def _tasks(work: Work) -> list[Task]:
-    """A problem, the measure to train for, and all measures to judge by; ValueError where one does not fit the sets."""
+    """For each comparison its problem, the measure to train for, and the measures to evaluate with.
+
+    Raises ValueError if a measure does not fit the sets.
+    """
     kinds, tasks = plain_losses(), []
     for problem, names in work:
+        # The error rate is evaluated everywhere, since every reader knows it.
         losses = {name: kinds[name]() for name in dict.fromkeys((*names, "error_rate"))}
         for loss in losses.values():
             loss.check(problem.sets)
@@ -90,20 +99,20 @@ def _tasks(work: Work) -> list[Task]:
 
 
 def _run(tasks: list[Task], plan: Plan, budget: float | None) -> list[Comparison]:
-    """Every task with an equal share of the budget, and with what those before it left of theirs."""
+    """Run every comparison with an equal share of the budget, and with what the earlier ones left of their shares."""
     begin, found = time.perf_counter(), []
-    steps = Steps(len(tasks) * plan.steps(), "compare")
+    line = ProgressLine(len(tasks) * plan.fits(), "compare")
     for i, (problem, name, losses) in enumerate(tasks):
         share = None
         if budget is not None:
             share = max(budget / len(tasks), (budget - (time.perf_counter() - begin)) / (len(tasks) - i))
-        found.append(compare(problem, name, losses, plan, steps.advance, budget=share))
-    steps.close()
+        found.append(compare(problem, name, losses, plan, line.advance, budget=share))
+    line.close()
     return found
 
 
 def measures(text: str) -> tuple[str, ...]:
-    """Names of losses, joined by commas."""
+    """The names of losses in a text that joins them by commas; ValueError for a name that does not exist."""
     names = tuple(dict.fromkeys(n.strip().lower() for n in text.split(",")))
     for name in names:
         if name not in plain_losses():
@@ -112,7 +121,7 @@ def measures(text: str) -> tuple[str, ...]:
 
 
 def section(found: Comparison, bold: bool) -> str:
-    """One problem as text: what it is, the table, and who wins."""
+    """The text of one comparison: the problem, the table, and the verdict."""
     head = f"{found.problem.name}, trained for {found.measure}"
     lines = [
         head,
@@ -126,7 +135,7 @@ def section(found: Comparison, bold: bool) -> str:
 
 
 def summary(found: list[Comparison]) -> list[str]:
-    """The first sentence of each verdict, once more."""
+    """A summary of several comparisons: the first sentence of each verdict."""
     return ["In short\n========\n" + "\n".join(wrap(f"{f.problem.name}: {verdict(f)[0]}") for f in found)]
 
 
@@ -139,6 +148,7 @@ def _work(
     plan: Plan,
     quick: bool,
 ) -> Work:
+    """The problems, each with the names of the measures to train for: those of a file, or the built-in ones."""
     if data is None:
         if target or group or positive:
             raise ValueError("--target, --group and --positive are for a file; name it before them.")
@@ -160,8 +170,9 @@ def _work(
 
 
 def _occurring(X: Any) -> Any:
-    """``X`` without the columns of a sparse matrix that hold nothing: every method gives them the weight 0."""
+    """``X`` without the empty columns of a sparse matrix, to which every method would give the weight 0."""
     if not issparse(X):
         return X
+    # Weights are dense, so columns that never occur would take memory and time in every method.
     columns, places = np.unique(X.indices, return_inverse=True)
     return csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], max(len(columns), 1)))

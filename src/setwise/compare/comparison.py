@@ -1,4 +1,4 @@
-"""Methods side by side on the same folds: who wins in which measure, by how much, and how sure that is."""
+"""Compare methods on the same folds: their mean losses, and paired differences with confidence intervals."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from setwise.compare.budget import Advance, fitted
+from setwise.compare.budget import Advance, within_budget
 from setwise.compare.methods import METHODS, ROUGH, Method, Trained, only_order, standardized
 from setwise.compare.plan import GRID, QUICK_GRID, Plan
 from setwise.compare.problem import Problem
@@ -23,10 +23,10 @@ __all__ = ["GRID", "QUICK_GRID", "Comparison", "Duel", "Plan", "Row", "choose", 
 @final
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One method, trained for one measure.
+    """The results of one method, trained for one measure.
 
-    ``losses`` (folds, measures) at test; for each fold the chosen ``c`` and what was trained; ``seconds`` of the
-    whole, choice of C included.
+    ``losses`` (folds, measures) are those at test; ``chosen`` and ``trained`` hold the constant c and the trained rule
+    of each fold; ``seconds`` is the time of everything, the choice of c included.
     """
 
     method: Method
@@ -37,33 +37,34 @@ class Row:
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """(measures,)."""
+        """The mean losses over the folds, (measures,)."""
         return np.asarray(self.losses.mean(axis=0))
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """Standard error over the folds, (measures,)."""
+        """The standard errors over the folds, (measures,)."""
         return np.asarray(self.losses.std(axis=0, ddof=1) / np.sqrt(len(self.losses)))
 
     @property
     def gap(self) -> float | None:
-        """The largest certified gap of the folds."""
+        """The largest certified gap of the folds; None if the method certifies nothing."""
         gaps = [t.gap for t in self.trained]
         return None if gaps[0] is None else float(max(g for g in gaps if g is not None))
 
     @property
     def fit_seconds(self) -> float:
-        """Mean seconds of a fit with the chosen C."""
+        """The mean seconds of a fit with the chosen c."""
         return float(np.mean([t.seconds for t in self.trained]))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All methods on one problem, trained for ``measure``, judged by all ``measures`` (its own first).
+    """The results of all methods on one problem, trained for ``measure`` and evaluated with ``measures``.
 
-    ``fold`` is the first pair of standardized training and test parts; ``notes`` say which methods refused, and why;
-    ``ordered`` are the measures in which only the order of scores counts.
+    ``measures`` begins with the one that was trained for; ``fold`` is the first pair of standardized training and test
+    parts; ``notes`` are sentences on what was left out, and why; ``ordered`` are the measures in which only the order
+    of scores counts.
     """
 
     problem: Problem
@@ -77,12 +78,12 @@ class Comparison:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """(rows, measures)."""
+        """The mean losses over the folds, (rows, measures)."""
         return np.array([row.mean for row in self.rows])
 
     @property
     def errors(self) -> NDArray[np.float64]:
-        """(rows, measures)."""
+        """The standard errors over the folds, (rows, measures)."""
         return np.array([row.error for row in self.rows])
 
 
@@ -95,25 +96,25 @@ def compare(
     methods: Sequence[Method] = METHODS,
     budget: float | None = None,
 ) -> Comparison:
-    """Train every method for ``measure`` on the same folds and judge it by all ``losses``.
+    """Train every method for ``measure`` on the same folds and evaluate it with all ``losses``.
 
     On each training part every method chooses its C from the same grid by the mean of ``measure`` over the same inner
-    folds; features are standardized on the rows that are trained on.
+    folds; features are standardized on the rows of the training part.
 
     Parameters
     ----------
-    problem : what to learn
-    measure : a key of ``losses``
+    problem : the data
+    measure : the measure to train for, a key of ``losses``
     losses : the measures by name
-    plan : folds, grid, seed
-    advance : called with words on what was done and how many of ``plan.steps(methods)`` that were
-    methods : rows of the table
-    budget : about so many seconds; what does not fit is left out, see :func:`setwise.compare.budget.fitted`. None
-        leaves out nothing
+    plan : the folds, the grid and the seed
+    advance : called with words on what was done and with the number of fits that it took, of ``plan.fits(methods)``
+    methods : the rows of the table
+    budget : the seconds that the comparison may take, about; what does not fit is left out, see
+        :func:`setwise.compare.budget.within_budget`. None leaves out nothing
 
     Raises
     ------
-    ValueError : where the data do not allow the folds, the measure does not fit the sets, or the budget is too small
+    ValueError : if the data do not allow the folds, the measure does not fit the sets, or the budget is too small
     """
     loss = losses[measure]
     names = (measure, *(n for n in losses if n != measure))
@@ -121,29 +122,31 @@ def compare(
     notes: list[str] = []
     if budget is not None:
         asked = plan
-        plan, kept, notes = fitted(outer[0][0], loss, plan, methods, budget, advance)
+        plan, kept, notes = within_budget(outer[0][0], loss, plan, methods, budget, advance)
         if notes:
-            advance("left out", asked.steps(methods) - plan.steps(kept))
+            advance("left out", asked.fits(methods) - plan.fits(kept))
+        # Folds are drawn again only if the budget has changed their number.
         methods, outer = kept, outer if plan.folds == asked.folds else _outer(problem, plan)
     rows, done = [], 0
 
-    def step(what: str, steps: int = 1) -> None:
+    def count(what: str, fits: int = 1) -> None:
         nonlocal done
-        done += steps
-        advance(what, steps)
+        done += fits
+        advance(what, fits)
 
     for i, method in enumerate(methods, 1):
         try:
-            rows.append(_row(method, outer, loss, [losses[n] for n in names], plan, step))
+            rows.append(_row(method, outer, loss, [losses[n] for n in names], plan, count))
         except Refusal as refusal:
             notes.append(f"{method.name} is left out: {refusal}")
-            step(f"{method.name} refused", plan.steps(methods[:i]) - done)
+            # The fits that the method did not make count as done.
+            count(f"{method.name} refused", plan.fits(methods[:i]) - done)
     ordered = frozenset(n for n in names if only_order(losses[n]))
     return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes), ordered)
 
 
 def _outer(problem: Problem, plan: Plan) -> list[tuple[Problem, Problem]]:
-    """Standardized training and test parts; ValueError where a training part is too small to choose C in it."""
+    """The standardized training and test parts; ValueError if a training part is too small to choose C in it."""
     folds = [standardized(problem.take(a), problem.take(b)) for a, b in problem.folds(plan.folds, plan.seed)]
     for train, _ in folds:
         try:
@@ -164,48 +167,53 @@ def _row(
     plan: Plan,
     advance: Callable[[str], None],
 ) -> Row:
+    """Train one method on every fold, each time with a C chosen in the training part alone."""
     begin, table, chosen, trained = time.perf_counter(), [], [], []
     for k, (train, test) in enumerate(folds):
         what = f"{train.name}: {method.name}, fold {k + 1}"
         c = choose(method, train, loss, plan, partial(advance, what))
-        found = method.train(train, loss, c, plan.tol)
+        rule = method.train(train, loss, c, plan.tol)
         advance(what)
-        scores = found.margins(test)
+        scores = rule.margins(test)
         table.append([test.loss(measure, scores) for measure in measures])
         chosen.append(c)
-        trained.append(found)
+        trained.append(rule)
     return Row(method, np.array(table), tuple(chosen), tuple(trained), time.perf_counter() - begin)
 
 
 def choose(method: Method, train: Problem, loss: Loss, plan: Plan, advance: Callable[[], None]) -> float:
-    """The c of the grid with the least mean loss over the inner folds; the smallest of several."""
+    """The constant c of the grid with the least mean loss over the inner folds, the smallest one of equals."""
     parts = [standardized(train.take(a), train.take(b)) for a, b in train.folds(plan.inner, plan.seed + 1)]
     means = []
     for c in plan.grid:
-        found = []
+        losses = []
         for part, held_out in parts:
-            found.append(held_out.loss(loss, method.train(part, loss, c, *ROUGH).margins(held_out)))
+            losses.append(held_out.loss(loss, method.train(part, loss, c, *ROUGH).margins(held_out)))
             advance()
-        means.append(np.mean(found))
+        means.append(np.mean(losses))
+    # Equal means may differ in their last digits; rounding lets the smallest c win.
     return plan.grid[int(np.argmin(np.round(means, 12)))]
 
 
 @final
 @dataclass(frozen=True)
 class Duel:
-    """Paired difference over folds, ``first - second``, and the half-width of its 95 % interval by Student's t."""
+    """The mean paired difference ``first - second`` over folds, and the half-width of its 95 % interval.
+
+    The interval is that of Student's t; folds share training data, so it is somewhat too narrow.
+    """
 
     difference: float
     width: float
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves out 0, by more than rounding."""
+        """Whether the interval excludes 0 by more than rounding."""
         return abs(self.difference) > self.width + 1e-12
 
     @classmethod
     def of(cls, first: Any, second: Any) -> "Duel":
-        """From the losses of the folds, (folds,) each."""
-        d = np.asarray(first) - np.asarray(second)
-        error = d.std(ddof=1) / np.sqrt(len(d))
-        return cls(float(d.mean()), float(student.ppf(0.975, len(d) - 1) * error))
+        """The paired difference of two sequences of losses, (folds,) each."""
+        differences = np.asarray(first) - np.asarray(second)
+        error = differences.std(ddof=1) / np.sqrt(len(differences))
+        return cls(float(differences.mean()), float(student.ppf(0.975, len(differences) - 1) * error))

@@ -1,4 +1,4 @@
-"""How much work a comparison is, and what a budget of seconds leaves of it."""
+"""The plan of a comparison, the work that it takes, and the smaller plans for a budget of seconds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,23 +7,23 @@ from typing import final
 from setwise.compare.methods import METHODS, Method
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-"""Constants C for a decision that every method chooses from."""
+"""The constants C, counted for each decision, from which every method chooses."""
 
 QUICK_GRID = (1e-3, 1e-1, 10.0)
 
 LEAST_GRID = (1e-2, 1.0)
 
 LEAST_FOLDS = 3
-"""With fewer no difference is ever clear, unless fewer were asked for."""
+"""The least number of folds of a smaller plan: with fewer hardly any difference is clear."""
 
 LAST_FIT = 6
-"""The fit with the chosen C, on more rows and to a smaller gap, takes about as long as so many that choose it."""
+"""The time of a fit with the chosen C, on more rows and to a smaller gap, in fits that serve to choose C."""
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """How to compare: outer folds, inner folds for the choice of C, the grid, the gap of the last fit, and the seed."""
+    """The outer folds, the inner folds for the choice of C, its grid, the gap of the fit with that C, and the seed."""
 
     folds: int = 5
     inner: int = 3
@@ -31,8 +31,8 @@ class Plan:
     tol: float = 1e-3
     seed: int = 0
 
-    def steps(self, methods: Sequence[Method] = METHODS) -> int:
-        """Number of fits for one problem and one measure."""
+    def fits(self, methods: Sequence[Method] = METHODS) -> int:
+        """The number of fits for one problem and one measure."""
         return self.folds * len(methods) * (len(self.grid) * self.inner + 1)
 
     @property
@@ -41,9 +41,10 @@ class Plan:
         return self.folds * (len(self.grid) * self.inner + LAST_FIT)
 
     def smaller(self) -> Iterator["Plan"]:
-        """Itself, then ever smaller plans: fewer values of C first, then fewer folds."""
+        """The plan itself, then ever smaller plans: first with fewer values of C, then with fewer folds."""
         plan = self
         yield plan
+        # Most of the work is the choice of C, so the grid is thinned out before folds are given up.
         for grid in (QUICK_GRID, LEAST_GRID):
             if len(grid) < len(plan.grid):
                 plan = replace(plan, grid=grid)
@@ -54,23 +55,25 @@ class Plan:
 
     @property
     def least(self) -> "Plan":
-        """The last of :meth:`smaller`."""
+        """The last plan of :meth:`smaller`."""
         return list(self.smaller())[-1]
 
 
 def within(plan: Plan, seconds: Mapping[Method, float], budget: float) -> tuple[Plan, tuple[Method, ...]]:
-    """What fits into ``budget`` seconds, where one fit that serves to choose C takes ``seconds``.
+    """The plan and the methods that fit into ``budget`` seconds, if a fit that serves to choose C takes ``seconds``.
 
-    The first of ``plan.smaller()`` that all methods finish in time, else the last of them without the slowest methods.
-    The fastest of ours and the fastest of the usual ones stay.
+    It is the first of ``plan.smaller()`` that all methods finish in time, or else the last one without the slowest
+    methods. The fastest method of setwise and the fastest usual method always stay.
     """
     for smaller in plan.smaller():
         if smaller.work * sum(seconds.values()) <= budget:
             return smaller, tuple(seconds)
     kept = list(seconds)
+    # Drop the slowest methods, one after the other, until the rest fits.
     for method in sorted(seconds, key=lambda m: seconds[m], reverse=True):
         if plan.least.work * sum(seconds[m] for m in kept) <= budget:
             break
+        # A comparison needs a method of each kind.
         if sum(m.ours == method.ours for m in kept) > 1:
             kept.remove(method)
     return plan.least, tuple(kept)

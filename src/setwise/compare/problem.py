@@ -1,4 +1,4 @@
-"""A problem to compare methods on: rows, labels, and which rows make a set."""
+"""A problem on which methods are compared: its rows, their labels, and the sets that they form."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -19,8 +19,8 @@ Rows = NDArray[np.int64]
 class Problem:
     """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
 
-    ``name`` is short, ``about`` one sentence; ``classes`` names the two labels or the p labels of a matrix. ``kinds``
-    (n,) says for pictures which of ``kind_names`` a row is, where that is more than its label.
+    ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
+    ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """In words, what is a set."""
+        """A phrase that says what a set is in this problem."""
         if self.many:
             return f"each of the {len(self.y):,} rows is a set of {self.y.shape[1]} labels"
         if self.groups is None:
@@ -48,7 +48,7 @@ class Problem:
 
     @property
     def sets(self) -> Sets:
-        """The ground truth as sets, in the order of :class:`setwise.estimators.grouping.Grouping`."""
+        """The true labels as sets, in the order of :class:`setwise.estimators.grouping.Grouping`."""
         batch = self._grouping.batch
         assert isinstance(batch, Sets)
         return batch
@@ -60,16 +60,19 @@ class Problem:
         return group_vector(self.y, self.groups, np.array([0, 1]))
 
     def take(self, rows: Rows) -> "Problem":
-        """The problem on some of its rows."""
+        """The problem that consists of the given rows."""
         groups, kinds = (None if a is None else a[rows] for a in (self.groups, self.kinds))
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
 
     def part(self, rows: int, sets: int, seed: int) -> "Problem":
-        """Whole sets drawn by chance until they have ``rows`` rows, are ``sets`` sets, and so many of them (or all that
-        there are) hold each of the two labels. Of a single set, rows are drawn as if each were a set.
+        """A random part of the problem that consists of whole sets; of a single set, it consists of random rows.
+
+        Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels
+        occurs in as many of them (or in all sets in which it occurs).
         """
         ids = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
         order = np.random.default_rng(seed).permutation(ids.max() + 1)
+        # ``enough[k]`` tells whether the first k + 1 sets of the order meet all conditions.
         enough = (np.cumsum(np.bincount(ids)[order]) >= rows) & (np.arange(1, len(order) + 1) >= sets)
         for label in () if self.many else (0, 1):
             holds = np.bincount(ids, self.y == label)[order] > 0
@@ -78,11 +81,11 @@ class Problem:
         return self.take(np.flatnonzero(np.isin(ids, drawn)))
 
     def folds(self, k: int, seed: int) -> list[tuple[Rows, Rows]]:
-        """``k`` pairs of training and test rows; whole sets stay together, a single set is split by its labels.
+        """``k`` pairs of training and test rows; sets stay whole, and a single set is split in a stratified way.
 
         Raises
         ------
-        ValueError : where there are fewer than k sets, or fewer than k rows of a class in the single set
+        ValueError : if there are fewer than k sets, or fewer than k rows of a class in the single set
         """
         if self.groups is None and not self.many:
             fewest = int(np.bincount(self.y, minlength=2).min())
@@ -93,8 +96,10 @@ class Problem:
         if ids.max() + 1 < k:
             raise ValueError(f"{self.name} has {ids.max() + 1} sets, too few for {k} folds.")
         splitter = KFold(k, shuffle=True, random_state=seed)
+        # The splitter sees one row for each set, so that no set is divided.
         parts = splitter.split(np.arange(ids.max() + 1))
         folds = [(np.flatnonzero(np.isin(ids, a)), np.flatnonzero(np.isin(ids, b))) for a, b in parts]
+        # Training needs both classes, so a training part without one is refused before any fit.
         if not self.many and any(np.ptp(self.y[train]) == 0 for train, _ in folds):
             raise ValueError(
                 f"{self.name} has one class in too few of its sets: a training part of {k} folds holds the other only."
@@ -102,7 +107,7 @@ class Problem:
         return folds
 
     def losses(self, loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``loss`` of every set for scores of the shape of ``y``, which predict positives where above 0; (sets,)."""
+        """The loss of every set, (sets,), for scores in the shape of ``y``; a score above 0 predicts a positive."""
         grouping = self._grouping
         return loss.values(grouping.batch, grouping.predictions(loss, np.asarray(scores)))
 

@@ -1,4 +1,4 @@
-"""A bar for work in many steps."""
+"""A progress bar for work that consists of many equal steps."""
 
 import sys
 import time
@@ -6,9 +6,10 @@ from typing import TextIO, final
 
 
 @final
-class Steps:
-    """One line on a terminal, ``label [####----] 37/120 what  12 s``; where the stream is no terminal, a line at each
-    tenth. A stream that is closed or breaks costs the bar, never the work.
+class ProgressLine:
+    """One line ``label [####----] 37/120 what  12 s`` on a terminal; on other streams, one line at each tenth.
+
+    If the stream is closed or breaks, only the bar is lost and the work goes on.
     """
 
     WIDTH = 24
@@ -19,7 +20,7 @@ class Steps:
         self._live = self.stream is not None and self.stream.isatty()
 
     def advance(self, what: str = "", steps: int = 1) -> None:
-        """So many steps are done; ``what`` says which."""
+        """Report that ``steps`` more steps are done; ``what`` describes them."""
         before = self.done
         self.done += steps
         now = time.perf_counter() - self._begin
@@ -29,13 +30,14 @@ class Steps:
             full = round(self.WIDTH * min(self.done / self.total, 1.0))
             bar = "#" * full + "-" * (self.WIDTH - full)
             text = f"{self.label} [{bar}] {self.done}/{self.total} {what}  {now:.0f} s"
+            # Padding overwrites the rest of a longer line before.
             self._write("\r" + text.ljust(self._length))
             self._length = len(text)
         elif not self._live and (last or self.done * 10 // self.total > before * 10 // self.total):
             self._write(f"{self.label} {self.done}/{self.total} {what}  {now:.0f} s\n")
 
     def close(self) -> None:
-        """End the line."""
+        """End the line with a line break."""
         if self._live and self.done:
             self._write("\n")
 

@@ -1,4 +1,4 @@
-"""A comparison on disk: report.html with everything inside, the pictures on their own, and results.json."""
+"""Write comparisons to disk: report.html with everything inside, the pictures as files, and results.json."""
 
 import base64
 import io
@@ -50,18 +50,19 @@ HOW = (
 
 
 def earlier(out: Path) -> list[Path]:
-    """The files of the earlier report in the folder ``out``; none where it is empty or does not exist.
+    """The files of the earlier report in the folder ``out``; none if it is empty or does not exist.
 
     Raises
     ------
-    ValueError : where it holds anything else
-    OSError : where it is no folder or cannot be read
+    ValueError : if the folder holds anything else
+    OSError : if ``out`` is no folder or cannot be read
     """
     if not out.exists():
         return []
     try:
         listed = list(json.loads((out / RESULTS).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
+        # A folder without readable results holds no report, so whatever it holds is foreign.
         listed = []
     held = sorted(out.iterdir())
     foreign = [path.name for path in held if path.name not in listed or not path.is_file()]
@@ -73,19 +74,21 @@ def earlier(out: Path) -> list[Path]:
 
 
 def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: float) -> list[Path]:
-    """Write into the folder ``out``, made where absent, and return the files. Without matplotlib there are no pictures.
+    """Write the report into the folder ``out``, which is made if it does not exist, and return the files.
 
-    An earlier report in the folder is replaced. What the encoding cannot say stands as a reference to the character.
+    An earlier report in the folder is replaced. Without matplotlib there are no pictures. A character that UTF-8
+    cannot encode is written as a character reference or an escape.
 
     Raises
     ------
-    ValueError : where the folder holds anything but an earlier report
-    OSError : where it cannot be written
+    ValueError : if the folder holds anything but an earlier report
+    OSError : if it cannot be written
     """
     parts: list[str] = []
     images: dict[str, bytes] = {}
     names = [c.problem.name for c in found]
     for comparison in found:
+        # A problem that occurs with several measures has the measure in its file names.
         several = names.count(comparison.problem.name) > 1
         stem = _slug(comparison.problem.name + (f" {comparison.measure}" if several else ""))
         own = {f"{stem}-{name}.png": data for name, data in pictures(comparison).items()}
@@ -95,15 +98,17 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
     page = _page(title, parts, seconds, bool(images)).encode("utf-8", "xmlcharrefreplace")
     results = json.dumps(_results(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
+    # Everything is computed by now, so that a failure before leaves the earlier report as it was.
     for path in earlier(out):
         path.unlink()
+    # The list of files is written first: if a later file fails, the folder still counts as a report.
     for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page, **images}.items():
         (out / name).write_bytes(data)
     return [out / name for name in files]
 
 
 def pictures(found: Comparison) -> dict[str, bytes]:
-    """PNGs by name: table, gaps, scores; none without matplotlib."""
+    """The pictures "table", "gaps" and "scores" as PNG files by name; none without matplotlib."""
     try:
         from setwise import plotting
     except ImportError:
@@ -119,22 +124,27 @@ def pictures(found: Comparison) -> dict[str, bytes]:
 
 
 def _png(figure: Any) -> bytes:
+    """A figure as a PNG file."""
     buffer = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # the page has all names as text
+        # A glyph that the font lacks is drawn as a box; the page has all names as text.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def _plain(text: str) -> str:
-    """Text that matplotlib can draw, and does not take for a formula."""
+    """The text without surrogate characters, which cannot be drawn, and with escaped dollar signs: no formulas."""
     return text.encode("utf-8", "replace").decode().replace("$", r"\$")
 
 
 def _scores(plotting: ModuleType, found: Comparison, title: str) -> Any:
+    """The picture of the learned scores: lines in the plane for two features, otherwise histograms."""
     _, test = found.fold
     if test.X.shape[1] == 2 and not test.many:
+        # The methods of setwise come first in the legend.
         ours_first = sorted(found.rows, key=lambda r: not r.method.ours)
+        # The threshold is part of the constant of the line.
         lines = {
             r.method.name: (*r.trained[0].coef[0].tolist(), float(r.trained[0].intercept[0] - r.trained[0].threshold))
             for r in ours_first
@@ -143,6 +153,7 @@ def _scores(plotting: ModuleType, found: Comparison, title: str) -> Any:
         X = test.X.toarray() if issparse(test.X) else test.X
         axes = ("first feature (standardized)", "second feature (standardized)")
         shown = [_plain(name) for name in names]
+        # More points than these would hide the lines.
         return plotting.plane(X[:2000], kinds[:2000], shown, lines, f"{title}: held-out samples", axes)
     scores = {r.method.name: (r.trained[0].scores(test.X, test.many), r.trained[0].threshold) for r in found.rows}
     classes = ("label absent", "label present") if test.many else [_plain(name) for name in test.classes]
@@ -150,8 +161,10 @@ def _scores(plotting: ModuleType, found: Comparison, title: str) -> Any:
 
 
 def _section(found: Comparison, images: dict[str, bytes]) -> str:
+    """One comparison as HTML; the pictures are embedded, but for the table, which is there as text."""
     words = verdict(found)
     head = "".join(f"<th>{escape(c)}</th>" for c in ("trained by", *found.measures, "gap", "seconds"))
+    # All methods with the least mean are marked.
     best = found.means == found.means.min(axis=0)
     body = "".join(_table_row(row, marks) for row, marks in zip(found.rows, best, strict=True))
     shown = "".join(
@@ -170,6 +183,7 @@ def _section(found: Comparison, images: dict[str, bytes]) -> str:
 
 
 def _table_row(row: Row, best: np.ndarray) -> str:
+    """One row of the table as HTML; ``best`` marks the measures in which the method is the best."""
     cells = "".join(
         f"<td{BEST if mark else ''}>{m:.3f} ± {e:.3f}</td>"
         for m, e, mark in zip(row.mean, row.error, best, strict=True)
@@ -178,6 +192,7 @@ def _table_row(row: Row, best: np.ndarray) -> str:
 
 
 def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> str:
+    """The whole HTML page; it needs no other file."""
     missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
@@ -189,6 +204,7 @@ def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> s
 
 
 def _results(found: Sequence[Comparison], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
+    """The content of results.json; ``files`` lets a later run tell its own files from others."""
     return {
         "title": title,
         "files": list(files),
@@ -199,6 +215,7 @@ def _results(found: Sequence[Comparison], title: str, seconds: float, files: Seq
 
 
 def _result(found: Comparison) -> dict[str, Any]:
+    """One comparison as data for results.json."""
     rows = [
         {
             "method": row.method.name,
@@ -228,4 +245,5 @@ def _result(found: Comparison) -> dict[str, Any]:
 
 
 def _slug(text: str) -> str:
+    """The text in lower case, with a hyphen for anything but letters and digits, as the stem of a file name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,4 +1,4 @@
-"""Fits that give up when their time is over."""
+"""A learner that gives up at a deadline."""
 
 import time
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from setwise.learners import OneSlack
 
 
 class OutOfTimeError(Exception):
-    """A fit was not done at its deadline."""
+    """Raised where a fit is not done at its deadline."""
 
 
 def check_time(deadline: float) -> None:
-    """Raise OutOfTimeError where ``time.perf_counter()`` is past ``deadline``."""
+    """Raise OutOfTimeError if ``time.perf_counter()`` is past ``deadline``."""
     if time.perf_counter() > deadline:
         raise OutOfTimeError
 
@@ -36,7 +36,7 @@ class Until(Learner):
     name: ClassVar[str] = "until"
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """Those of OneSlack."""
+        """The iterations of OneSlack, with a check of the time after each."""
         for step in OneSlack(self.C, self.tol, self.max_iter).steps(risk, w0):
             yield step
             check_time(self.deadline)

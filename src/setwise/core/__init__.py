@@ -1,1 +1,1 @@
-"""Words: the protocols that every part of setwise speaks, and the truth by brute force."""
+"""The protocols that all parts of setwise share, and the solutions by brute force against which they are tested."""

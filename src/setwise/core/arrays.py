@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between the rooms."""
+"""Names of the array types that the modules of setwise pass to each other."""
 
 from typing import Any
 
@@ -9,4 +9,4 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Values = NDArray[np.float64]
 Floats = NDArray[np.floating[Any]]
-"""Scores and their gradients: float32 or float64."""
+"""Scores and their gradients, which are float32 or float64."""

@@ -11,10 +11,15 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 LARGEST = 1e306
 """Scores may add up to this in one set; what is computed from larger ones could leave float64."""
 
+LARGEST_COUNT = 2**63 - 1
+
+LARGEST_LABEL = (1 << 16) - 1
+"""What is done for each of k labels takes time and memory in proportion to k, however few of them occur."""
+
 
 def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
     """``y`` as a flat bool array; its values must be 0/1 (or False/True), shape (p,), p >= 1."""
-    labels = _as_array(y, name)
+    labels = as_array(y, name)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
     if labels.dtype == np.bool_:
@@ -30,13 +35,24 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
 
 def as_class_labels(y: ArrayLike, name: str = "y_true") -> Ints:
     """``y`` as a flat int64 array of labels 0, 1, 2, ..., shape (p,), p >= 1."""
-    labels = _as_array(y, name)
+    labels = as_array(y, name)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
     whole = labels.dtype.kind in "biuf" and np.isfinite(labels).all() and not (labels != np.floor(labels)).any()
-    if not whole or labels.min() < 0 or labels.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"{name} must hold whole numbers 0, 1, 2, ...; got {labels.dtype} {labels[:3].tolist()}.")
+    if not whole or labels.min() < 0 or labels.max() > LARGEST_LABEL:
+        what = f"whole numbers 0, 1, 2, ..., at most {LARGEST_LABEL}"
+        raise ValueError(f"{name} must hold {what}; got {labels.dtype} {shown(labels.tolist())}.")
     return labels.astype(np.int64)
+
+
+def as_predictions(labels: ArrayLike, total: int, n_labels: int, name: str = "predictions") -> NDArray[Any]:
+    """``labels`` as flat bools where there are two labels, else as int64 in 0..n_labels-1, (total,)."""
+    out = as_labels(labels, name) if n_labels == 2 else as_class_labels(labels, name)
+    if out.shape != (total,):
+        raise ValueError(f"{name} must have shape ({total},), one for each decision; got shape {out.shape}.")
+    if n_labels != 2 and out.max() >= n_labels:
+        raise ValueError(f"{name} must hold labels 0..{n_labels - 1}; got {out.max()}.")
+    return out
 
 
 def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
@@ -44,7 +60,7 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
 
     NaN, inf and scores whose sum may leave float64 are refused.
     """
-    out = _as_array(scores, name)
+    out = as_array(scores, name)
     if out.dtype.kind in "iub":
         out = out.astype(np.float64)
     if out.dtype.newbyteorder("=") not in (np.float32, np.float64):
@@ -61,39 +77,69 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     return out
 
 
+def as_areas(areas: ArrayLike, name: str = "areas") -> Values:
+    """``areas`` as a float64 array of shape (p,), finite and above 0."""
+    out = as_weights(areas, name)
+    if (out == 0).any():
+        raise ValueError(f"{name} must be above 0; got 0.")
+    return out
+
+
 def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
-    """``weights`` as a float64 array of shape (p,), finite and non-negative."""
-    given = _as_array(weights, name)
-    if given.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, one for each place; got dtype {given.dtype}.")
-    out = given.astype(np.float64)
+    """``weights`` as a float64 array of shape (p,), finite and not negative, which nobody can write into."""
+    out = as_reals(weights, name)
     if out.ndim != 1 or out.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {out.shape}.")
-    if not np.isfinite(out).all() or (out < 0).any():
-        raise ValueError(f"{name} must be finite and not negative; got {out.tolist()[:8]}.")
+    if (out < 0).any():
+        raise ValueError(f"{name} must be finite and not negative; got {out[out < 0][0]:g}.")
     if out.max() > LARGEST / out.size:
         raise OverflowError(f"{name} are too large, up to {out.max():.3g}: their sum leaves float64. Scale them down.")
     out.setflags(write=False)
     return out
 
 
-def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, open_low: bool = False) -> float:
-    """``value`` as a finite float in [low, high], or (low, high] with ``open_low``."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number; got {value!r}.")
-    out = float(value)
-    if not np.isfinite(out) or out > high or out < low or (open_low and out == low):
-        bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
-        raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}{end}; got {value!r}.")
+def as_reals(values: Any, name: str, shape: tuple[int, ...] | None = None, finite: bool = True) -> Values:
+    """A float64 copy of an array of real numbers, finite, or -inf too where not ``finite``; of ``shape`` if given."""
+    given = as_array(values, name)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers; got dtype {given.dtype}.")
+    if shape is not None and given.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}; got shape {given.shape}.")
+    with np.errstate(over="ignore"):
+        out: Values = given.astype(np.float64)
+    if np.isnan(out).any() or (out == np.inf).any() or (finite and (out == -np.inf).any()):
+        raise ValueError(f"{name} must be {'finite' if finite else 'below inf'}; got NaN or inf.")
     return out
 
 
-def as_count(value: Any, name: str, *, low: int = 1) -> int:
-    """``value`` as an int, at least ``low``."""
+def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, open_low: bool = False) -> float:
+    """``value`` as a finite float in [low, high], or (low, high] with ``open_low``."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number; got {shown(value)}.")
+    try:
+        out = float(value)
+    except OverflowError:  # a whole number beyond all floats
+        out = np.inf
+    if not np.isfinite(out) or out > high or out < low or (open_low and out == low):
+        bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
+        raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}{end}; got {shown(value)}.")
+    return out
+
+
+def as_limit(value: Any, name: str) -> float:
+    """``value`` as a float that may be infinite, but not NaN."""
+    endless = isinstance(value, float | np.floating) and bool(np.isinf(value))
+    return float(value) if endless else as_number(value, name)
+
+
+def as_count(value: Any, name: str, *, low: int = 1, high: int = LARGEST_COUNT) -> int:
+    """``value`` as an int in low..high."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number; got {value!r}.")
+        raise TypeError(f"{name} must be a whole number; got {shown(value)}.")
     if value < low:
-        raise ValueError(f"{name} must be at least {low}; got {value!r}.")
+        raise ValueError(f"{name} must be at least {low}; got {shown(value)}.")
+    if value > high:
+        raise ValueError(f"{name} must be at most {high}; got {shown(value)}.")
     return int(value)
 
 
@@ -101,12 +147,92 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """``value`` if it is one of ``choices``."""
     allowed = tuple(choices)
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}.")
     return value
 
 
-def _as_array(values: Any, name: str) -> NDArray[Any]:
+def as_flag(value: Any, name: str) -> bool:
+    """``value`` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {shown(value)}.")
+    return bool(value)
+
+
+def as_kind(value: Any, name: str, kind: type[Any], example: str) -> Any:
+    """``value`` if it is an instance of ``kind``; ``example`` says how to make one."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be of the kind {kind.__name__}, as {example}; got {shown(value)}.")
+    return value
+
+
+def as_random_state(value: Any, name: str = "random_state") -> int | np.random.Generator | None:
+    """``value`` if it is None, a whole number from 0 on, or a NumPy Generator."""
+    if value is None or isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be None, a whole number or a numpy Generator; got {shown(value)}.")
+    if value < 0:
+        raise ValueError(f"{name} must not be negative; got {shown(value)}.")
+    return int(value)
+
+
+def as_tolerances(tol: Any, n: int) -> Values:
+    """``tol``, one number or one for each of n sets, as float64 (n,), not negative."""
+    if isinstance(tol, float) and 0.0 <= tol < np.inf:
+        return np.broadcast_to(np.float64(tol), n)
+    given = as_reals(tol, "tol")
+    if given.shape not in ((), (n,)) or (given < 0).any():
+        raise ValueError(f"tol must be one number >= 0 or {n} of them, one for each set; got {shown(tol)}.")
+    return np.broadcast_to(given, n)
+
+
+def as_parts(parts: Any, n: int) -> Ints:
+    """``parts`` if they are int64 numbers of some of n sets, in any order, (b,)."""
+    if not isinstance(parts, np.ndarray) or parts.dtype != np.int64 or parts.ndim != 1:
+        raise ValueError(f"parts must be an int64 array of shape (b,); got {shown(parts)}.")
+    if not parts.size or parts.min() < 0 or parts.max() >= n:
+        raise ValueError(f"parts must hold one number or more in 0..{n - 1}; got {shown(parts.tolist())}.")
+    return parts
+
+
+def as_offsets(offsets: Any, total: int) -> Ints:
+    """``offsets`` as int64 (n+1,), rising strictly from 0 to ``total``: no set is empty."""
+    out = as_array(offsets, "offsets")
+    if out.dtype != np.int64 or out.ndim != 1:
+        raise ValueError(f"offsets must be int64 of shape (n+1,); got {out.dtype} of shape {out.shape}.")
+    if len(out) < 2 or out[0] != 0 or out[-1] != total or (np.diff(out) < 1).any():
+        raise ValueError(f"offsets must rise strictly from 0 to {total}; got {shown(out.tolist())}.")
+    return out
+
+
+def as_vector(values: Any, size: int, name: str) -> NDArray[Any]:
+    """``values`` as an array (size,) of real numbers, finite, which is not copied."""
+    out = as_shaped(values, size, name)
+    if not np.isfinite(out).all():
+        raise ValueError(f"{name} must be finite; got NaN or inf.")
+    return out
+
+
+def as_shaped(values: Any, size: int, name: str) -> NDArray[Any]:
+    """``values`` as an array (size,) of real numbers, which is not copied."""
+    out = values if isinstance(values, np.ndarray) else as_array(values, name)
+    if out.shape != (size,) or out.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers of shape ({size},); got {out.dtype} of shape {out.shape}.")
+    return out
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """``values`` as an array."""
     try:
         return np.asarray(values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers; got a ragged sequence.") from None
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: one line, and not too much of it."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # not all that is passed can be shown, as whole numbers of many digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""Ragged batches of independent decisions with k labels."""
+"""Batches of sets of independent decisions with k labels, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,21 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_count
-from setwise.core.sets import Sets
+from setwise.core.checks import LARGEST_LABEL, as_array, as_class_labels, as_count, as_offsets
 from setwise.kernels.segments import chosen_offsets
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Classes(Batch):
-    """``n`` sets of independent decisions with k labels, one score each: phi(y) marks the label of each decision.
+    """``n`` sets of independent decisions with k labels and one score for each label: phi(y) is the one-hot code of y.
 
     Parameters
     ----------
-    labels : (total,) int64 in 0..k-1; -1 is a label that is not known
+    labels : (total,) int64 in 0..k-1; -1 marks a label that is unknown
     offsets : (n+1,) int64, strictly increasing from 0 to total
-    k : number of labels, at least 2
+    k : the number of labels, at least 2
     """
 
     labels: NDArray[np.int64]
@@ -31,34 +30,36 @@ class Classes(Batch):
     k: int
 
     def __post_init__(self) -> None:
-        as_count(self.k, "k", low=2)
-        labels, offsets = np.asarray(self.labels), np.asarray(self.offsets)
+        as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
+        labels = as_array(self.labels, "labels")
         if labels.dtype != np.int64 or labels.ndim != 1:
             raise ValueError(f"labels must be int64 of shape (total,); got {labels.dtype} of shape {labels.shape}.")
         if labels.size and (labels.min() < -1 or labels.max() >= self.k):
             raise ValueError(f"labels must be in -1..{self.k - 1}; got {labels.min()} to {labels.max()}.")
-        # The checks of the offsets are those of binary sets.
-        Sets(labels == 0, offsets)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
 
     @classmethod
-    def single(cls, y: ArrayLike, k: int) -> "Classes":
-        """One set of all the decisions in ``y``, shape (p,), values 0..k-1."""
-        labels = as_class_labels(y, "y_true")
+    def single(cls, y: ArrayLike, k: int, name: str = "y_true") -> "Classes":
+        """One set that holds all decisions of ``y``, shape (p,), values 0..k-1."""
+        labels, k = as_class_labels(y, name), as_count(k, "k", low=2, high=LARGEST_LABEL + 1)
+        if labels.max() >= k:
+            raise ValueError(f"{name} must hold labels 0..{k - 1}; got {labels.max()}.")
         return cls(labels, np.array([0, len(labels)], dtype=np.int64), k)
 
     @property
     def n_labels(self) -> int:
-        """K."""
+        """The number of labels, which is ``k``."""
         return self.k
 
     @property
     def binary(self) -> bool:
-        """Never: also two labels have a score each."""
+        """False, also for two labels, since each label has a score of its own here."""
         return False
 
     @cached_property
     def score_offsets(self) -> Ints:
-        """K scores for each decision, those of one decision side by side."""
+        """Each decision has k scores, which lie side by side, (n+1,)."""
         return self.offsets * self.k
 
     @cached_property
@@ -69,7 +70,7 @@ class Classes(Batch):
         return np.asarray(labels[:, None] == np.arange(self.k), dtype=np.float64).ravel()
 
     def decide(self, scores: Floats) -> Ints:
-        """The label of the largest score of each decision, the first of several, (total,)."""
+        """The label with the largest score for each decision, the first one among equal scores, (total,)."""
         return np.asarray(scores.reshape(self.total, self.k).argmax(axis=1))
 
     def take(self, parts: Ints) -> "Classes":

@@ -1,4 +1,4 @@
-"""Losses that depend on four counts alone."""
+"""Losses that depend on the counts of false negatives, false positives, positives and negatives alone."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -15,35 +15,37 @@ from setwise.core.traits import Trait
 
 
 class CountLoss(Loss):
-    """``l_y(A) = f(fn, fp, P, N)``: false negatives, false positives, positives and negatives of the set.
+    """``l_y(A) = f(fn, fp, P, N)`` of the false negatives, false positives, positives and negatives of the set.
 
-    A subclass gives :meth:`of_counts`, vectorized over float64 arrays; all else follows. The other methods tell
-    inference what makes its search fast.
+    A subclass gives :meth:`of_counts`, vectorized over float64 arrays, and everything else follows from it. The other
+    methods state properties of f with which inference finds the maximum faster.
     """
 
     @abstractmethod
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        """The formula; the four arguments broadcast, with 0 <= fn <= P and 0 <= fp <= N."""
+        """The formula f; its four arguments broadcast, with 0 <= fn <= P and 0 <= fp <= N."""
 
     def quotient(self, P: Values, N: Values) -> Quotient | None:
-        """Coefficients (n, 3) of 1, fn, fp in numerator and denominator, where an increasing loss is such a quotient.
+        """The coefficients (n, 3) of 1, fn, fp in the numerator and in the denominator of a linear-fractional loss.
 
-        The denominator is positive, except at fn = fp = 0 where it may vanish. None for all other losses.
+        The loss must increase, and the denominator must be positive, except at fn = fp = 0 where it may vanish. All
+        other losses return None.
         """
         return None
 
     @property
     def monge(self) -> bool | None:
-        """Whether the gain of a false negative never grows with fp, for all P and N; None if unknown."""
+        """Whether one more false negative never adds more at a larger fp, for all P and N; None if this is unknown."""
         return None
 
     def predicted(self, P: Values, N: Values) -> Values | None:
-        """How many decisions must be predicted positive for the loss to be defined, (n,); None where any number may."""
+        """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
 
     def bind(self, batch: Sets) -> Structure:
         P, N = batch.count(1), batch.count(0)
         predicted = self.predicted(P, N)
+        # A modular loss is bound as a sum of costs, which is maximized exactly, decision by decision.
         if Trait.MODULAR in self.traits:
             costs = self._costs(batch, P, N)
             if costs is not None:
@@ -60,8 +62,9 @@ class CountLoss(Loss):
         return Structure(batch if predicted is None else _compared_with_best(batch, predicted), (term,))
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:
-        """What each mistake costs where the loss is modular and no mistake costs nothing, (total,); else None."""
+        """The cost of each mistake of a modular loss, (total,); None if the loss of no mistake is not 0."""
         none = np.zeros(len(P))
+        # The first mistake of each kind has the cost of all others. Where a set lacks a class, its count stays 0.
         start = self.of_counts(none, none, P, N)
         miss = self.of_counts(np.minimum(P, 1.0), none, P, N)
         alarm = self.of_counts(none, np.minimum(N, 1.0), P, N)
@@ -71,13 +74,15 @@ class CountLoss(Loss):
 
 
 def _compared_with_best(batch: Sets, predicted: Values) -> Sets:
-    """The batch compared with the mean of the labelings that have as many predicted positives and fewest mistakes.
+    """The batch whose target is the mean of the best labelings among those with ``predicted`` positives.
 
-    Where another number of positives is asked for than there is, the truth is not among the labelings that are allowed.
+    The best of them have the fewest mistakes. The truth itself is not allowed where its number of positives differs.
     """
     P, N = batch.positives, batch.negatives
     if (predicted == P).all():
         return batch
+    # With fewer predicted positives than P every positive is chosen equally often, and no negative. With more, all
+    # positives are chosen, and the negatives share the rest.
     positive = np.minimum(predicted / np.maximum(P, 1.0), 1.0)
     negative = np.maximum(predicted - P, 0.0) / np.maximum(N, 1.0)
     return replace(batch, compared=np.where(batch.truth, positive[batch.owners], negative[batch.owners]))

@@ -22,20 +22,20 @@ Formula = Callable[[Values, Values, Values, Values], Values]
 @final
 @dataclass(frozen=True, eq=False)
 class Counts(MistakesTerm):
-    """``sum_t factor_t f_t(fn, fp, P, N)`` of the false negatives and false positives, or of their areas.
+    """``sum_t factor_t f_t(fn, fp, P, N)`` of the numbers of false negatives and false positives, or of their areas.
 
     Parameters
     ----------
     formulas : pairs (factor, f) with vectorized f
-    P, N : (n,) positives and negatives of the whole sets
+    P, N : (n,) the numbers, or areas, of the positives and negatives of the whole sets
     promises : the traits of the sum of the formulas
-    areas : (total,) what each decision counts; None counts 1
-    quotient : coefficients (n, 3) of 1, fn, fp in numerator and denominator, where the sum is such a quotient and
-        increases. The denominator is positive, except at fn = fp = 0 where it may vanish
-    monge : True promises that the gain of a false negative never grows with fp; None promises nothing
-    predicted : (n,) numbers of decisions that must be predicted positive, all other labelings having the value -inf;
-        None leaves them free
-    linear : (n, 2) costs of a false negative and of a false positive, to be added to the formulas; None adds nothing
+    areas : (total,) the area of each decision; None gives each the area 1
+    quotient : the coefficients (n, 3) of 1, fn, fp in the numerator and in the denominator of the sum, where it
+        increases and is such a quotient. The denominator is positive, except at fn = fp = 0 where it may vanish
+    monge : True promises that one more false negative never adds more at a larger fp; None promises nothing
+    predicted : (n,) the numbers of decisions that must be predicted positive; all other labelings have the value
+        -inf. None allows any number
+    linear : (n, 2) costs of a false negative and of a false positive that are added to the formulas; None adds nothing
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -53,7 +53,7 @@ class Counts(MistakesTerm):
         return self.promises
 
     def of(self, fn: Values, fp: Values, at: Any = slice(None)) -> Values:
-        """The formula for given counts of the sets ``at``; vectorized."""
+        """The value at given counts of the sets ``at``; ``fn`` and ``fp`` broadcast with ``P[at]``."""
         P, N = self.P[at], self.N[at]
         parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.formulas]
         if self.linear is not None:
@@ -62,29 +62,33 @@ class Counts(MistakesTerm):
 
     @cached_property
     def origin(self) -> Values:
-        """The formula of no mistake, (n,)."""
+        """The value of no mistake, (n,)."""
         none = np.zeros(len(self.P))
         return self.of(none, none)
 
     def counts(self, batch: Sets, labels: NDArray[Any]) -> tuple[Values, Values]:
-        """False negatives and false positives of a labeling, or their areas, (n,) each."""
+        """The numbers, or areas, of the false negatives and of the false positives of a labeling, (n,) each."""
         wrong = batch.mistakes(labels)
         if self.areas is not None:
             area = np.where(wrong, self.areas, 0.0)
             fn = segment_sums(np.where(batch.truth, area, 0.0), batch.offsets)
             return fn, segment_sums(np.where(batch.truth, 0.0, area), batch.offsets)
+        # All mistakes are counted in one pass, so the false positives cost no second mask.
         fn = count_true(wrong & batch.truth, batch.offsets).astype(np.float64)
         return fn, count_true(wrong, batch.offsets) - fn
 
     def values(self, batch: Sets, labels: NDArray[Any]) -> Values:
         fn, fp = self.counts(batch, labels)
         out = self.of(fn, fp)
+        # ``P - fn`` true positives and ``fp`` false ones are what the labeling predicts to be positive.
         return out if self.predicted is None else np.where(self.P - fn + fp == self.predicted, out, -np.inf)
 
     def at_empty(self, batch: Sets) -> Values:
         return self.origin
 
     def gains(self, batch: Sets, orders: Orders) -> Values:
+        # The gains of a quotient have a closed form in one pass; any other formula is evaluated along the running
+        # counts.
         if self.areas is None and self.quotient is not None:
             return quotient_gains(orders.labels, orders.offsets, *self.quotient, self.origin)
         if self.areas is None:
@@ -99,6 +103,7 @@ class Counts(MistakesTerm):
     def marginals(self, batch: Sets, labels: NDArray[Any]) -> Values:
         fn, fp = self.counts(batch, labels)
         owners, area = batch.owners, np.float64(1.0) if self.areas is None else self.areas
+        # Rounded sums of areas may exceed the total of the class, at which the formula need not be defined.
         more_fn = np.minimum(fn[owners] + np.where(batch.truth, area, 0.0), self.P[owners])
         more_fp = np.minimum(fp[owners] + np.where(batch.truth, 0.0, area), self.N[owners])
         wrong = batch.mistakes(labels)
@@ -114,8 +119,11 @@ class Counts(MistakesTerm):
         )
 
     def merged(self, other: Term) -> Term | None:
+        # Areas are compared by identity: terms of one loss share the array, and comparing values costs a pass.
         if not isinstance(other, Counts) or self.areas is not other.areas:
             return None
+        # A restriction would have to hold for both terms, and linear costs are added only when inference reads the
+        # counts.
         if any(x is not None for x in (self.predicted, other.predicted, self.linear, other.linear)):
             return None
         return replace(
@@ -140,12 +148,15 @@ class Counts(MistakesTerm):
     def zero(self, batch: Batch) -> Term:
         if Trait.INCREASING not in self.traits or self.predicted is not None or self.linear is not None:
             return super().zero(batch)
+        # If the first mistake of either kind already adds to an increasing loss, only the truth has the least value.
         one, none = np.minimum(self.P, 1.0), np.zeros(len(self.P))
         first = self.of(one, none), self.of(none, np.minimum(self.N, 1.0))
         if all((after > self.origin)[there > 0].all() for after, there in zip(first, (self.P, self.N), strict=True)):
+            # A mistake without area changes no count, so it stays allowed.
             weighs = True if self.areas is None else self.areas > 0
             return Mistakes(np.where(weighs, -np.inf, np.zeros(batch.total)))
 
+        # Otherwise some mistakes are free, and the formula itself tells which counts reach the least value.
         def attained(fn: Values, fp: Values, P: Values, N: Values) -> Values:
             whole, start = (sum(c * f(x, y, P, N) for c, f in self.formulas) for x, y in ((fn, fp), (0 * fn, 0 * fp)))
             return np.where(whole <= start, 0.0, -np.inf)
@@ -154,18 +165,18 @@ class Counts(MistakesTerm):
 
 
 Quotient = tuple[Values, Values]
-"""Numerator and denominator, each as :func:`linear` makes it."""
+"""The numerator and the denominator, each made by :func:`linear`."""
 
 
 def linear(n: int, constant: float | Values, fn: float | Values, fp: float | Values) -> Values:
-    """Coefficients (n, 3) of 1, false negatives and false positives; each is one number or (n,)."""
+    """The coefficients (n, 3) of 1, of the false negatives and of the false positives; each is one number or (n,)."""
     out = np.empty((n, 3))
     out[:, 0], out[:, 1], out[:, 2] = constant, fn, fp
     return out
 
 
 def _sum_of_quotients(first: Quotient | None, second: Quotient | None) -> Quotient | None:
-    """Numerators over one denominator add up; all other sums are no quotients of linear functions."""
+    """The sum of two quotients with the same denominator; other sums are not quotients of linear functions: None."""
     if first is None or second is None or not np.array_equal(first[1], second[1]):
         return None
     return first[0] + second[0], first[1]

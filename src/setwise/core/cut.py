@@ -1,4 +1,4 @@
-"""Cuts: affine functions that lie below a convex risk."""
+"""Cuts are affine functions that lie below a convex risk."""
 
 from dataclasses import dataclass
 from typing import final
@@ -11,8 +11,8 @@ from setwise.core.arrays import Values
 class Cut:
     """A plane with ``risk(v) >= offset + <slope, v>`` for all v, made at a point w where ``value <= risk(w) <= upper``.
 
-    ``value = offset + <slope, w>``; with exact inference the plane is tight at w and ``value == upper``. All of it is
-    true up to ``rounding``: floating point leaves the plane uncertain by about so much near w.
+    ``value = offset + <slope, w>``; with exact inference the plane is tight at w and ``value == upper``. All of this
+    holds up to ``rounding``, which bounds about how much floating point has changed the plane near w.
     """
 
     offset: float
@@ -25,9 +25,9 @@ class Cut:
 @final
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Planes of parts of a risk, made at one point: all (b,), ``slopes`` (b, d).
+    """The planes of b parts of a risk, made at one point: all fields are (b,), but ``slopes`` is (b, d).
 
-    None for ``roundings`` is 0; ``lengths`` are upper bounds of the lengths of the slopes, None where none are known.
+    ``roundings`` None means 0. ``lengths`` are upper bounds of the Euclidean lengths of the slopes, None if unknown.
     """
 
     offsets: Values

@@ -1,4 +1,4 @@
-"""The truth by brute force, for small sets: what every clever algorithm is tested against."""
+"""Solutions by brute force for small sets, against which every faster algorithm is tested."""
 
 from collections.abc import Iterator
 from itertools import permutations
@@ -16,44 +16,51 @@ LIMIT = 16
 
 
 def subsets(p: int) -> Bools:
-    """All ``2^p`` sets of mistakes as rows, (2^p, p) bool; bit i of the row number is decision i."""
+    """All ``2^p`` sets of mistakes as rows, (2^p, p) bool; bit i of the row index says whether decision i is wrong."""
     if p > 20:
         raise ValueError(f"enumeration is for p <= 20; got p = {p}.")
     return (np.arange(1 << p)[:, None] >> np.arange(p) & 1).astype(bool)
 
 
 def table(loss: Loss, y: ArrayLike) -> Values:
-    """``l_y(A)`` of every A, (2^p,), rows as in :func:`subsets`; -inf where a labeling is not allowed."""
+    """``l_y(A)`` of every A, (2^p,), ordered as in :func:`subsets`; -inf where a labeling is not allowed."""
     truth = Sets.single(y)
     masks = subsets(truth.total)
+    # Each row of the batch is the same set, so that one call evaluates all masks.
     rows = Sets.rows(np.broadcast_to(truth.truth, masks.shape))
     return loss.structure(rows).values(masks.ravel() ^ rows.truth)
 
 
 def margins(y: ArrayLike, scores: ArrayLike) -> Values:
-    """``s_i (2 y_i - 1)``, (p,)."""
+    """``m_i = s_i (2 y_i - 1)``, (p,): positive where the score has the sign of the label."""
     return np.where(np.asarray(y, dtype=bool), 1.0, -1.0) * np.asarray(scores, dtype=np.float64)
 
 
 def margin_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
-    """``max_A l(A) - m(A)`` (LH Eq. 21)."""
+    """``max_A l(A) - m(A)``, with ``m(A)`` the sum of the margins of A (LH Eq. 21)."""
     m = margins(y, scores)
     return float(np.max(table(loss, y) - subsets(len(m)) @ m))
 
 
 def slack_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
-    """``max_A l(A) (1 - m(A))`` (LH Eq. 22)."""
+    """``max_A l(A) (1 - m(A))``, with ``m(A)`` the sum of the margins of A (LH Eq. 22)."""
     m, values = margins(y, scores), table(loss, y)
+    # A labeling that is not allowed has the value -inf, whose product with a negative factor would be +inf.
     allowed = values > -np.inf
     return float(np.max(np.where(allowed, values, 0.0) * (1.0 - subsets(len(m)) @ m), where=allowed, initial=-np.inf))
 
 
 def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) -> float:
-    """The maximum over all p! permutations in LH Eq. 33 (``increasing``) or Eq. 35."""
+    """``max over orders pi of sum_j u_(pi_j) (l({pi_1..pi_j}) - l({pi_1..pi_(j-1)}))``, over all p! orders.
+
+    With ``increasing`` each u is cut off at 0 (LH Eq. 33), otherwise the whole sum is (LH Eq. 35). The sum includes
+    the loss of no mistake.
+    """
     u = 1.0 - margins(y, scores)
     values = table(loss, y)
     best = -np.inf
     for order in permutations(range(len(u))):
+        # The row indices of the sets {}, {pi_1}, {pi_1, pi_2}, ... in the table.
         chain = np.concatenate(([0], np.cumsum(1 << np.array(order))))
         gains = np.diff(values[chain])
         best = max(best, float((np.maximum(u, 0.0) if increasing else u)[list(order)] @ gains))
@@ -62,7 +69,7 @@ def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) 
 
 
 def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
-    """``max over yhat with yhat_i = b of l(y, yhat) + <s, yhat>`` in row i, column b, (p, 2) (HOL Eq. 4)."""
+    """``M[i, b] = max over yhat with yhat_i = b of l(y, yhat) + <s, yhat>``, (p, 2) (HOL Eq. 4)."""
     truth, s = np.asarray(y, dtype=bool), np.asarray(scores, dtype=np.float64)
     masks = subsets(len(truth))
     guesses = masks ^ truth
@@ -71,14 +78,17 @@ def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
 
 
 def labelings(p: int, k: int) -> NDArray[np.int64]:
-    """All ``k^p`` labelings of p decisions with k labels as rows."""
+    """All ``k^p`` labelings of p decisions with k labels as rows, (k^p, p)."""
     if k**p > 1 << 20:
         raise ValueError(f"enumeration is for k^p <= 2^20; got {k}^{p}.")
     return np.arange(k**p)[:, None] // k ** np.arange(p) % k
 
 
 def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64], slack: bool = False) -> Values:
-    """``l(y) + <s, phi(y) - target>`` or ``l(y) (1 + <s, phi(y) - target>)`` of every labeling in ``rows``, one set."""
+    """``l(y) + <s, phi(y) - target>`` of every labeling in ``rows`` of a batch of one set.
+
+    With ``slack`` it is ``l(y) (1 + <s, phi(y) - target>)``.
+    """
     batch, s = structure.batch, np.asarray(scores, dtype=np.float64)
     out = np.empty(len(rows))
     for i, labels in enumerate(rows):
@@ -88,9 +98,10 @@ def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64],
 
 
 def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:
-    """Which of increasing, sub-, supermodular, modular hold for this ground truth; O(2^p p^2)."""
+    """Those of increasing, submodular, supermodular and modular that hold for this ground truth; O(2^p p^2)."""
     values = table(loss, y)
     found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR}
+    # First differences of either sign decide monotonicity, mixed second differences decide the curvature.
     for gain, bend in _differences(values, len(np.asarray(y))):
         if (gain < -tolerance).any():
             found.discard(Trait.INCREASING)
@@ -102,13 +113,15 @@ def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait
 
 
 def _differences(values: Values, p: int) -> Iterator[tuple[Values, Values]]:
-    """For each i: first differences in i, and all mixed differences in i and a later j."""
+    """For each decision i its gains at all A, and the changes of these gains when a later decision j joins A."""
     index = np.arange(len(values))
     for i in range(p):
+        # The rows whose set does not hold decision i.
         without = index[(index >> i & 1) == 0]
         gain = values[without | 1 << i] - values[without]
         bends: list[NDArray[np.float64]] = [np.zeros(1)]
         for j in range(i + 1, p):
+            # Second differences are symmetric in i and j, so that only pairs i < j are needed.
             low = without[(without >> j & 1) == 0]
             both = values[low | 1 << i | 1 << j] - values[low | 1 << j]
             bends.append(both - (values[low | 1 << i] - values[low]))

@@ -1,4 +1,4 @@
-"""Evaluators: functions of the scores of a batch, with a value, a gradient and an upper bound for each set."""
+"""Evaluators are functions of the scores of a batch, with a value, a gradient and an upper bound for each set."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_scores
+from setwise.core.checks import as_kind, as_scores, as_tolerances
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 
@@ -17,7 +17,10 @@ from setwise.core.sets import Sets
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """``values <= truth <= upper`` of all sets, (n,), equal where ``exact``; ``gradient`` (n_scores,) of the values."""
+    """Bounds ``values <= true values <= upper`` of all sets, (n,), and the gradient of ``values``, (n_scores,).
+
+    The three agree where ``exact`` is True, (n,).
+    """
 
     values: Values
     gradient: Floats
@@ -28,7 +31,7 @@ class Evaluation:
 @final
 @dataclass(frozen=True)
 class SetEvaluation:
-    """The same for one set: ``value <= truth <= upper``, equal where ``exact``; ``gradient`` (p,)."""
+    """Bounds ``value <= true value <= upper`` of one set, which agree if ``exact``, and the ``gradient`` (p,)."""
 
     value: float
     gradient: Floats
@@ -40,13 +43,13 @@ class Evaluator(ABC):
     """A function of the flat scores of a batch, one value for each set.
 
     The gradient is a subgradient of the function where ``exact``. Elsewhere value and gradient still make a plane
-    below a convex function, and ``upper`` says how far above the truth can be.
+    below a convex function, and ``upper`` bounds the true value from above.
 
     Attributes
     ----------
-    batch : what the scores mean
+    batch : the batch whose layout the scores have
     convex : whether the function is convex in the scores
-    floor : a number below all its values
+    floor : a lower bound of all its values
     """
 
     batch: Batch
@@ -55,21 +58,23 @@ class Evaluator(ABC):
 
     @abstractmethod
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
-        """The mathematics of :meth:`__call__`, for scores that were checked and ``tol`` (n,)."""
+        """The computation behind :meth:`__call__`, for checked scores and ``tol`` of shape (n,)."""
 
     @abstractmethod
     def take(self, parts: Ints) -> "Evaluator":
-        """The evaluator of the chosen sets; what it keeps between calls, it shares with this one."""
+        """The evaluator of the chosen sets; it shares with this one what is stored between calls."""
 
     @final
     def __call__(self, scores: ArrayLike, tol: ArrayLike = 0.0) -> Evaluation:
-        """Value, gradient (in the dtype of the scores) and bound; ``scores`` (n_scores,) finite floats.
+        """The value, the gradient in the dtype of the scores, and the bound of every set.
 
-        Inference may stop for a set once it knows the value to ``tol``, one number or one for each set.
+        ``scores`` are finite floats of shape (n_scores,). Inference may stop for a set once its value is known to
+        within ``tol``, which is one number or one for each set.
         """
         checked = as_scores(scores, self.batch.n_scores)
+        # An overflow is refused below in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.evaluate(checked, np.broadcast_to(np.asarray(tol, dtype=np.float64), len(self.batch)))
+            found = self.evaluate(checked, as_tolerances(tol, len(self.batch)))
         if not np.isfinite(found.values).all():
             raise OverflowError(f"scores are too large: {self!r} overflows float64; scale them down.")
         return found
@@ -81,33 +86,33 @@ class Evaluator(ABC):
         raise Refusal(f"{self!r} has no convex majorant.")
 
     def redrawn(self, seed: int) -> "Evaluator":
-        """The same with other noise, a function of (seed, set, sample); itself where there is none."""
+        """The same function with new noise, which depends on (seed, set, sample) alone; itself if it has no noise."""
         return self
 
 
 class Surrogate(ABC):
-    """An operator that turns a loss into an evaluator (LH Eq. 5). Likelihoods have no loss, only an evaluator.
+    """An operator that turns a loss into an evaluator (LH Eq. 5); a likelihood is a surrogate without a loss.
 
-    ``name`` is its short name, for lists.
+    ``name`` is the short name under which it is listed.
     """
 
     name: ClassVar[str]
 
     @abstractmethod
     def on(self, batch: Any) -> Evaluator:
-        """The surrogate bound to a batch: all that depends on the truth alone is computed here, once.
+        """The surrogate bound to a batch; everything that depends on the truth alone is computed here, once.
 
         Raises ValueError where its loss does not fit the batch, and Refusal where the combination makes no sense.
         """
 
     @final
     def batch(self, batch: Batch, scores: ArrayLike) -> Evaluation:
-        """Value, gradient and bound of every set; ``scores`` (n_scores,) finite floats, gradients in their dtype."""
+        """The value, gradient and bound of every set, for finite floats ``scores`` of shape (n_scores,)."""
         return self._bound(batch)(scores)
 
     def _bound(self, batch: Batch) -> Evaluator:
-        """The evaluator made for a batch, kept with it: the truth of a batch never changes."""
-        kept = batch.kept
+        """The evaluator bound to a batch; it is stored with the batch, since the truth of a batch never changes."""
+        kept = as_kind(batch, "batch", Batch, "Sets.single(y)").kept
         if self not in kept:
             kept[self] = self.on(batch)
         found: Evaluator = kept[self]
@@ -115,6 +120,6 @@ class Surrogate(ABC):
 
     @final
     def __call__(self, y: ArrayLike, scores: ArrayLike) -> SetEvaluation:
-        """Value, gradient and bound for one set; ``y`` (p,) in 0/1, ``scores`` (p,) finite floats."""
-        found = self.batch(Sets.single(y), scores)
+        """The value, gradient and bound of one set, for ``y`` (p,) of 0 and 1 and finite floats ``scores`` (p,)."""
+        found = self.batch(Sets.single(y, "y"), scores)
         return SetEvaluation(float(found.values[0]), found.gradient, float(found.upper[0]), bool(found.exact[0]))

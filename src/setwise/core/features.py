@@ -1,11 +1,10 @@
-"""Features: what gives scores, an affine function of the weights."""
+"""Features map weights to scores; the map is affine."""
 
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_reals
 
 
 class Features(ABC):
@@ -13,10 +12,11 @@ class Features(ABC):
 
     Attributes
     ----------
-    size : number d of weights
-    lower : (d,) the least values of the weights, -inf where there is none; None bounds no weight
-    base : (n_scores,) fixed scores; None is 0
-    row_lengths : (n_scores,) upper bounds of the lengths of the rows of Phi: ``|s_i - base_i| <= row_lengths_i |w|``
+    size : the number d of weights
+    lower : (d,) the lower bounds of the weights, -inf for a free weight; None bounds no weight
+    base : (n_scores,) fixed scores that are added; None means 0
+    row_lengths : (n_scores,) upper bounds of the Euclidean lengths of the rows of Phi, so that
+        ``|s_i - base_i| <= row_lengths_i |w|``
     """
 
     size: int
@@ -26,40 +26,31 @@ class Features(ABC):
 
     @abstractmethod
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        """``base + Phi w`` of the chosen sets, or of all, flat in the layout of the batch."""
+        """``base + Phi w`` of the chosen sets, or of all sets, flat in the layout of the batch."""
 
     @abstractmethod
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
-        """``Phi^T g``, (d,): the adjoint of the linear part of :meth:`scores`."""
+        """``Phi^T g``, (d,): the adjoint of the linear part of :meth:`scores`, which turns gradients into slopes."""
 
     @abstractmethod
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
-        """The same for each of the chosen sets on its own, (b, d)."""
+        """``Phi_i^T g_i`` of each of the b chosen sets, or of all sets, (b, d)."""
 
     @abstractmethod
     def based(self, base: Values | None, lower: Values | None) -> "Features":
-        """The same Phi with other fixed scores and other bounds."""
+        """The features with the same Phi, other fixed scores and other bounds."""
 
     def centred(self, w0: Values) -> "Features":
-        """Features of the step from ``w0``: ``base + Phi w0 + Phi v`` with ``v >= lower - w0``."""
+        """``base + Phi w0 + Phi v`` with ``v >= lower - w0``: the features whose weights v are steps away from w0."""
         return self.based(self.scores(w0), None if self.lower is None else self.lower - w0)
 
 
 def as_lower(lower: Any, size: int) -> Values | None:
-    """``lower`` as float64 (size,) below +inf; None bounds no weight."""
-    if lower is None:
-        return None
-    out = np.asarray(lower, dtype=np.float64)
-    if out.shape != (size,) or np.isnan(out).any() or (out == np.inf).any():
-        raise ValueError(f"lower must hold {size} numbers below inf, one for each weight; got shape {out.shape}.")
-    return out
+    """Check lower bounds of weights and return them as float64 (size,), all below +inf; None bounds no weight."""
+    # A bound of -inf is fine and means a free weight; a bound of +inf leaves no weight at all.
+    return None if lower is None else as_reals(lower, "lower", (size,), finite=False)
 
 
 def as_base(base: Any, size: int) -> Values | None:
-    """``base`` as float64 (size,), finite; None is no fixed score."""
-    if base is None:
-        return None
-    out = np.asarray(base, dtype=np.float64)
-    if out.shape != (size,) or not np.isfinite(out).all():
-        raise ValueError(f"base must hold {size} finite numbers, one for each score; got shape {out.shape}.")
-    return out
+    """Check fixed scores and return them as finite float64 (size,); None stands for no fixed scores."""
+    return None if base is None else as_reals(base, "base", (size,))

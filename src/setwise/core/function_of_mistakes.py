@@ -1,4 +1,4 @@
-"""A loss seen from one ground truth: a set function of the mistakes."""
+"""A loss, seen from one ground truth, is a set function of the mistakes."""
 
 from dataclasses import dataclass
 from typing import final
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_array
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 
@@ -20,19 +21,20 @@ class FunctionOfMistakes:
 
     @property
     def p(self) -> int:
-        """Number of decisions."""
+        """The number of decisions."""
         return self.structure.batch.total
 
     def __call__(self, mistakes: ArrayLike) -> float:
-        """``l_y(A)``; ``mistakes`` bool, shape (p,)."""
-        mask = np.asarray(mistakes)
+        """``l_y(A)`` for a mask of mistakes A, bool of shape (p,)."""
+        mask = as_array(mistakes, "mistakes")
         if mask.dtype != np.bool_ or mask.shape != (self.p,):
             raise ValueError(f"mistakes must be bool of shape ({self.p},); got {mask.dtype} of shape {mask.shape}.")
+        # Structures take labelings: a mistake is the opposite of the true label.
         return float(self.structure.values(mask ^ self._truth)[0])
 
     def gains(self, order: ArrayLike) -> Values:
-        """Marginal gains along ``order``, distinct places in 0..p-1, shape (m,), m <= p."""
-        items = np.asarray(order)
+        """What each mistake adds when mistakes enter in ``order``, which holds m distinct indices in 0..p-1; (m,)."""
+        items = as_array(order, "order")
         if items.ndim != 1 or (items.size and (items.dtype.kind not in "iu" or len(np.unique(items)) != len(items))):
             raise ValueError("order must be a flat array of distinct whole numbers.")
         if items.size and (items.min() < 0 or items.max() >= self.p):

@@ -1,4 +1,4 @@
-"""Inference: what maximizes loss and score together over the labelings of each set."""
+"""Methods of inference maximize the loss and the score together over the labelings of each set."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_count, as_scores
+from setwise.core.checks import as_array, as_count, as_flag, as_kind, as_limit, as_scores, as_tolerances, shown
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.kernels.segments import count_true, segment_sums
 
 FORCE, FORCES = 1e4, 7
-"""A label is forced by more than all scores together, and so many times by so much more where that is not enough."""
+"""A forced label outweighs all scores; where the loss still wins, the force grows by FORCE, at most FORCES times."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Solutions:
-    """The best labelings found, flat (total,), and for each set ``values <= best <= bounds``, equal where ``exact``."""
+    """The best labelings that were found, flat (total,), and bounds of the maximum of each set.
+
+    ``values <= maximum <= bounds``, (n,) each, where ``values`` are those of the labelings; equal where ``exact``.
+    """
 
     labels: NDArray[Any]
     values: Values
@@ -34,7 +37,10 @@ class Solutions:
 @final
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """One labeling (p,) of one set with ``value <= best <= bound``, equal where ``exact``; ``status`` says how."""
+    """One labeling (p,) of one set with its value, where ``value <= maximum <= bound``, equal if ``exact``.
+
+    ``status`` names the method that found it.
+    """
 
     labels: NDArray[Any]
     value: float
@@ -44,13 +50,13 @@ class Solution:
 
 
 class Inference(ABC):
-    """One way to maximize a structure and a score together.
+    """A method that maximizes a structure and a score together.
 
     Attributes
     ----------
-    name : short name, for lists
+    name : the short name under which it is listed
     about : how it works, in a few words
-    approximate : whether it may miss the maximum, and then only bounds it
+    approximate : whether it may miss the maximum; it then returns a bound of it
     """
 
     name: ClassVar[str]
@@ -59,23 +65,38 @@ class Inference(ABC):
 
     @abstractmethod
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
-        """None if this method fits the structure, else a sentence that says why not and what to use instead."""
+        """None if this method fits the structure, otherwise a sentence with the reason and with what to use instead."""
 
     @abstractmethod
     def bind(self, structure: Structure, slack: bool) -> "Maximizer":
-        """The method bound to a structure that it does not refuse. Callers ask :meth:`prepare`."""
+        """The method bound to a structure that it does not refuse. Callers use :meth:`prepare`, which checks that."""
 
     def prepare(self, structure: Structure, slack: bool = False) -> "Maximizer":
-        """The method bound to a structure: all that depends on the truth alone is computed here, once.
+        """The method bound to a structure; everything that depends on the truth alone is computed here, once.
 
         Raises
         ------
-        Refusal : where the method does not fit, in the sentence of :meth:`refuses`
+        Refusal : if the method does not fit, with the sentence of :meth:`refuses`
         """
+        check_structure(structure, slack)
         why = self.refuses(structure, slack)
         if why is not None:
             raise Refusal(why)
         return self.bind(structure, slack)
+
+
+def check_structure(structure: object, slack: object) -> None:
+    """Refuse what is no structure, and a ``slack`` that is neither True nor False."""
+    as_kind(structure, "structure", Structure, "loss.structure(batch)")
+    as_flag(slack, "slack")
+
+
+def check_inference(inference: object) -> None:
+    """Refuse what is no inference."""
+    if inference is not None and not isinstance(inference, Inference):
+        raise TypeError(
+            f"inference must be None or an Inference, as setwise.inference.Greedy(); got {shown(inference)}."
+        )
 
 
 class Maximizer(ABC):
@@ -87,8 +108,8 @@ class Maximizer(ABC):
     Attributes
     ----------
     method : the inference that was bound
-    structure : l
-    slack : whether the loss multiplies the score
+    structure : the loss l of the labelings
+    slack : whether the loss multiplies the score, as slack rescaling asks
     """
 
     method: Inference
@@ -97,49 +118,56 @@ class Maximizer(ABC):
 
     @abstractmethod
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        """The mathematics of :meth:`maximize`, for scores that were checked and ``tol`` (n,)."""
+        """The computation behind :meth:`maximize`, for checked scores and ``tol`` of shape (n,)."""
 
     def solved(self, scores: Floats, labels: NDArray[Any], bounds: Values | None = None) -> Solutions:
-        """Solutions whose values are computed from the labels; exact where no bounds are given, or where they meet."""
+        """Solutions whose values are computed from the labels.
+
+        They are exact where the bounds (n,) meet the values up to rounding, or where no bounds are given.
+        """
         batch = self.structure.batch
         values, won = self.structure.values(labels), batch.won(scores, labels)
         values = values * (1.0 + won) if self.slack else values + won
         if bounds is None:
             return Solutions(labels, values, values, np.ones(len(batch), dtype=bool))
         size = segment_sums(np.abs(scores).astype(np.float64), batch.score_offsets)
+        # Values are sums of scores, so their rounding grows with the sum of the absolute scores.
         exact = bounds - values <= 1e-12 * (1.0 + np.abs(values) + size)
         return Solutions(labels, values, np.where(exact, values, bounds), exact)
 
     def take(self, parts: Ints) -> "Maximizer":
-        """The maximizer of the chosen sets. One that keeps something between calls shares it with this one."""
+        """The maximizer of the chosen sets; a subclass that stores results between calls shares them with it."""
         return self.method.bind(self.structure.take(parts), self.slack)
 
     @final
     def maximize(self, scores: ArrayLike, tol: ArrayLike = 0.0) -> Solutions:
-        """The best labeling of every set, with its certificate; ``scores`` (n_scores,) finite.
+        """The best labeling of every set with its certificate, for finite ``scores`` of shape (n_scores,).
 
-        A set may be given up once ``bound - value <= tol``, with ``tol`` one number or one for each set.
+        The search of a set may end once ``bound - value <= tol``, which is one number or one for each set.
         """
         batch = self.structure.batch
         checked = as_scores(scores, batch.n_scores)
+        # An overflow is refused below in one sentence, so NumPy need not warn of it.
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self.solve(checked, np.broadcast_to(np.asarray(tol, dtype=np.float64), len(batch)))
+            found = self.solve(checked, as_tolerances(tol, len(batch)))
         if np.isnan(found.values).any() or (found.values == np.inf).any():
             raise OverflowError(f"scores are too large: {self.structure!r} overflows float64; scale them down.")
         return found
 
     def best(self, scores: ArrayLike, forced: ArrayLike) -> Solutions:
-        """The same over labelings in which decision i has the label ``forced_i``; -1 leaves it free.
+        """The best labeling of every set in which decision i has the label ``forced_i``; -1 leaves a decision free.
 
-        Forcing goes through the scores: what prefers a label by more than all else can win will have it. A labeling
-        that does not obey is solved again with stronger scores. Where an exact method never obeys, no labeling that is
-        allowed does, and the value is -inf; where another one does not, its labeling is mended and keeps its bound.
+        Labels are forced through the scores: a label wins if its score exceeds all that other labels can gain. If a
+        labeling does not have the forced labels, the set is solved again with stronger scores. If it still has not
+        after the last time, then with an exact method no allowed labeling has them, and the value is -inf; with an
+        inexact method the forced labels are written into the labeling, which retains its bound.
         """
         batch = self.structure.batch
         s, wanted = as_scores(scores, batch.n_scores), as_forced(forced, batch.total, batch.n_labels)
         if self.slack:
             raise Refusal(f"{self!r} refuses to force labels under slack rescaling: the score is multiplied there.")
         size = segment_sums(np.abs(s).astype(np.float64), batch.score_offsets)
+        # No change of labels gains more score than this, and the 1 stands for a loss of usual size.
         strength, tol = 4.0 * (1.0 + size), np.zeros(len(batch))
         for _ in range(FORCES):
             pushed = batch.force(s, wanted, strength[batch.owners])
@@ -148,11 +176,13 @@ class Maximizer(ABC):
             disobeys = (wanted >= 0) & (found.labels != wanted)
             if not disobeys.any():
                 break
+            # The loss gains more than the scores here: only the sets that disobeyed are forced harder.
             strength = np.where(count_true(disobeys, batch.offsets) > 0, FORCE * strength, strength)
         labels = np.where(wanted >= 0, wanted, found.labels).astype(found.labels.dtype)
         values = self.structure.values(labels) + batch.won(s, labels)
         # Every labeling that obeys gains the same by the forced scores, so the bound moves by what this one gained.
         bounds = found.bounds - batch.won(pushed - s, labels)
+        # A set whose last labeling disobeyed has the forced labels written into it.
         mended = count_true(disobeys, batch.offsets) > 0
         values = np.where(mended & found.exact, -np.inf, values)
         return Solutions(labels, values, np.where(found.exact, values, np.maximum(bounds, values)), found.exact)
@@ -160,12 +190,13 @@ class Maximizer(ABC):
     def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         """``M[i, v] = base + max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all i, (total, n_labels).
 
-        These are the messages of a loss (HOL Eq. 4); ``base`` (n,) belongs to each set. The default forces each label
-        of each decision in turn.
+        These are the messages of a loss (HOL Eq. 4); ``base`` (n,) is a constant of each set. The default forces each
+        label of each decision in turn.
         """
         batch = self.structure.batch
         out = np.empty((batch.total, batch.n_labels))
         for place in range(int(batch.sizes.max())):
+            # One decision of every set is forced at a time, so a call serves all sets that are long enough.
             sets = np.flatnonzero(batch.sizes > place)
             at = batch.offsets[sets] + place
             for label in range(batch.n_labels):
@@ -178,12 +209,13 @@ class Maximizer(ABC):
         return out
 
     def k_best(self, scores: ArrayLike, k: int) -> list[list[Solution]]:
-        """For every set its k best labelings, best first; fewer where there are no more (Lawler 1972)."""
+        """The k best labelings of every set, best first, or all where there are fewer (Lawler 1972)."""
         as_count(k, "k")
         return [list(islice(ranked, k)) for ranked in self._ranked(scores)]
 
     def above(self, scores: ArrayLike, threshold: float, limit: int = 1000) -> list[list[Solution]]:
-        """For every set the labelings of value above ``threshold``, best first; at most ``limit`` of them."""
+        """The labelings of every set whose value is above ``threshold``, best first, and at most ``limit`` of them."""
+        as_limit(threshold, "threshold")
         as_count(limit, "limit")
         found = []
         for ranked in self._ranked(scores):
@@ -196,6 +228,7 @@ class Maximizer(ABC):
         return found
 
     def _ranked(self, scores: ArrayLike) -> list[Iterator[Solution]]:
+        """For every set an iterator over its labelings, best first, which computes them on demand."""
         batch = self.structure.batch
         s = as_scores(scores, batch.n_scores)
         spans = zip(batch.score_offsets[:-1], batch.score_offsets[1:], strict=True)
@@ -203,8 +236,8 @@ class Maximizer(ABC):
 
 
 def as_forced(forced: ArrayLike, total: int, n_labels: int) -> Ints:
-    """``forced`` as int64 (total,) in -1..n_labels-1."""
-    out = np.asarray(forced)
+    """Check forced labels and return them as int64 (total,) in -1..n_labels-1."""
+    out = as_array(forced, "forced")
     if out.shape != (total,) or out.dtype.kind not in "iu":
         raise ValueError(f"forced must be whole numbers of shape ({total},); got {out.dtype} of shape {out.shape}.")
     if out.size and (out.min() < -1 or out.max() >= n_labels):
@@ -213,17 +246,19 @@ def as_forced(forced: ArrayLike, total: int, n_labels: int) -> Ints:
 
 
 def _lawler(one: Maximizer, scores: Floats) -> Iterator[Solution]:
-    """Labelings of one set from the best down.
+    """The labelings of one set in the order of falling values, by Lawler's partition.
 
-    All labelings but the best are split by the first decision in which they differ from it: each part forces the
-    decisions before, and another label there. The best of each part wait in a heap.
+    All labelings but the best are divided by the first decision in which they differ from the best: each part forces
+    the labels of the decisions before it and another label there. The best labelings of the parts wait in a heap.
     """
     batch = one.structure.batch
+    # Tickets break ties of the heap, which cannot compare solutions.
     ticket = count()
     heap: list[tuple[float, int, Solution, Ints]] = []
 
     def push(forced: Ints) -> None:
         found = one.best(scores, forced)
+        # A part without an allowed labeling is left out.
         if found.values[0] > -np.inf:
             value, bound = float(found.values[0]), float(found.bounds[0])
             solution = Solution(found.labels, value, bound, bool(found.exact[0]), type(one.method).__name__)
@@ -234,6 +269,7 @@ def _lawler(one: Maximizer, scores: Floats) -> Iterator[Solution]:
         _, _, solution, forced = heappop(heap)
         yield solution
         labels, before = solution.labels.astype(np.int64), forced.copy()
+        # Divide the part without its best labeling: decisions before i agree with it, decision i does not.
         for i in np.flatnonzero(forced < 0):
             for label in range(batch.n_labels):
                 if label != labels[i]:

@@ -1,4 +1,4 @@
-"""A learner: what minimizes ``0.5 |w|^2 + C risk(w)``, seeing planes and nothing else."""
+"""Learners minimize ``0.5 |w|^2 + C risk(w)``; all that they see of the risk are planes."""
 
 import time
 from abc import ABC, abstractmethod
@@ -9,20 +9,20 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import as_count, as_number, as_reals, shown
 from setwise.core.cut import Cut
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import Watched, refuse_planes_above
 
 SMALLEST = 1e-3
-"""Gaps are relative to the objective, or to this part of C where the objective is smaller."""
+"""Gaps are relative to the objective, or to this fraction of C if the objective is smaller."""
 
 
 @final
 @dataclass(frozen=True)
 class Record:
-    """One line of a learner's history; ``gap`` is the certified gap relative to the size of the objective."""
+    """The state of a learner after one iteration; ``gap`` is the certified gap relative to the objective."""
 
     iteration: int
     objective: float
@@ -35,11 +35,11 @@ class Record:
 @final
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The best weights seen, and what is certain about them: ``lower_bound <= minimum <= F(w) <= upper_bound``.
+    """The best weights that were seen, with the certificate ``lower_bound <= minimum <= F(w) <= upper_bound``.
 
-    ``objective`` is F(w) as inference saw it; ``upper_bound`` also counts what inexact inference may have missed.
-    ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``; ``message``
-    says it in words. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
+    ``objective`` is F(w) as inference computed it; ``upper_bound`` also counts what inexact inference may have missed.
+    ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``, and
+    ``message`` explains it. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
     """
 
     w: Values
@@ -55,13 +55,13 @@ class Fit:
 @final
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a learner reports after each iteration: the cut at a point, and what its master knows.
+    """What a learner reports after each iteration: the cut at a point, and what its earlier planes prove.
 
     Attributes
     ----------
     w : the point
-    cut : made there
-    known : the largest value that planes made before have at the point
+    cut : the cut that was made at the point
+    known : the largest value that the earlier planes have at the point
     lower : a lower bound of the minimum
     stalled : whether no further progress is possible
     """
@@ -87,12 +87,12 @@ _MESSAGES = {
 class Learner(ABC):
     """Minimizes ``F(w) = 0.5 |w|^2 + C risk(w)`` over ``w >= lower`` to a certified relative gap.
 
-    A subclass yields :class:`Step` after :class:`Step`. The loop around it is here, once: bounds and what they prove,
-    overflow, history, callback, stop, Ctrl-C.
+    A subclass yields one :class:`Step` for each iteration. The loop around it is shared by all learners: it updates
+    the bounds, refuses overflow, writes the history, calls the callback, decides when to stop, and handles Ctrl-C.
 
     Attributes
     ----------
-    name : short name, for lists
+    name : the short name under which it is listed
     needs_convex : whether risks that are not convex are refused
     """
 
@@ -110,25 +110,29 @@ class Learner(ABC):
 
     @abstractmethod
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """The method itself, one iteration after another, without end; the first planes are made at ``w0``."""
+        """The method itself as an endless iterator over iterations; the first planes are made at ``w0``."""
 
     @final
     def minimize(self, risk: Risk, *, w0: Values | None = None, callback: Callback | None = None) -> Fit:
-        """The best weights found.
+        """Minimize F and return the best weights with their certificate.
 
-        ``callback(record, w)`` sees every iteration and stops it by returning True. Ctrl-C keeps the best weights.
+        ``callback(record, w)`` is called after every iteration and stops the learner by returning True. After Ctrl-C
+        the best weights so far are returned, with the status ``"interrupted"``.
 
         Raises
         ------
-        Refusal : where the risk is not convex and the method needs it
-        BrokenPromise : where planes and values contradict each other, so that a bound would be a lie
-        OverflowError : where C times a plane is beyond float64
+        Refusal : if the method needs a convex risk and the risk is not convex
+        BrokenPromise : if planes and values contradict each other, so that a bound would be false
+        OverflowError : if C times a plane is beyond float64
         """
         if not isinstance(risk, Risk):
             raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
             raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
         start, begin = self._start(risk, w0), time.perf_counter()
+        # The floor of the risk bounds the minimum from below before the first plane does.
         track = _Track(self.C, start, self.C * risk.floor)
         history: list[Record] = []
         status = "max_iter"
@@ -138,7 +142,9 @@ class Learner(ABC):
                 seconds = time.perf_counter() - begin
                 gap = track.gap
                 history.append(Record(len(history) + 1, track.objective, track.lower, track.upper, seconds, gap))
+                # The view is read-only: a callback that wrote into w would change the result under its certificate.
                 stop = callback is not None and callback(history[-1], read_only(track.w))
+                # A certified gap counts first, so that a fit which converges at its last iteration is called converged.
                 if gap <= self.tol:
                     status = "converged"
                 elif stop:
@@ -153,31 +159,30 @@ class Learner(ABC):
                 raise  # there are no weights to keep
             status = "interrupted"
         words = _MESSAGES[status].format(gap=track.gap, tol=self.tol, max_iter=self.max_iter)
-        # Inexact inference may have seen less than the bound that later planes proved.
+        # Inexact inference may have computed less than the lower bound that later planes proved.
         objective = max(track.objective, track.lower)
         return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))
 
     def objective(self, w: Values, cut: Cut, known: float) -> float:
-        """F(w) as the cut and the planes made before see it."""
+        """F(w), where the risk is the larger of the values of the new cut and of the earlier planes at w."""
         return 0.5 * float(w @ w) + self.C * max(cut.value, known)
 
     def close_to(self, objective: float) -> float:
-        """The absolute gap at which the loop stops when the objective is this."""
+        """The absolute gap at which the loop stops when the objective has this value."""
         return max(self.tol, 1e-12) * max(abs(objective), SMALLEST * self.C)
 
     def tolerance(self, objective: float) -> float:
-        """What a value of the risk may lack: a tenth of the gap that is asked for, over C."""
+        """How far a value of the risk may lie below the true one: a tenth of the requested gap, divided by C."""
         return 0.1 * self.close_to(objective) / self.C if np.isfinite(objective) and self.tol > 0 else 0.0
 
     def _start(self, risk: Risk, w0: Values | None) -> Values:
-        if w0 is not None and (np.shape(w0) != (risk.size,) or not np.isfinite(w0).all()):
-            raise ValueError(f"w0 must be finite with shape ({risk.size},); got shape {np.shape(w0)}.")
-        start = np.zeros(risk.size) if w0 is None else np.array(w0, dtype=np.float64)
+        """The start as a checked copy, moved to the bounds of the weights where it violates them; 0 by default."""
+        start = np.zeros(risk.size) if w0 is None else as_reals(w0, "w0", (risk.size,))
         return start if risk.lower is None else np.maximum(start, risk.lower)
 
 
 class _Track:
-    """The best point so far, and the bounds."""
+    """The best point so far, with the bounds of its objective and of the minimum."""
 
     def __init__(self, C: float, w: Values, lower: float) -> None:
         self.C, self.w, self.lower = C, w, lower
@@ -186,14 +191,16 @@ class _Track:
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / max(|upper|, C / 1000)``; inf where nothing is known."""
+        """``(upper - lower) / max(|upper|, C / 1000)``, inf before the first iteration."""
         return relative_gap(self.lower, self.upper, self.C)
 
     def see(self, step: Step) -> None:
-        """Take a step in; raises BrokenPromise where it contradicts what is known."""
+        """Update the best point and the bounds; raises BrokenPromise if the step contradicts an earlier one."""
         half, cut = 0.5 * float(step.w @ step.w), step.cut
         self.rounding = max(self.rounding, cut.rounding)
         refuse_planes_above(step.known, cut.upper, self.rounding + 1e-9 * SMALLEST)
+        # Earlier planes lie below a convex risk too, so where they are higher they replace the value of inexact
+        # inference.
         objective, upper = half + self.C * max(cut.value, step.known), half + self.C * max(cut.upper, step.known)
         self.lower = max(self.lower, step.lower)
         if objective < self.objective:
@@ -203,17 +210,17 @@ class _Track:
                 f"the lower bound {self.lower:.6g} is above the objective {self.upper:.6g} that was reached: the "
                 "planes of this risk do not lie below it. Check what its loss promises with setwise.describe(loss, y)."
             )
-        # What is left of a difference is rounding.
+        # A difference that is left here is rounding.
         self.lower = min(self.lower, self.upper)
 
 
 def relative_gap(lower: float, upper: float, C: float) -> float:
-    """``(upper - lower) / max(|upper|, C / 1000)``; inf where nothing is known."""
+    """``(upper - lower) / max(|upper|, C / 1000)``, and inf while ``upper`` is."""
     return (upper - lower) / max(abs(upper), SMALLEST * C) if np.isfinite(upper) else np.inf
 
 
 def read_only(w: Values) -> Any:
-    """A view of ``w`` that nobody can write into."""
+    """A view of ``w`` into which nobody can write."""
     view = w.view()
     view.setflags(write=False)
     return view

@@ -1,4 +1,4 @@
-"""A measure judges predictions; a loss is a measure that can be trained for."""
+"""A measure evaluates predictions; a loss is a measure for which a predictor can be trained."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_class_labels, as_labels, as_number, as_scores
+from setwise.core.checks import as_class_labels, as_kind, as_labels, as_number, as_predictions, as_scores
 from setwise.core.classes import Classes
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.one_label import binary_view, lift
@@ -22,12 +22,12 @@ from setwise.core.traits import CURVATURES, Trait
 
 
 class Measure(ABC):
-    """What is reported of predictions: one number for each set, lower is better.
+    """A function of the truth and of predictions that gives one number for each set; lower is better.
 
     Attributes
     ----------
-    name : short name, unique among the measures of setwise
-    reads : what predictions are: ``"labels"`` 0 and 1, ``"scores"`` whose order counts, or ``"classes"`` 0..k-1
+    name : the short name, which is unique among the measures of setwise
+    reads : the kind of the predictions: ``"labels"`` 0 and 1, ``"scores"`` whose order counts, or ``"classes"`` 0..k-1
     """
 
     name: ClassVar[str]
@@ -36,18 +36,29 @@ class Measure(ABC):
     @classmethod
     @abstractmethod
     def examples(cls, p: int) -> "list[Any]":
-        """Instances for sets of p decisions, nasty ones among them, on which the contract tests try every promise."""
+        """Instances for sets of p decisions, difficult ones included, on which the tests check every promise."""
 
     @abstractmethod
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        """The measure of every set, (n,), for flat predictions (total,) of the kind that it reads."""
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        """The mathematics of :meth:`values`, for predictions that were checked."""
+
+    @final
+    def values(self, batch: Batch, predictions: ArrayLike) -> Values:
+        """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``."""
+        as_kind(batch, "batch", Batch, "Sets.single(y)")
+        if self.reads == "scores":
+            if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
+                raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
+            return self.evaluate(batch, as_scores(predictions, batch.total, "predictions"))
+        return self.evaluate(batch, as_predictions(predictions, batch.total, batch.n_labels))
 
     @final
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike) -> float:
-        """The measure of one set: ``y_true`` (p,), and ``y_pred`` (p,) of the kind that it reads."""
+        """The measure of one set, for ``y_true`` (p,) and ``y_pred`` (p,) of the kind in ``reads``."""
         batch: Batch
         guess: NDArray[Any]
         if self.reads == "classes":
+            # The number of classes is read off both arrays, and is at least 2.
             truth, guess = as_class_labels(y_true, "y_true"), as_class_labels(y_pred, "y_pred")
             batch = Classes.single(truth, 1 + int(max(truth.max(), guess.max(initial=1))))
         else:
@@ -55,38 +66,37 @@ class Measure(ABC):
             guess = as_labels(y_pred, "y_pred") if self.reads == "labels" else as_scores(y_pred, batch.total, "scores")
         if guess.shape != batch.labels.shape:
             raise ValueError(f"y_pred must have the shape of y_true, {batch.labels.shape}; got {guess.shape}.")
-        return float(self.values(batch, guess)[0])
+        return float(self.evaluate(batch, guess)[0])
 
 
 class Loss(Measure):
-    """A cost of the labelings of a set, at least 0: what is to be small.
+    """The cost of a labeling of a set, given the truth; it is at least 0, and training makes it small.
 
-    A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that it
-    returns.
+    A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that this
+    method returns.
     """
 
     @property
     @abstractmethod
     def traits(self) -> frozenset[Trait]:
-        """What this loss, with its parameters, promises for every ground truth."""
+        """The traits that this loss, with its parameters, promises for every ground truth."""
 
     @property
     def denied(self) -> frozenset[Trait]:
-        """What is known to fail for some ground truth (for the wording of refusals)."""
+        """The traits that are known to fail for some ground truth; refusals mention them."""
         return frozenset()
 
     def check(self, batch: Batch) -> None:
-        """Raise ValueError where the parameters do not fit the sets, as weights of another length."""
+        """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
 
     @abstractmethod
     def bind(self, batch: Any) -> Structure:
-        """The formula, bound to a batch that fits it. Callers ask :meth:`structure`, which checks the batch first."""
+        """The formula bound to a batch that fits it. Callers use :meth:`structure`, which checks the batch first."""
 
     @final
     def structure(self, batch: Batch) -> Structure:
-        """The loss bound to a batch; computed once for a fit. Raises ValueError where it does not fit the sets."""
-        if not isinstance(batch, Batch):
-            raise TypeError(f"batch must be a Batch, as Sets.single(y); got {type(batch).__name__}.")
+        """The loss bound to a batch, computed once for each fit. Raises ValueError if it does not fit the sets."""
+        as_kind(batch, "batch", Batch, "Sets.single(y)")
         self.check(batch)
         if batch.binary or self.reads == "classes":
             return replace(self.bind(batch), source=self)
@@ -95,14 +105,15 @@ class Loss(Measure):
                 f"{self!r} refuses {batch.n_labels} labels: it tells positives from negatives. "
                 "Use MeanOverClasses(loss) or OneClass(loss, label)."
             )
+        # A loss that sees only which decisions are wrong is bound to the decisions "is this label right?".
         return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return self.structure(batch).values(predictions)
 
     @final
     def of_mistakes(self, y_true: ArrayLike) -> FunctionOfMistakes:
-        """The set function ``A -> l_y(A)`` of one ground truth, shape (p,), values 0/1."""
+        """The set function ``A -> l_y(A)`` of the mistakes, for one ground truth of shape (p,) and values 0/1."""
         return FunctionOfMistakes(self.structure(Sets.single(y_true)))
 
     @final
@@ -111,7 +122,7 @@ class Loss(Measure):
 
     @final
     def __radd__(self, other: object) -> "Loss":
-        # Python's sum() begins with 0.
+        # Python's sum() begins with 0, which adds nothing.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     @final
@@ -126,9 +137,9 @@ class Loss(Measure):
 @final
 @dataclass(frozen=True)
 class Combination(Loss):
-    """``sum_t factor_t loss_t``, with factors above 0; keeps every promise that all losses make.
+    """``sum_t factor_t loss_t`` with positive factors, which ``+`` and ``*`` of losses return.
 
-    What ``+`` and ``*`` of losses make; its structure is the sum of the multiples of theirs.
+    It makes the promises that all its losses make, and its structure is the sum of the multiples of their structures.
     """
 
     parts: tuple[tuple[float, Loss], ...]
@@ -137,7 +148,7 @@ class Combination(Loss):
 
     @classmethod
     def of(cls, parts: "Iterable[tuple[float, Loss]]") -> "Combination":
-        """Sums of sums are one sum."""
+        """The combination of the given pairs (factor, loss), in which sums of sums are one sum."""
         flat: list[tuple[float, Loss]] = []
         for factor, loss in parts:
             inner = loss.parts if isinstance(loss, Combination) else ((1.0, loss),)
@@ -153,7 +164,7 @@ class Combination(Loss):
 
     @property
     def reads(self) -> Any:  # type: ignore[override]
-        """What the losses read; labels are classes too."""
+        """The kind of predictions that all the losses read; labels are classes too, so classes prevail."""
         kinds = {loss.reads for _, loss in self.parts}
         return "classes" if "classes" in kinds else kinds.pop()
 
@@ -163,22 +174,23 @@ class Combination(Loss):
 
     @property
     def denied(self) -> frozenset[Trait]:
-        """What one loss denies of its curvature, if all others are modular: they cannot bend it back."""
+        """The curvatures that the only loss that is not modular denies: modular losses do not change its curvature."""
         if len(self.parts) == 1:
             return self.parts[0][1].denied
-        curved = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
-        return curved[0].denied & CURVATURES if len(curved) == 1 else frozenset()
+        remainder = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
+        return remainder[0].denied & CURVATURES if len(remainder) == 1 else frozenset()
 
     def check(self, batch: Batch) -> None:
         for _, loss in self.parts:
             loss.check(batch)
 
     def bind(self, batch: Any) -> Structure:
+        # A factor of 1 is left out, so that the sum shares the arrays of its terms.
         bound = [loss.structure(batch) if c == 1.0 else c * loss.structure(batch) for c, loss in self.parts]
         return reduce(Structure.__add__, bound)
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
-        return reduce(np.add, [factor * loss.values(batch, predictions) for factor, loss in self.parts])
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
+        return reduce(np.add, [factor * loss.evaluate(batch, predictions) for factor, loss in self.parts])
 
     def __repr__(self) -> str:
         if len(self.parts) == 1:

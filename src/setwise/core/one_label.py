@@ -1,4 +1,4 @@
-"""Losses of binary decisions as losses of decisions with k labels: one label is set against all others."""
+"""Losses of binary decisions become losses of decisions with k labels: one label is set against all others."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -18,27 +18,31 @@ from setwise.kernels.segments import segment_sums
 
 
 def binary_view(batch: Batch, label: int | None) -> Sets:
-    """The decisions as binary ones: is it ``label``? With None: is it right? There the truth is always yes."""
+    """The binary decisions "is this ``label``?"; with None "is this label right?", whose true answer is always yes."""
     truth = batch.seen(label, batch.labels)
     return Sets(truth if batch.known is None else np.where(batch.known, truth, -1).astype(np.int8), batch.offsets)
 
 
 def lift(batch: Batch, label: int | None, structure: Structure) -> Structure:
-    """A structure bound to a binary view as one of the ``batch``; its modular part becomes a cost of each label."""
+    """The structure of ``batch`` for a structure bound to its binary view; the modular part becomes label costs.
+
+    With label costs, decisions with k labels are maximized one by one where the loss is modular.
+    """
     costs, rest = structure.split()
     terms: tuple[Term, ...] = (OneLabel(label, rest),) if rest.terms else ()
     if costs is not None:
-        # A cost is due where the labeling and the truth differ as the view has them.
-        each = [batch.seen(label, np.full(batch.total, v)) for v in range(batch.n_labels)]
-        differs = np.stack(each, axis=1) != batch.seen(label, batch.labels)[:, None]
+        # A label has a cost where its answer to the binary question differs from the true answer.
+        answers = [batch.seen(label, np.full(batch.total, v)) for v in range(batch.n_labels)]
+        differs = np.stack(answers, axis=1) != batch.seen(label, batch.labels)[:, None]
         if batch.known is not None:
+            # An unknown label has no true answer, and costs nothing.
             differs &= batch.known[:, None]
         terms = (LabelCosts(np.where(differs, costs[:, None], 0.0)), *terms)
     return Structure(batch, terms, structure.source)
 
 
 def flipped(sets: Sets) -> Sets:
-    """Binary decisions with the two labels exchanged."""
+    """The same binary decisions with the two labels exchanged."""
     return Sets(
         np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth,
         sets.offsets,
@@ -46,10 +50,14 @@ def flipped(sets: Sets) -> Sets:
 
 
 def flip_back(sets: Sets, structure: Structure) -> Structure:
-    """A structure bound to :func:`flipped` sets as one of the sets themselves: misses are false alarms there."""
+    """The structure of ``sets`` for a structure bound to their :func:`flipped` sets.
+
+    A false negative of the sets is a false positive of the flipped sets, so the two counts are exchanged.
+    """
     terms: list[Term] = []
     for term in structure.terms:
         if isinstance(term, Counts):
+            # The columns are the coefficients of 1, fn and fp.
             exchanged = (
                 None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
             )
@@ -58,15 +66,18 @@ def flip_back(sets: Sets, structure: Structure) -> Structure:
         elif isinstance(term, SetFunction):
             terms.append(_flipped_function(term))
         else:
+            # Other terms see which decisions are wrong, and these are the same for both.
             terms.append(term)
     return Structure(sets, tuple(terms), structure.source)
 
 
 def _exchanged(f: Formula) -> Formula:
+    """The formula with the two classes exchanged."""
     return lambda fn, fp, P, N: f(fp, fn, N, P)
 
 
 def _flipped_function(term: SetFunction) -> SetFunction:
+    """The set function of the same mistakes, computed on the flipped sets."""
     value, gain, marginal = term.value, term.gain, term.marginal
 
     def flipped_gain(sets: Sets, orders: Orders) -> Values:
@@ -88,7 +99,7 @@ def _flipped_function(term: SetFunction) -> SetFunction:
 @final
 @dataclass(frozen=True, eq=False)
 class LabelCosts(Term):
-    """``sum_i costs[i, y_i]``: each label of a decision costs what it costs; ``costs`` (total, k)."""
+    """``sum_i costs[i, y_i]``: each label of each decision has a cost of its own; ``costs`` (total, k)."""
 
     costs: Values
 
@@ -115,9 +126,10 @@ class LabelCosts(Term):
 @final
 @dataclass(frozen=True, eq=False)
 class OneLabel(Term):
-    """The value of a structure of binary decisions: those of one ``label`` against all others.
+    """``l(y == label)``: the value of a structure l of the binary decisions "is this ``label``?".
 
-    ``label`` None asks instead which decisions are right. ``structure`` is bound to the view of the batch.
+    With ``label`` None the decisions are "is this label right?". ``structure`` is bound to the binary view of the
+    batch, see :func:`binary_view`.
     """
 
     label: int | None
@@ -136,6 +148,7 @@ class OneLabel(Term):
     def merged(self, other: Term) -> Term | None:
         if not isinstance(other, OneLabel) or other.label != self.label:
             return None
+        # Both views are equal, but Structure adds only those of one batch object.
         return OneLabel(self.label, Structure(self.structure.batch, other.structure.terms) + self.structure)
 
     def take(self, batch: Batch, parts: Ints) -> "OneLabel":

@@ -1,4 +1,4 @@
-"""A progress bar for long fits."""
+"""A progress bar that shows how far a long fit has come."""
 
 import math
 import sys
@@ -11,7 +11,7 @@ from setwise.core.learner import Record
 
 @final
 class ProgressBar:
-    """A learner's callback that draws one line: how far the certified gap has come towards ``tol``, on a log scale."""
+    """A callback for learners that draws one line: the progress of the gap from 1 to ``tol``, on a log scale."""
 
     WIDTH = 24
 
@@ -20,10 +20,11 @@ class ProgressBar:
         self._drawn = -1.0
 
     def __call__(self, record: Record, w: NDArray) -> None:
-        """Draw, at most every tenth of a second."""
+        """Draw the line, at most ten times a second."""
         if record.seconds - self._drawn < 0.1 and record.gap > self.tol:
             return
         self._drawn = record.seconds
+        # Gaps fall by factors, so the share of log(tol) that is reached grows about evenly.
         done = math.log(min(max(record.gap, self.tol), 1.0)) / math.log(self.tol) if self.tol < 1 else 1.0
         full = round(self.WIDTH * done)
         bar = "#" * full + "-" * (self.WIDTH - full)
@@ -32,6 +33,6 @@ class ProgressBar:
         self.stream.flush()
 
     def close(self) -> None:
-        """End the line."""
+        """End the line with a line break."""
         self.stream.write("\n")
         self.stream.flush()

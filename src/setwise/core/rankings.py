@@ -1,4 +1,4 @@
-"""Rankings of the decisions of each set, and what it costs that negatives stand above positives."""
+"""Rankings of the decisions of each set, and the cost of negatives that are ranked above positives."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.checks import as_array, as_offsets
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.terms import Term
@@ -20,11 +21,11 @@ from setwise.kernels.segments import count_true
 @final
 @dataclass(frozen=True, eq=False)
 class Rankings(Batch):
-    """Rankings of the decisions of binary sets. A labeling holds for each decision how many of its pairs are swapped.
+    """Rankings of the decisions of binary sets. A labeling holds the number of swapped pairs of each decision.
 
-    A pair is a positive and a negative; it is swapped where the negative stands above. A ranking wins
-    ``-(s_i - s_j) / (P N)`` for each swapped pair of a positive i and a negative j, so phi is minus the share of
-    swapped pairs for positives, plus that share for negatives, and 0 for the perfect ranking.
+    A pair is a positive and a negative; it is swapped if the negative is ranked above the positive. The score of a
+    ranking is the sum of ``-(s_i - s_j) / (P N)`` over the swapped pairs of a positive i and a negative j. So phi is
+    minus the share of swapped pairs for positives, plus that share for negatives, and 0 for the perfect ranking.
 
     Parameters
     ----------
@@ -35,9 +36,16 @@ class Rankings(Batch):
     labels: Bools
     offsets: Ints
 
+    def __post_init__(self) -> None:
+        labels = as_array(self.labels, "labels")
+        if labels.dtype != np.bool_ or labels.ndim != 1:
+            raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+
     @classmethod
     def of(cls, sets: Any, loss: object) -> "Rankings":
-        """The rankings of binary sets; ``loss`` is named where these are none, or not known in whole."""
+        """The rankings of binary sets; raises Refusal, naming ``loss``, for other batches, pieces or unknown labels."""
         if not isinstance(sets, Sets) or sets.totals is not None:
             raise Refusal(f"{loss!r} refuses {type(sets).__name__}: it ranks whole sets of binary decisions.")
         if sets.known is not None:
@@ -46,26 +54,27 @@ class Rankings(Batch):
 
     @property
     def n_labels(self) -> int:
-        """Two."""
+        """The number of labels of the decisions that are ranked: two."""
         return 2
 
     @cached_property
     def positives(self) -> Ints:
-        """Number of positive labels of each set, (n,)."""
+        """The number of positive labels of each set, (n,)."""
         return count_true(self.labels, self.offsets)
 
     @cached_property
     def negatives(self) -> Ints:
-        """Number of negative labels of each set, (n,)."""
+        """The number of negative labels of each set, (n,)."""
         return self.sizes - self.positives
 
     @cached_property
     def pair_weight(self) -> Values:
-        """``1 / (P N)``, (n,); 1 where a set has one class only."""
+        """``1 / (P N)``, (n,); 1 for a set of one class, which has no pairs."""
         return 1.0 / np.maximum(self.positives.astype(np.float64) * self.negatives, 1.0)
 
     @cached_property
     def target(self) -> Values:
+        # The perfect ranking has no swapped pair.
         return np.zeros(self.total)
 
     def encode(self, labels: NDArray[Any]) -> Values:
@@ -73,7 +82,7 @@ class Rankings(Batch):
         return np.where(self.labels, -share, share)
 
     def mistakes(self, labels: NDArray[Any]) -> Bools:
-        """Which decisions stand in a swapped pair, (total,)."""
+        """A mask of the decisions that belong to a swapped pair, (total,)."""
         return np.asarray(labels > 0)
 
     def take(self, parts: Ints) -> "Rankings":
@@ -84,16 +93,17 @@ class Rankings(Batch):
 @final
 @dataclass(frozen=True, eq=False)
 class Swaps(Term):
-    """``sum_i weight_i sum_(j < k_i) drop_(i+j)``: each swapped pair costs something by its places.
+    """``sum_i weight_i sum_(j < k_i) drop_(i+j)``: the cost of each swapped pair depends on its ranks.
 
-    In a ranking without ties ``k_i`` is the number of negatives above the i-th best positive; i and j count from 0.
-    A set of one class costs 0.
+    In a ranking without equal scores ``k_i`` is the number of negatives above the i-th best positive; i and j count
+    from 0. A set of one class costs 0.
 
     Parameters
     ----------
-    weight : (total,) not negative; the first P of each set belong to its positives from the best down
-    drop : (total,) not negative: what is lost when a positive falls from rank r + 1 to rank r + 2
-    depth : ranks that count, the others lose nothing; None where all do, and then ``drop`` never grows inside a set
+    weight : (total,) not negative; the first P weights of each set belong to its positives, from the best one down
+    drop : (total,) not negative; ``drop_r`` of a set is the cost of a fall of a positive from rank r + 1 to rank r + 2
+    depth : the number of first ranks in which a fall costs something; None counts all ranks, and then ``drop`` never
+        grows inside a set
     """
 
     weight: Values
@@ -102,6 +112,7 @@ class Swaps(Term):
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # The value depends on how many pairs are swapped, so it is no set function of mistakes and has no such traits.
         return frozenset()
 
     def values(self, batch: Rankings, labels: NDArray[Any]) -> Values:

@@ -1,4 +1,4 @@
-"""Registries by discovery: whatever stands in a room is found there, so a new file is all that a new idea needs."""
+"""Registries that discover the classes of a package, so that a new loss or method needs a new file and nothing else."""
 
 import pkgutil
 from collections.abc import Mapping
@@ -11,9 +11,10 @@ Kind = TypeVar("Kind")
 
 
 def discover(room: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind]]:
-    """The final subclasses of ``kind`` in the modules of a room, by their ``name``, sorted.
+    """The concrete subclasses of ``kind`` that the modules of the package ``room`` define, by ``name``, sorted.
 
-    A class counts for the module that defines it; modules and names that begin with an underscore are passed over.
+    Classes that a module only imports do not count, nor do modules and classes whose name begins with an underscore.
+    Raises TypeError if a class has no name, or the name of another one.
     """
     package = import_module(room) if isinstance(room, str) else room
     found: dict[str, type[Kind]] = {}
@@ -21,6 +22,7 @@ def discover(room: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind
         if any(part.startswith("_") for part in module.split(".")):
             continue
         for value in vars(import_module(module)).values():
+            # Abstract classes are bases, not entries.
             named = isinstance(value, type) and issubclass(value, kind) and value.__module__ == module
             if not named or isabstract(value) or value.__name__.startswith("_"):
                 continue

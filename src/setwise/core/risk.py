@@ -1,4 +1,4 @@
-"""A risk: what learners minimize, a function of the weights that answers with planes."""
+"""A risk is the function of the weights that learners minimize; it is evaluated by planes below it."""
 
 from abc import ABC, abstractmethod
 
@@ -12,15 +12,15 @@ from setwise.core.refusal import Refusal
 class Risk(ABC):
     """A sum of ``n_parts`` functions of the weights; planes of parts add up to planes of the whole.
 
-    Where the parts live (in this process, in threads, on other machines) is its own affair.
+    A subclass decides where the parts are computed: in this process, in threads, or on other machines.
 
     Attributes
     ----------
-    size : number d of weights; it may grow with a cut, older planes are padded with zeros then
-    n_parts : number of parts
-    lower : (d,) the least values of the weights, -inf where there is none; None bounds no weight
+    size : the number d of weights; it may grow with a cut, and then older planes are padded with zeros
+    n_parts : the number of parts
+    lower : (d,) the lower bounds of the weights, -inf for a free weight; None bounds no weight
     convex : whether the planes lie below the risk
-    floors : (n_parts,) numbers below all values of the parts; None knows none
+    floors : (n_parts,) lower bounds of all values of the parts; None if none are known
     """
 
     size: int
@@ -31,7 +31,7 @@ class Risk(ABC):
 
     @property
     def floor(self) -> float:
-        """A number below all values of the whole risk."""
+        """A lower bound of all values of the whole risk."""
         return -np.inf if self.floors is None else float(self.floors.sum())
 
     @abstractmethod
@@ -40,7 +40,7 @@ class Risk(ABC):
 
     @abstractmethod
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
-        """Planes below the chosen parts, made at ``w``; their values may be up to ``tol`` below in sum."""
+        """Planes below the chosen parts, made at ``w``; the sum of their values may be up to ``tol`` too low."""
 
     def majorant(self, w: Values) -> "Risk":
         """A convex risk that is nowhere below this one and equals it at ``w``; itself where it is convex."""
@@ -49,5 +49,5 @@ class Risk(ABC):
         raise Refusal(f"{type(self).__name__} has no convex majorant.")
 
     def redrawn(self, seed: int) -> "Risk":
-        """The same risk with other noise, a function of the seed; itself where there is none."""
+        """The same risk with new noise, which depends on the seed alone; itself if it has no noise."""
         return self

@@ -1,4 +1,4 @@
-"""Any set function of the mistakes of each set."""
+"""The term of an arbitrary set function of the mistakes of each set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,10 +21,13 @@ class SetFunction(MistakesTerm):
 
     Parameters
     ----------
-    value : takes the batch and a mask of mistakes (total,), returns f of every set, (n,)
+    value : a function of the batch and a mask of mistakes (total,) that returns f of every set, (n,)
     promises : the traits of f
-    gain, marginal : what each mistake of :class:`Orders` adds, (m,), and what one more mistake adds to a mask,
-        (total,); by default both ask ``value`` for each mistake
+    gain : a function of the batch and :class:`Orders` that returns what each mistake adds, (m,)
+    marginal : a function of the batch and a mask of mistakes that returns what each further mistake adds, (total,)
+    factor : the positive factor of f
+
+    If ``gain`` or ``marginal`` is None, ``value`` is called for each mistake instead.
     """
 
     value: Callable[[Sets, Bools], Values]
@@ -51,6 +54,7 @@ class SetFunction(MistakesTerm):
             at = orders.offsets[owners] + j
             mask[orders.items[at]] = True
             after = self._of_some(batch, owners, mask)
+            # The sets whose order has ended keep their last value, which nothing reads any more.
             out[at], before[owners] = after - before[owners], after
         return self.factor * out
 
@@ -63,6 +67,7 @@ class SetFunction(MistakesTerm):
         for j in range(int(batch.sizes.max())):
             owners = np.flatnonzero(batch.sizes > j)
             at = batch.offsets[owners] + j
+            # What is a mistake already adds nothing.
             at, owners = at[~mask[at]], owners[~mask[at]]
             mask[at] = True
             out[at] = self._of_some(batch, owners, mask) - now[owners]
@@ -70,6 +75,7 @@ class SetFunction(MistakesTerm):
         return self.factor * out
 
     def _of_some(self, batch: Sets, owners: Ints, mask: Bools) -> Values:
+        """The values of the chosen sets alone, (b,); no smaller batch is made where all sets are chosen."""
         if len(owners) == len(batch):
             return self.value(batch, mask)
         return self.value(batch.take(owners), mask[batch.decisions(owners)]) if len(owners) else np.empty(0)
@@ -78,12 +84,14 @@ class SetFunction(MistakesTerm):
         return replace(self, factor=factor * self.factor)
 
     def take(self, batch: Batch, parts: Ints) -> "SetFunction":
+        # Nothing here belongs to single sets: ``value`` is given the batch each time.
         return self
 
     def zero(self, batch: Sets) -> Term:
         if Trait.INCREASING not in self.traits:
             return super().zero(batch)
 
+        # An increasing function is least at no mistake.
         def attained(sets: Sets, mistakes: Bools) -> Values:
             none = np.zeros(sets.total, dtype=bool)
             return np.where(self.value(sets, mistakes) <= self.value(sets, none), 0.0, -np.inf)

@@ -1,4 +1,4 @@
-"""Ragged batches of independent binary decisions, in flat arrays."""
+"""Batches of sets of independent binary decisions, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,21 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_labels
+from setwise.core.checks import as_array, as_labels, as_offsets, as_reals, shown
 from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sets(Batch):
-    """``n`` sets of independent binary decisions, one score each: ``phi(y) = y``, and every labeling is allowed.
+    """``n`` sets of independent binary decisions with one score each: ``phi(y) = y``, and every labeling is allowed.
 
     Parameters
     ----------
-    labels : (total,) bool; or int8 of -1, 0, 1 where -1 is a label that is not known
-    offsets : (n+1,) int64, strictly increasing from 0 to total: no set is empty
-    compared : (total,) what labelings are compared with in score; None compares with the labels
-    totals : (n, 2) numbers of negatives and positives in the whole sets, where this batch holds only a piece of each
+    labels : (total,) bool, or int8 of -1, 0, 1 where -1 marks an unknown label
+    offsets : (n+1,) int64, strictly increasing from 0 to total, so that no set is empty
+    compared : (total,) the vector with which labelings are compared in score; None compares with the labels
+    totals : (n, 2) the numbers of negatives and positives in the whole sets, if this batch holds only a piece of each
     """
 
     labels: NDArray[Any]
@@ -32,34 +32,43 @@ class Sets(Batch):
     totals: Values | None = None
 
     def __post_init__(self) -> None:
-        labels, offsets = np.asarray(self.labels), np.asarray(self.offsets)
+        labels = as_array(self.labels, "labels")
         if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
             raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
         if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
             raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
-        if offsets.dtype != np.int64 or offsets.ndim != 1:
-            raise ValueError(f"offsets must be int64 of shape (n+1,); got {offsets.dtype} of shape {offsets.shape}.")
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", offsets)
-        if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(labels) or (np.diff(offsets) < 1).any():
-            raise ValueError(f"offsets must rise strictly from 0 to {len(labels)}; got {offsets[:8].tolist()}.")
+        # The kernels index decisions by int32.
         if len(labels) > np.iinfo(np.int32).max:
-            raise ValueError(f"a batch holds at most 2^31 - 1 decisions; got {len(labels)}.")
-        for name, shape in (("compared", labels.shape), ("totals", (len(offsets) - 1, 2))):
-            given = getattr(self, name)
-            if given is not None and (np.shape(given) != shape or not np.isfinite(given).all()):
-                raise ValueError(f"{name} must be finite numbers of shape {shape}; got shape {np.shape(given)}.")
+            raise ValueError(f"labels must be at most 2^31 - 1; got {len(labels)} of them.")
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
+        if self.compared is not None:
+            self._check_compared(self.compared)
+        if self.totals is not None:
+            self._check_totals(self.totals)
+
+    def _check_compared(self, compared: Values) -> None:
+        target = as_reals(compared, "compared", self.labels.shape)
+        if (target < 0).any() or (target > 1).any():
+            raise ValueError("compared must be in [0, 1], as every mean of labelings is.")
+        object.__setattr__(self, "compared", target)
+
+    def _check_totals(self, totals: Values) -> None:
+        whole = as_reals(totals, "totals", (len(self), 2))
+        if (whole < np.column_stack([self.negatives, self.positives])).any():
+            raise ValueError("totals must not be below the numbers of negatives and positives in this batch.")
+        object.__setattr__(self, "totals", whole)
 
     @classmethod
     def single(cls, y: ArrayLike, name: str = "y_true") -> "Sets":
-        """One set of all the decisions in ``y``, shape (p,), values 0/1."""
+        """One set that holds all decisions of ``y``, shape (p,), values 0/1."""
         labels = as_labels(y, name)
         return cls(labels, np.array([0, len(labels)], dtype=np.int64))
 
     @classmethod
     def rows(cls, Y: ArrayLike) -> "Sets":
-        """Each row of the label matrix ``Y``, shape (n, p), values 0/1, is one set."""
-        matrix = np.asarray(Y)
+        """The batch in which each row of the label matrix ``Y``, shape (n, p), values 0/1, is one set."""
+        matrix = as_array(Y, "Y")
         if matrix.ndim != 2 or matrix.size == 0:
             raise ValueError(f"Y must have shape (n, p) with n, p >= 1; got shape {matrix.shape}.")
         n, p = matrix.shape
@@ -67,44 +76,44 @@ class Sets(Batch):
 
     @property
     def n_labels(self) -> int:
-        """Two."""
+        """The number of labels of a decision: two."""
         return 2
 
     @cached_property
     def truth(self) -> Bools:
-        """Which decisions are known to be positive, (total,)."""
+        """A mask of the decisions that are known to be positive, (total,)."""
         return np.asarray(self.labels if self.labels.dtype == np.bool_ else self.labels == 1)
 
     @cached_property
     def known(self) -> Bools | None:
-        """Which labels are known, (total,); None where all are."""
+        """A mask of the known labels, (total,); None if all labels are known."""
         if self.labels.dtype == np.bool_ or (self.labels >= 0).all():
             return None
         return np.asarray(self.labels >= 0)
 
     @cached_property
     def unary(self) -> Ints:
-        """The score stands for label 1; label 0 has none."""
+        """The positions of the scores, (total, 2): the score of a decision belongs to label 1, and label 0 has none."""
         return np.column_stack([np.full(self.total, -1), np.arange(self.total)])
 
     @cached_property
     def target(self) -> Values:
-        """``compared``, or the labels with 0 for those that are not known."""
+        """The vector with which labelings are compared, (total,): ``compared``, or the labels with 0 where unknown."""
         return self.truth.astype(np.float64) if self.compared is None else self.compared
 
     @cached_property
     def lift(self) -> Values | None:
-        """``truth - target``, (total,); None where labelings are compared with the truth itself."""
+        """``truth - target``, (total,); None if labelings are compared with the truth itself."""
         return None if self.compared is None else self.truth - self.compared
 
     @cached_property
     def positives(self) -> Ints:
-        """Number of positive labels of each set in this batch, (n,)."""
+        """The number of positive labels of each set in this batch, (n,)."""
         return count_true(self.truth, self.offsets)
 
     @cached_property
     def negatives(self) -> Ints:
-        """Number of all other labels of each set in this batch, (n,)."""
+        """The number of all other labels of each set in this batch, unknown ones included, (n,)."""
         return self.sizes - self.positives
 
     def encode(self, labels: NDArray[Any]) -> Values:
@@ -113,7 +122,7 @@ class Sets(Batch):
     def away(self, labels: NDArray[Any], dtype: Any = np.float64) -> Floats:
         if self.compared is not None or self.known is not None:
             return (self.encode(labels) - self.target).astype(dtype, copy=False)
-        # Differences of bools as bytes: a pass over p bytes in place of several over p floats.
+        # The difference of bools as bytes takes one pass over p bytes instead of several over p floats.
         change = np.asarray(labels, dtype=np.bool_).view(np.int8) - self.truth.view(np.int8)
         return change.astype(dtype)
 
@@ -121,10 +130,12 @@ class Sets(Batch):
         return super().at_target(scores) if self.compared is not None else masked_sums(scores, self.truth, self.offsets)
 
     def mistakes(self, labels: NDArray[Any]) -> Bools:
+        # A labeling differs from the truth where the exclusive or is true.
         wrong = np.asarray(labels, dtype=np.bool_) ^ self.truth
         return wrong if self.known is None else wrong & self.known
 
     def count(self, label: int, areas: Values | None = None) -> Values:
+        # A piece of a set knows the totals of the whole set, on which the loss depends.
         if self.totals is not None:
             return np.asarray(self.totals[:, label], dtype=np.float64)
         if areas is not None:
@@ -135,12 +146,12 @@ class Sets(Batch):
         return count_true(self.labels == 0, self.offsets).astype(np.float64)
 
     def decide(self, scores: Floats) -> Bools:
-        """The labels that ``scores`` (total,) predict: positive where above 0."""
+        """The labels that ``scores`` (total,) predict: a decision is positive if its score is above 0."""
         return scores > 0
 
     def take(self, parts: Ints) -> "Sets":
         at = self.decisions(parts)
-        # Sets of a batch that was checked need no second check.
+        # Sets of a checked batch need no second check, which __init__ would make.
         chosen = object.__new__(Sets)
         chosen.__dict__.update(
             labels=self.labels[at],
@@ -154,13 +165,13 @@ class Sets(Batch):
 @final
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """For each set the beginning of a permutation of its decisions: the order in which mistakes enter.
+    """The order in which mistakes enter each set: the beginning of a permutation of its decisions.
 
     Parameters
     ----------
     items : (m,) int32, flat positions in ``Sets.labels``
-    labels : (m,) bool, their labels
-    offsets : (n+1,) int64, set ``i`` owns ``items[offsets[i]:offsets[i+1]]``, possibly none
+    labels : (m,) bool, the labels at these positions
+    offsets : (n+1,) int64; set ``i`` owns ``items[offsets[i]:offsets[i+1]]``, which may be empty
     """
 
     items: NDArray[np.int32]
@@ -169,12 +180,34 @@ class Orders:
 
     @classmethod
     def of_mistakes(cls, sets: Sets, mistakes: Bools) -> "Orders":
-        """The mistakes of each set in their natural order."""
+        """The mistakes of each set in the order of their positions."""
         items = np.flatnonzero(mistakes).astype(np.int32)
         offsets = np.concatenate(([0], np.cumsum(count_true(mistakes, sets.offsets))))
         return cls(items, sets.truth[items], offsets)
 
     @property
     def sizes(self) -> Ints:
-        """Number of ordered decisions of each set, (n,)."""
+        """The number of ordered decisions of each set, (n,)."""
         return np.diff(self.offsets)
+
+
+def check_orders(orders: object, batch: Batch) -> None:
+    """Raise ValueError for what is no order of mistakes of the sets of ``batch``."""
+    if not isinstance(orders, Orders):
+        raise ValueError(f"orders must be Orders of mistakes; got {shown(orders)}.")
+    items, ends = orders.items, orders.offsets
+    for name, array, kind in (
+        ("items", items, np.int32),
+        ("labels", orders.labels, np.bool_),
+        ("offsets", ends, np.int64),
+    ):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != kind:
+            raise ValueError(f"{name} of orders must be a flat array of {np.dtype(kind)}; got {shown(array)}.")
+    if len(ends) != len(batch) + 1 or ends[0] != 0 or (np.diff(ends) < 0).any():
+        raise ValueError(f"offsets of orders must rise from 0, one for each of {len(batch)} sets and one more.")
+    if len(items) != ends[-1] or len(orders.labels) != len(items):
+        raise ValueError(f"orders must hold {ends[-1]} items and labels; got {len(items)} and {len(orders.labels)}.")
+    owners = np.repeat(np.arange(len(batch)), np.diff(ends))
+    inside = (items >= batch.offsets[owners]) & (items < batch.offsets[owners + 1])
+    if not inside.all() or len(np.unique(items)) < len(items):
+        raise ValueError("orders must hold different decisions of their own set.")

@@ -1,4 +1,4 @@
-"""A structure: a loss bound to a batch, as a sum of terms that are data."""
+"""A structure is a loss bound to a batch, as a sum of terms that are data."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.checks import as_array, as_kind
 from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders, Sets
+from setwise.core.sets import Orders, Sets, check_orders
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import Trait
 from setwise.kernels.segments import class_costs
@@ -22,42 +23,59 @@ from setwise.kernels.segments import class_costs
 class Structure:
     """``l(y) = sum of the terms`` for every set of a batch; sums and positive multiples are structures again.
 
-    Inference reads the terms; they say in data what makes a search fast, so nothing is lost in a sum or a multiple.
+    Inference reads the terms, which hold as data all that makes a search fast. So sums and multiples lose nothing.
 
     Parameters
     ----------
-    batch : reference labels and layout of the scores
-    terms : kinds of :class:`setwise.core.terms.Term`, merged where two are of one kind; none at all is the loss 0
-    source : what the structure is called in sentences, usually the loss that made it
+    batch : the true labels and the layout of the scores
+    terms : instances of :class:`setwise.core.terms.Term`, merged where possible; no terms at all are the loss 0
+    source : the name of the structure in sentences, usually the loss that made it
     """
 
     batch: Batch
     terms: tuple[Term, ...] = ()
     source: object = None
 
+    def __post_init__(self) -> None:
+        as_kind(self.batch, "batch", Batch, "Sets.single(y)")
+
     @cached_property
     def traits(self) -> frozenset[Trait]:
-        """What holds for all terms, hence for their sum."""
+        """The traits that hold for all terms, and hence for their sum."""
         return reduce(frozenset.__and__, (term.traits for term in self.terms), frozenset(Trait))
 
     def values(self, labels: NDArray[Any]) -> Values:
-        """The loss of the labeling (total,) of every set, (n,); -inf where a labeling is not allowed."""
+        """The loss of every set under a labeling (total,), (n,); -inf where the labeling is not allowed."""
+        labels = self._labels(labels)
         return self._sum([term.values(self.batch, labels) for term in self.terms], len(self.batch))
 
     def gains(self, orders: Orders) -> Values:
-        """``l({pi_1..pi_j}) - l({pi_1..pi_(j-1)})`` for every place of every order of mistakes, (m,)."""
+        """``l({pi_1..pi_j}) - l({pi_1..pi_(j-1)})`` for every position j of the order pi of every set, (m,)."""
+        check_orders(orders, self.batch)
+        return self.gains_of(orders)
+
+    def gains_of(self, orders: Orders) -> Values:
+        """The same for orders that need no checks."""
         return self._sum([term.gains(self.batch, orders) for term in self._of_mistakes], len(orders.items))
 
     def marginals(self, labels: NDArray[Any]) -> Values:
         """``l(A + i) - l(A)`` for every decision i that is right in the labeling (total,), and 0 for the others."""
+        labels = self._labels(labels)
         return self._sum([term.marginals(self.batch, labels) for term in self._of_mistakes], self.batch.total)
 
     def at_empty(self) -> Values:
-        """The loss of no mistake, (n,): 0 for nearly every loss."""
+        """The loss of no mistake, (n,), which is 0 for nearly every loss."""
         return self._sum([term.at_empty(self.batch) for term in self._of_mistakes], len(self.batch))
+
+    def _labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        given = labels if isinstance(labels, np.ndarray) else as_array(labels, "labels")
+        if given.shape != (self.batch.total,) or given.dtype.kind not in "biu":
+            raise ValueError(f"labels must be whole numbers ({self.batch.total},); got {given.dtype} {given.shape}.")
+        return given
 
     @property
     def _of_mistakes(self) -> list[MistakesTerm]:
+        """The terms, all of which must be set functions of mistakes."""
         for term in self.terms:
             if not isinstance(term, MistakesTerm):
                 raise Refusal(f"{self!r} is no set function of mistakes.")
@@ -72,43 +90,47 @@ class Structure:
         return Structure(self.batch.take(parts), tuple(t.take(self.batch, parts) for t in self.terms), self.source)
 
     def zero(self) -> "Structure":
-        """0 on the labelings of least loss, else -inf: what is known of the labels when they are known in part.
+        """0 on the labelings of least loss, otherwise -inf: the constraint that a partly known labeling sets.
 
-        Refused for losses that do not increase: there the least loss of a sum need not be that of its terms.
+        It is refused for losses that do not increase: the least loss of a sum need not be the sum of the least ones.
         """
         return _merged(self.batch, [t.zero(self.batch) for t in self.terms], f"the labelings of least {self!r}")
 
     def split(self) -> "tuple[Values | None, Structure]":
-        """The costs of the modular part, (total,) or None, and the structure that remains without it."""
-        costs = [term.costs for term in self.terms if isinstance(term, Mistakes)]
-        if not costs:
+        """The modular part, as the cost of each mistake, (total,), or None, and the remainder, a structure."""
+        modular = [term.costs for term in self.terms if isinstance(term, Mistakes)]
+        if not modular:
             return None, self
-        rest = tuple(term for term in self.terms if not isinstance(term, Mistakes))
-        return reduce(np.add, costs), replace(self, terms=rest)
+        remainder = tuple(term for term in self.terms if not isinstance(term, Mistakes))
+        return reduce(np.add, modular), replace(self, terms=remainder)
 
     @cached_property
     def counts(self) -> Counts | None:
-        """The sum as one function of counts, None where it is none.
+        """The whole structure as one function of counts, or None if it is not such a function.
 
-        Costs that are equal for all mistakes of a class in a set are counts times a cost.
+        Costs that are equal for all mistakes of a class in a set are a count times a cost.
         """
         if not isinstance(self.batch, Sets):
             return None
-        costs, rest = self.split()
-        found = rest.terms[0] if rest.terms else None
-        if len(rest.terms) > 1 or not isinstance(found, Counts | None):
+        modular, remainder = self.split()
+        counts = remainder.terms[0] if remainder.terms else None
+        if len(remainder.terms) > 1 or not isinstance(counts, Counts | None):
             return None
-        if found is not None and (costs is None or found.areas is not None):
-            return found if costs is None else None
-        costs = np.zeros(self.batch.total) if costs is None else costs
-        linear, even = class_costs(costs, self.batch.truth, self.batch.offsets)
-        if not even or not np.isfinite(linear).all() or self.batch.known is not None:
+        # Areas with a modular part depend on numbers and areas at once, so they are no function of two counts.
+        if counts is not None and (modular is None or counts.areas is not None):
+            return counts if modular is None else None
+        modular = np.zeros(self.batch.total) if modular is None else modular
+        # The costs must be equal inside each class of each set, and no mistake may be forbidden by -inf.
+        linear, equal = class_costs(modular, self.batch.truth, self.batch.offsets)
+        if not equal or not np.isfinite(linear).all() or self.batch.known is not None:
             return None
-        one = bool((linear[:, 0] == linear[:, 1]).all())
-        kinds = {Trait.COUNTS, Trait.CARDINALITY} if one else {Trait.COUNTS}
-        if found is not None:
-            return replace(found, promises=self.traits | (found.promises & kinds), linear=linear, quotient=None)
+        # With one cost for both classes the linear part depends on the number of mistakes alone.
+        same = bool((linear[:, 0] == linear[:, 1]).all())
+        kinds = {Trait.COUNTS, Trait.CARDINALITY} if same else {Trait.COUNTS}
+        if counts is not None:
+            return replace(counts, promises=self.traits | (counts.promises & kinds), linear=linear, quotient=None)
         P, N = self.batch.count(1), self.batch.count(0)
+        # The mixed differences of a linear function are 0, so it has the Monge property.
         return Counts((), P, N, self.traits | kinds, linear=linear, monge=True)
 
     def __add__(self, other: "Structure") -> "Structure":
@@ -126,14 +148,14 @@ class Structure:
 
 
 def _merged(batch: Batch, terms: list[Term], source: object) -> Structure:
-    """A structure in which no two terms could be one."""
-    found: list[Term] = []
+    """The structure of the sum of the terms, in which each term is merged with the first one that takes it."""
+    merged: list[Term] = []
     for term in terms:
-        for k, other in enumerate(found):
+        for k, other in enumerate(merged):
             both = other.merged(term)
             if both is not None:
-                found[k] = both
+                merged[k] = both
                 break
         else:
-            found.append(term)
-    return Structure(batch, tuple(found), source)
+            merged.append(term)
+    return Structure(batch, tuple(merged), source)

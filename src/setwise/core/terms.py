@@ -1,4 +1,4 @@
-"""Terms: the kinds of functions that a loss is made of, as data bound to a batch."""
+"""Terms are the functions of labelings of which a loss is the sum, as data bound to a batch."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from setwise.kernels.segments import segment_sums
 class Term(ABC):
     """A function of the labelings of each set of a batch; a loss bound to the batch is a sum of terms.
 
-    A term holds data only, so its methods take the batch that it was bound to.
+    A term holds data only, so its methods take the batch to which it was bound.
     """
 
     @property
     @abstractmethod
     def traits(self) -> frozenset[Trait]:
-        """What holds for the set function of mistakes of every set of the batch."""
+        """The traits that hold for the set function of mistakes of every set of the batch."""
 
     @abstractmethod
     def values(self, batch: Any, labels: NDArray[Any]) -> Values:
-        """The value of the labeling of every set, (n,); -inf where a labeling is not allowed."""
+        """The value of every set under a labeling (total,), (n,); -inf where the labeling is not allowed."""
 
     @abstractmethod
     def scaled(self, factor: float) -> "Term":
@@ -40,24 +40,24 @@ class Term(ABC):
         """The term of the chosen sets of ``batch``."""
 
     def merged(self, other: "Term") -> "Term | None":
-        """The sum with ``other`` as one term, None where there is no such."""
+        """The sum with ``other`` as one term, or None if no single term is that sum."""
         return None
 
     def zero(self, batch: Any) -> "Term":
-        """0 on the labelings of least value, else -inf."""
+        """The term that is 0 on the labelings of least value and -inf on all others."""
         raise Refusal(f"{self!r} does not tell which of its labelings have the least value.")
 
 
 class MistakesTerm(Term):
-    """A set function of the mistakes of each set."""
+    """A term that is a set function of the mistakes of each set."""
 
     @abstractmethod
     def gains(self, batch: Any, orders: Orders) -> Values:
-        """What each mistake of an order adds, (m,)."""
+        """What each mistake of an order adds to the mistakes before it, (m,)."""
 
     @abstractmethod
     def marginals(self, batch: Any, labels: NDArray[Any]) -> Values:
-        """What one more mistake adds, (total,); 0 where there is one already."""
+        """What each further mistake adds to those of the labeling, (total,); 0 where a decision is wrong already."""
 
     def at_empty(self, batch: Any) -> Values:
         """The value of no mistake, (n,)."""
@@ -67,9 +67,9 @@ class MistakesTerm(Term):
 @final
 @dataclass(frozen=True, eq=False)
 class Mistakes(MistakesTerm):
-    """``sum_(i in A) costs_i``: each mistake costs what it costs, whatever the others.
+    """``sum_(i in A) costs_i``: a modular term, in which each mistake has a cost of its own.
 
-    ``costs`` (total,); -inf forbids the mistake.
+    ``costs`` has shape (total,); -inf forbids a mistake.
     """
 
     costs: Values
@@ -97,4 +97,5 @@ class Mistakes(MistakesTerm):
         return Mistakes(self.costs[batch.decisions(parts)])
 
     def zero(self, batch: Batch) -> "Mistakes":
+        # The least sum has no mistake of positive cost; mistakes of cost 0 are free.
         return Mistakes(np.where(self.costs > 0, -np.inf, 0.0))

@@ -1,4 +1,4 @@
-"""Promises that a loss makes about its set function of mistakes."""
+"""The promises that a loss makes about its set function of mistakes."""
 
 from enum import Enum
 
@@ -14,7 +14,7 @@ class Trait(Enum):
     CARDINALITY = "depends on the number of mistakes alone"
     LABEL_FREE = "depends on which decisions are wrong, not on their labels"
 
-    # There is one object for each member; Enum would hash its name, in Python.
+    # Each member is one object, so its identity is a valid hash; Enum would hash the name instead, which is slow.
     __hash__ = object.__hash__
 
 
@@ -22,4 +22,4 @@ SHAPES = (Trait.INCREASING, Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR)
 """The traits of the shape of a set function; the others say what it depends on."""
 
 CURVATURES = frozenset({Trait.SUBMODULAR, Trait.SUPERMODULAR, Trait.MODULAR})
-"""What holds of every modular function, increasing or not."""
+"""The traits of every modular function, whether it increases or not."""

@@ -1,4 +1,4 @@
-"""A risk under the eyes of the learner's loop: overflow and broken promises are seen where planes are made."""
+"""A wrapper of a risk that checks each new plane for overflow, and against earlier planes for broken promises."""
 
 from dataclasses import replace
 from typing import final
@@ -11,42 +11,42 @@ from setwise.core.refusal import BrokenPromise
 from setwise.core.risk import Risk
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-"""What floating point loses of a sum, as a part of its terms."""
+"""The rounding of a sum in floating point, relative to the sum of its absolute terms."""
 
 MEMORY = 8
-"""So many of the last planes and points are held against one another."""
+"""The number of the last planes and points that are compared with each new one."""
 
 
 @final
 class Watched(Risk):
-    """The same risk; each new plane is checked against the points seen before, each new point against their planes."""
+    """The same risk, in which each new plane is checked at earlier points, and each earlier plane at the new point."""
 
     def __init__(self, inner: Risk, C: float) -> None:
         self.inner, self.C, self._seen = inner, C, _Seen(inner.size)
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """That of the risk, which may grow."""
+        """The number of weights of the risk, which may grow."""
         return self.inner.size
 
     @property
     def n_parts(self) -> int:  # type: ignore[override]
-        """That of the risk."""
+        """The number of parts of the risk."""
         return self.inner.n_parts
 
     @property
     def lower(self) -> Values | None:  # type: ignore[override]
-        """That of the risk."""
+        """The lower bounds of the weights of the risk."""
         return self.inner.lower
 
     @property
     def floors(self) -> Values | None:  # type: ignore[override]
-        """Those of the risk."""
+        """The lower bounds of the parts of the risk."""
         return self.inner.floors
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """That of the risk."""
+        """Whether the risk is convex."""
         return self.inner.convex
 
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
@@ -54,10 +54,11 @@ class Watched(Risk):
         w = padded(w, len(cut.slope))
         with np.errstate(over="ignore", invalid="ignore"):
             length = float(np.sqrt(cut.slope @ cut.slope))
-            # The offset is a value less <slope, w>, so it has lost what the larger of them rounds to.
+            # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
             lost = ROUNDING * (abs(cut.value) + length * float(np.sqrt(w @ w)))
             cut = replace(cut, rounding=cut.rounding + lost)
             self._check_size(4.0 * max(self.C, self.C**2) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
+        # Planes of a risk that is not convex may lie above it, which breaks no promise.
         if self.inner.convex:
             self._seen.compare(w, cut, length)
         return cut
@@ -74,6 +75,7 @@ class Watched(Risk):
         return replace(cuts, roundings=lost if cuts.roundings is None else cuts.roundings + lost)
 
     def _check_size(self, largest: float) -> None:
+        """Raise OverflowError if ``largest``, an upper bound of what the masters compute, is not finite."""
         if not np.isfinite(largest):
             raise OverflowError(f"C={self.C:g} times a plane of the risk is too large for float64; scale X or C down.")
 
@@ -85,12 +87,12 @@ class Watched(Risk):
 
 
 def padded(w: Values, size: int) -> Values:
-    """``w`` with zeros for the weights that a risk has got since."""
+    """``w`` with zeros appended for the weights that the risk has gained since."""
     return w if len(w) >= size else np.concatenate([w, np.zeros(size - len(w))])
 
 
 def refuse_planes_above(known: float, upper: float, slack: float) -> None:
-    """Raise BrokenPromise where planes have the value ``known`` at a point and the risk is at most ``upper`` there."""
+    """Raise BrokenPromise if planes have the value ``known`` at a point where the risk is at most ``upper``."""
     if known > upper + slack + 1e-9 * (abs(upper) + abs(known)):
         raise BrokenPromise(
             f"a plane has the value {known:.6g} where the risk is at most {upper:.6g}, so planes do not lie below "
@@ -99,34 +101,36 @@ def refuse_planes_above(known: float, upper: float, slack: float) -> None:
 
 
 class _Seen:
-    """The last points and their planes, as rows."""
+    """The last points and their planes, as the rows of a ring buffer."""
 
     def __init__(self, size: int) -> None:
         self.points, self.slopes = np.zeros((MEMORY, size)), np.zeros((MEMORY, size))
         self.offsets, self.uppers, self.roundings = np.zeros(MEMORY), np.full(MEMORY, np.inf), np.zeros(MEMORY)
-        self.reach, self.lengths, self.count = np.zeros(MEMORY), np.zeros(MEMORY), 0
+        self.norms, self.lengths, self.count = np.zeros(MEMORY), np.zeros(MEMORY), 0
 
     def compare(self, w: Values, cut: Cut, length: float) -> None:
-        """Refuse planes that lie above the risk at a point, then remember this one; ``length`` is that of its slope."""
+        """Refuse planes that lie above the risk at a point, then store this one; ``length`` is that of its slope."""
         self._grow(len(w))
-        far = float(np.sqrt(w @ w))
+        norm = float(np.sqrt(w @ w))
         k = min(self.count, MEMORY)
-        # Away from its point a plane is uncertain in proportion to the terms that cancel in it.
+        # ``here`` are the values of the earlier planes at the new point, ``there`` those of the new plane at the
+        # earlier points. Away from its own point a plane is uncertain in proportion to the terms that cancel in it.
         here, there = self.slopes[:k] @ w + self.offsets[:k], self.points[:k] @ cut.slope + cut.offset
-        lost_here = 1e-12 * (np.abs(self.offsets[:k]) + self.lengths[:k] * far) + self.roundings[:k] + cut.rounding
-        lost_there = 1e-12 * (abs(cut.offset) + length * self.reach[:k]) + self.roundings[:k] + cut.rounding
+        lost_here = 1e-12 * (np.abs(self.offsets[:k]) + self.lengths[:k] * norm) + self.roundings[:k] + cut.rounding
+        lost_there = 1e-12 * (abs(cut.offset) + length * self.norms[:k]) + self.roundings[:k] + cut.rounding
         for known, upper, lost in ((here, cut.upper, lost_here), (there, self.uppers[:k], lost_there)):
             above = known - upper - lost
             if k and above.max() > 0.0:
                 i = int(above.argmax())
                 refuse_planes_above(float(known[i]), float(np.broadcast_to(upper, k)[i]), float(lost[i]))
+        # The new point and its plane replace the oldest ones.
         i = self.count % MEMORY
         self.points[i], self.slopes[i], self.offsets[i], self.uppers[i] = w, cut.slope, cut.offset, cut.upper
-        self.roundings[i], self.reach[i], self.lengths[i] = cut.rounding, far, length
+        self.roundings[i], self.norms[i], self.lengths[i] = cut.rounding, norm, length
         self.count += 1
 
     def _grow(self, size: int) -> None:
-        """Points and planes are 0 in weights that were not there."""
+        """Append zeros to the stored points and slopes for new weights, up to ``size``."""
         more = size - self.points.shape[1]
         if more > 0:
             self.points, self.slopes = (np.pad(rows, ((0, 0), (0, more))) for rows in (self.points, self.slopes))

@@ -1,4 +1,4 @@
-"""Data: synthetic problems and local files. Nothing is ever downloaded."""
+"""Data from synthetic problems and from local files. Nothing is ever downloaded."""
 
 from setwise.datasets.early_detection import early_detection
 from setwise.datasets.files import Data, load

@@ -1,4 +1,4 @@
-"""Local files as (X, y, groups): CSV, Parquet, svmlight and NPZ."""
+"""Read local files as X, y and groups; the formats are CSV, Parquet, svmlight and NPZ."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from setwise.datasets.tables import Columns, read_csv, read_parquet
 from setwise.datasets.targets import label_matrix, two_labels
 
 TARGET_NAMES = ("target", "y", "label", "class")
-"""The target column where none is named."""
+"""The names by which the target column is found if the caller names none."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a file holds, ready for ``SetClassifier.fit(X, y, groups)``.
+    """The content of a file, ready for ``SetClassifier.fit(X, y, groups)``.
 
-    ``X`` (n, d) float64, dense or CSR, finite; ``y`` (n,) or (n, p) int64 of 0 and 1; ``groups`` (n,) or None;
-    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the
+    ``X`` is (n, d) float64, dense or CSR, and finite; ``y`` is (n,) or (n, p) int64 of 0 and 1; ``groups`` is (n,) or
+    None; ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the
     columns of X.
     """
 
@@ -38,24 +38,25 @@ class Data:
 def load(
     path: str | Path, target: str | Sequence[str] | None = None, group: str | None = None, positive: str | None = None
 ) -> Data:
-    """Read a file by its ending: ``.csv``, ``.tsv``, ``.parquet``, ``.npz``, or ``.svm``, ``.svmlight``, ``.libsvm``,
-    ``.dat``.
+    """Read a file in the format that its suffix names.
 
-    Memory is proportional to the file. Labels and ids that are missing are refused: empty cells, NaN, NaT, and words
-    as ``NA`` or ``null``.
+    The suffixes are ``.csv`` and ``.tsv``, ``.parquet``, ``.npz``, and ``.svm``, ``.svmlight``, ``.libsvm`` and
+    ``.dat`` for svmlight. Memory is proportional to the file. Missing labels and ids are refused: empty cells, NaN,
+    NaT, and words such as ``NA`` or ``null``.
 
     Parameters
     ----------
-    path : of a file on this machine
-    target : name of the target column; several, as a list or joined by commas, make a label matrix of 0 and 1. None
-        takes the column called target, y, label or class. In an NPZ with ``label_names`` it picks labels; in svmlight
-        it means nothing
-    group : name of the column of set ids; in an NPZ None takes the array ``groups``, in svmlight ``qid``
-    positive : which of the two labels is the positive one; None takes the later one in sorted order
+    path : the path of a local file
+    target : the name of the target column; several names, as a list or joined by commas, make a label matrix of 0 and
+        1. None takes the column called target, y, label or class. In an NPZ with ``label_names`` the names select
+        labels; for svmlight no target may be given
+    group : the name of the column of set ids. In an NPZ None takes the array ``groups`` if there is one; in svmlight
+        the name is ``qid``
+    positive : the positive one of the two labels; None takes the later one in sorted order
 
     Raises
     ------
-    ValueError, OSError : one sentence that says what is wrong and where
+    ValueError, OSError : with one sentence that says what is wrong and where
     """
     path = Path(path)
     names = _names(target)
@@ -70,6 +71,7 @@ def load(
 
 
 def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names in ``target``, which must be distinct and not empty."""
     if target is None:
         return None
     names = tuple(n.strip() for n in target.split(",")) if isinstance(target, str) else tuple(target)
@@ -79,6 +81,8 @@ def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
+    """A reader of :class:`Data` from a reader of named columns."""
+
     def reader(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
         columns = read(path)
         names = tuple(columns.values)
@@ -88,11 +92,13 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
                 raise ValueError(f"{path.name} has no column {name!r}; it has {some(names)}.")
         if group in target:
             raise ValueError(f"column {group!r} cannot be the target and the group at once.")
+        # Every column that is neither a target nor the ids is a feature.
         features = tuple(n for n in names if n not in target and n != group)
         if not features:
             raise ValueError(f"{path.name} has no column left for features.")
         X = columns.numbers(features)
         groups = None if group is None else columns.ids(group)
+        # Several targets make a label matrix, whose rows are the sets.
         if len(target) > 1:
             if groups is not None:
                 raise ValueError(
@@ -106,6 +112,7 @@ def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
 
 
 def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+    """The content of a NumPy archive."""
     X, y, groups, labels = read_npz(path, target, group)
     features = Numbered(range(X.shape[1]))
     if y.ndim == 2:
@@ -119,10 +126,12 @@ def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive
 
 
 def _svmlight(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+    """The content of an svmlight file."""
     if target is not None or group not in (None, "qid"):
         raise ValueError(
             f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither."
         )
+    # A qid is always the group: the format knows no other use of it.
     X, y, groups = read_svmlight(path)
     if group == "qid" and groups is None:
         raise ValueError(f"{path.name} has no qid, so --group qid has no meaning.")
@@ -143,6 +152,7 @@ _READERS: dict[str, Callable[..., Data]] = {
 
 
 def _default_target(names: Sequence[str]) -> tuple[str, ...]:
+    """The only column with a usual name of a target; ValueError if there is none, or more than one."""
     found = [n for n in names if n.lower() in TARGET_NAMES]
     if len(found) != 1:
         raise ValueError(f"name the target column with --target; the columns are {some(names)}.")

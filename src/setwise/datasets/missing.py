@@ -1,4 +1,4 @@
-"""Missing values among labels and ids, which are refused: nobody knows what they stand for."""
+"""Missing values among labels and ids are refused, since their meaning is unknown."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORDS = frozenset({"", "nan", "NaN", "NAN", "NaT", "NA", "N/A", "<NA>", "null", "NULL", "None"})
-"""What tables write for a missing value."""
+"""The words that tables write for a missing value."""
 
 
 def refuse_missing(values: NDArray[Any], what: str) -> None:
@@ -17,8 +17,10 @@ def refuse_missing(values: NDArray[Any], what: str) -> None:
     elif kind in "mM":
         missing = np.isnat(values)
     elif kind in "UO":
+        # Objects are Python strings here, as tables hold them.
         missing = np.array([value in WORDS for value in values.tolist()], dtype=np.bool_)
     else:
+        # In whole numbers, truth values and bytes no value stands for a missing one.
         return
     if missing.any():
         row = int(np.argmax(missing))

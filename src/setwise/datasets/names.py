@@ -1,4 +1,4 @@
-"""Names of columns: made when they are asked for, and listed in a sentence."""
+"""Names of columns, which are made on demand, and their lists in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import final, overload
 @final
 @dataclass(frozen=True)
 class Numbered(Sequence[str]):
-    """``"feature j"`` for each j of ``places``, made on demand: millions of columns take no memory."""
+    """The names ``"feature j"`` for each j in ``places``, made on demand, so that they take no memory."""
 
     places: range
 
@@ -28,6 +28,6 @@ class Numbered(Sequence[str]):
 
 
 def some(names: Sequence[str]) -> str:
-    """The first dozen of names in quotes, and how many more there are."""
+    """The first dozen names in quotes, and the number of the others."""
     shown = ", ".join(repr(n) for n in names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

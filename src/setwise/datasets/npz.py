@@ -1,4 +1,4 @@
-"""NumPy archives: ``X``, ``y`` and ``groups``, or a multi-label set with ``Y`` and ``label_names``."""
+"""Read NumPy archives with ``X``, ``y`` and ``groups``, or with a label matrix ``Y`` and ``label_names``."""
 
 import zipfile
 from pathlib import Path
@@ -19,11 +19,11 @@ CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 def read_npz(
     path: Path, target: Labels | None, group: str | None
 ) -> tuple[Any, NDArray[Any], NDArray[Any] | None, Labels]:
-    """``X`` (n, d) float64, dense or CSR from ``X_data, X_indices, X_indptr, X_shape``; the target; groups; names of
-    the labels.
+    """Read the features, the target, the groups or None, and the names of the labels.
 
-    The target is ``y`` (n,) or ``Y`` (n, p), or the array that ``target`` names, or those labels of ``label_names``.
-    Raises ValueError in a sentence. Archives with pickled objects are refused.
+    The features are ``X`` (n, d) as float64, either dense or a CSR matrix from ``X_data, X_indices, X_indptr,
+    X_shape``. The target is ``y`` (n,) or ``Y`` (n, p), or the array or those labels of ``label_names`` that
+    ``target`` names. Raises ValueError with a sentence. Archives with pickled objects are refused.
     """
     arrays = _arrays(path)
     X = _features(arrays, path)
@@ -36,32 +36,35 @@ def read_npz(
 
 
 def _arrays(path: Path) -> Arrays:
-    """All arrays of the archive by name; nothing is unpickled."""
+    """All arrays of the archive by name; nothing is unpickled, since that could run code."""
     with path.open("rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 names = [info.filename for info in archive.infolist()]
-                # NumPy writes no comments: one in the directory is other entries, swallowed by a damaged length.
+                # NumPy writes no comments. A comment is made of other entries, which a damaged length has swallowed.
                 if len(set(names)) < len(names) or any(info.comment for info in archive.infolist()):
                     raise ValueError("its directory is damaged")
                 return {name.removesuffix(".npy"): _array(archive, name) for name in names}
-        # Damaged bytes make zipfile, the decompressors and NumPy raise almost anything.
+        # Damaged bytes make zipfile, the decompressors and NumPy raise almost any exception.
         except Exception as error:
             why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """One array of the archive; ValueError if the member is not exactly one array without objects."""
     if not name.endswith(".npy"):
         raise ValueError(f"it holds {name!r}, which is no array")
     with archive.open(name) as member:
         array = np.lib.format.read_array(member, allow_pickle=False)
+        # Reading to the end also makes zipfile compare the checksum.
         if member.read(1):
             raise ValueError(f"{name!r} goes on after its array")
     return np.asarray(array)
 
 
 def _features(arrays: Arrays, path: Path) -> Any:
+    """The matrix of features, checked."""
     if "X" not in arrays and not all(part in arrays for part in CSR):
         raise ValueError(f"{path.name} must hold an array X (or {', '.join(CSR)}); it holds {', '.join(arrays)}.")
     try:
@@ -76,25 +79,31 @@ def _features(arrays: Arrays, path: Path) -> Any:
 
 
 def _real(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Real numbers as float64; others are refused, since complex ones would lose their imaginary part."""
     if values.dtype.kind not in "biuf":
         raise ValueError(f"its numbers are {values.dtype}, not real.")
     return np.asarray(values, dtype=np.float64)
 
 
 def _sparse(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: NDArray[Any]) -> csr_matrix:
+    """A CSR matrix from its four arrays, checked."""
     for name, array in zip(CSR[1:], (indices, indptr, shape), strict=True):
+        # SciPy would cut fractional indices off.
         if array.dtype.kind not in "iu":
             raise ValueError(f"{name} must hold whole numbers; it holds {array.dtype}.")
     if shape.shape != (2,):
         raise ValueError(f"X_shape must hold two numbers; its shape is {shape.shape}.")
     X = csr_matrix((_real(data), indices, indptr), shape=tuple(shape.tolist()))
+    # Indices out of range would read foreign memory in products.
     X.check_format(full_check=True)
     X.sum_duplicates()
     return X
 
 
 def _target(arrays: Arrays, target: Labels | None, path: Path) -> tuple[NDArray[Any], Labels]:
+    """The target, (n,) or (n, p), and the names of its labels."""
     names = _label_names(arrays, path)
+    # Names of labels come first, then names of arrays, then the usual names y and Y.
     if target is not None and all(t in names for t in target):
         Y = arrays["Y"][:, [names.index(t) for t in target]]
         return (Y, target) if len(target) > 1 else (Y[:, 0], target)
@@ -102,21 +111,22 @@ def _target(arrays: Arrays, target: Labels | None, path: Path) -> tuple[NDArray[
         odd = next(t for t in target if t not in names)
         known = f"labels {', '.join(names)}" if names else f"arrays {', '.join(arrays)}"
         raise ValueError(f"{path.name} has no label {odd!r}; it has the {known}.")
-    found = target[0] if target else next((n for n in ("y", "Y") if n in arrays), None)
-    if found is None:
+    name = target[0] if target else next((n for n in ("y", "Y") if n in arrays), None)
+    if name is None:
         raise ValueError(
             f"{path.name} must hold the target as y or Y; it holds {', '.join(arrays)}. Name it with --target."
         )
-    y = arrays[found]
+    y = arrays[name]
     if y.ndim not in (1, 2) or y.size == 0:
-        raise ValueError(f"{found} of {path.name} must have shape (n,) or (n, p); got {y.shape}.")
+        raise ValueError(f"{name} of {path.name} must have shape (n,) or (n, p); got {y.shape}.")
     if y.ndim == 2 and y.shape[1] > 1:
-        return y, names if found == "Y" and names else tuple(f"label {j}" for j in range(y.shape[1]))
-    return y.ravel(), (found,)
+        return y, names if name == "Y" and names else tuple(f"label {j}" for j in range(y.shape[1]))
+    # A matrix of one column is a vector of labels.
+    return y.ravel(), (name,)
 
 
 def _label_names(arrays: Arrays, path: Path) -> Labels:
-    """The names of the columns of ``Y``; () where there are none."""
+    """The names of the columns of ``Y``; () if there are none."""
     if "Y" not in arrays or "label_names" not in arrays:
         return ()
     names, Y = tuple(str(name) for name in arrays["label_names"].ravel()), arrays["Y"]
@@ -129,6 +139,7 @@ def _label_names(arrays: Arrays, path: Path) -> Labels:
 
 
 def _groups(arrays: Arrays, group: str | None, path: Path) -> NDArray[Any] | None:
+    """The ids of the sets, (n,), or None if the archive holds none."""
     if group is None and "groups" not in arrays:
         return None
     name = group or "groups"

@@ -1,4 +1,4 @@
-"""The svmlight format: ``label [qid:q] index:value ... # comment``."""
+"""Read the svmlight format, ``label [qid:q] index:value ... # comment``."""
 
 import math
 from array import array
@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 LARGEST = 2**63 - 2
-"""The largest feature index: the number of columns is a 64-bit integer too."""
+"""The largest feature index, since the number of columns must be a 64-bit integer too."""
 
 
 def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None]:
-    """``X`` CSR (n, d), ``y`` (n,) and the ``qid`` of each row or None; one line is one row.
+    """Read ``X``, a CSR matrix (n, d), ``y`` (n,), and the ``qid`` of each row or None; each line is one row.
 
-    Indices count from 1, or from 0 where index 0 occurs. Raises ValueError naming the line that is wrong.
+    Indices count from 1, or from 0 if index 0 occurs. Raises ValueError that names the wrong line.
     """
+    # Typed arrays take 8 bytes for a number; lists of Python numbers take several times as much.
     labels, values = array("d"), array("d")
     queries, indices, starts = array("q"), array("q"), array("q", [0])
     try:
@@ -44,6 +45,7 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
             f"{path.name} has a qid in {len(queries)} of its {len(labels)} rows; give it in all or in none."
         )
     columns = np.array(indices, dtype=np.int64)
+    # The format counts from 1, but many files count from 0.
     columns -= 0 if (columns == 0).any() else 1
     X = csr_matrix((np.array(values), columns, np.array(starts)), shape=(len(labels), int(columns.max(initial=0)) + 1))
     X.sort_indices()
@@ -51,15 +53,15 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
 
 
 class _LineError(Exception):
-    """What is wrong with a line, in words that go on after its number."""
+    """The defect of a line; the message continues a sentence that begins with the number of the line."""
 
 
 def _row(words: list[str]) -> tuple[float, int | None, dict[int, float]]:
-    """Label, qid or None, and value by feature index."""
+    """The label, the qid or None, and the values by feature index of one line."""
     row: dict[int, float] = {}
     query = None
     try:
-        # Python reads 1_000 as a number, a table does not.
+        # Python reads 1_000 as a number, but in a file it is a mistake.
         words = [word.replace("_", "?") for word in words]
         label, pairs = float(words[0]), [word.split(":") for word in words[1:]]
         if pairs and pairs[0][0] == "qid":
@@ -68,6 +70,7 @@ def _row(words: list[str]) -> tuple[float, int | None, dict[int, float]]:
             row[int(index)] = float(value)
     except (ValueError, IndexError):
         raise _LineError("is not 'label [qid:number] index:value ...', with whole numbers for index and qid") from None
+    # The dictionary holds one value for each index, so it is shorter where an index occurs twice.
     if len(row) < len(pairs):
         raise _LineError("has a feature index twice")
     if row and min(row) < 0:

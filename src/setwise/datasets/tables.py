@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV with a header, and Parquet."""
+"""Read tables with named columns: CSV with a header, and Parquet."""
 
 import csv
 from collections import Counter
@@ -13,26 +13,29 @@ from numpy.typing import NDArray
 from setwise.datasets.missing import refuse_missing
 
 EXACT = 2.0**53
-"""From here on float64 makes one number of several whole ones."""
+"""From this size on, different whole numbers become equal in float64."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of one length by name, as the file has them: numbers, truth values, or Python strings in an array of
-    objects.
+    """The columns of a table by name, all of one length, as the file holds them.
+
+    A column is an array of numbers, of truth values, or of Python strings as objects.
     """
 
     path: Path
     values: dict[str, NDArray[Any]]
 
     def numbers(self, names: tuple[str, ...]) -> NDArray[np.float64]:
-        """The columns side by side, (n, len(names)) float64, finite; ValueError names the first cell that is no
-        finite number.
+        """The named columns as a matrix, (n, len(names)) float64.
+
+        Raises ValueError that names the first cell that is not a finite number.
         """
         out = np.empty((len(next(iter(self.values.values()))), len(names)))
         for j, name in enumerate(names):
             column = _parsed(self.values[name])
+            # A column that is still text holds a cell that is no number; find the first one.
             if column.dtype.kind == "O":
                 row = next(i for i, text in enumerate(column) if not _is_number(text))
                 self._refuse(name, row, repr(column[row]) if column[row] else "nothing")
@@ -42,32 +45,35 @@ class Columns:
         return out
 
     def labels(self, name: str) -> NDArray[Any]:
-        """A column of labels, numbers where float64 keeps them apart; ValueError where one is missing."""
+        """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""
         column = self.ids(name)
         parsed = _parsed(column)
         refuse_missing(parsed, self.what(name))
         return column if parsed.dtype.kind == "f" and (np.abs(parsed) >= EXACT).any() else parsed
 
     def ids(self, name: str) -> NDArray[Any]:
-        """A column as it is: no two different ids become one; ValueError where a value is missing."""
+        """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
         column = self.values[name]
         refuse_missing(column, self.what(name))
         return column
 
     def what(self, name: str) -> str:
-        """A column in a sentence."""
+        """The words for a column in a sentence."""
         return f"column {name!r} of {self.path.name}"
 
     def _refuse(self, name: str, row: int, what: str) -> NoReturn:
-        way = "encode it as numbers, fill it, or leave it out"
-        raise ValueError(f"{self.what(name)} holds {what} in row {row + 1}; {way}.")
+        advice = "encode it as numbers, fill it, or leave it out"
+        raise ValueError(f"{self.what(name)} holds {what} in row {row + 1}; {advice}.")
 
 
 def read_csv(path: Path) -> Columns:
-    """A table whose first line names the columns; the separator is the tab in ``.tsv``, else the comma, semicolon or
-    tab that the header has most of.
+    """Read a text table whose first line names the columns.
+
+    The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon or tab that occurs most often in
+    the header.
     """
     try:
+        # Spreadsheets write a byte order mark, which utf-8-sig removes; csv asks for newline="".
         with path.open(encoding="utf-8-sig", newline="") as file:
             separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=file.readline().count)
             file.seek(0)
@@ -78,6 +84,7 @@ def read_csv(path: Path) -> Columns:
 
 
 def _filled(path: Path, rows: Iterator[list[str]]) -> Columns:
+    """The columns of the rows of text; the first row holds the names."""
     names = tuple(name.strip() for name in next(rows, []))
     _check_names(names, path)
     columns: list[list[str]] = [[] for _ in names]
@@ -93,7 +100,7 @@ def _filled(path: Path, rows: Iterator[list[str]]) -> Columns:
 
 
 def read_parquet(path: Path) -> Columns:
-    """A Parquet table; needs pyarrow."""
+    """Read a Parquet table; this needs pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -112,17 +119,19 @@ def read_parquet(path: Path) -> Columns:
 
 
 def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
-    """A column of Parquet as an array: a missing number is NaN, a missing text the empty one."""
+    """A column of Parquet as an array; a missing number is NaN, and a missing text is the empty one."""
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), "", dtype=object)
+    # Truth values with gaps would become objects; as whole numbers with gaps they become floats with NaN.
     if pa.types.is_boolean(kind) and column.null_count:
         column, kind = column.cast(pa.int8()), pa.int8()
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column.to_numpy())
     try:
+        # Dates and decimals become text, which keeps all their digits.
         texts = column.cast(pa.string()).to_pylist()
     except pa.ArrowException:
         raise ValueError(
@@ -132,6 +141,7 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
 
 
 def _check_names(names: tuple[str, ...], path: Path) -> None:
+    """Raise ValueError if a name is empty or occurs twice."""
     if len(set(names)) < len(names):
         raise ValueError(f"{path.name} has two columns called {Counter(names).most_common(1)[0][0]!r}.")
     if "" in names:
@@ -141,7 +151,7 @@ def _check_names(names: tuple[str, ...], path: Path) -> None:
 
 
 def _parsed(column: NDArray[Any]) -> NDArray[Any]:
-    """Numbers where all are numbers, else the column as it is; Python's ``1_000`` is no number in a table."""
+    """The column as float64 if all its cells are numbers, otherwise as it is; ``1_000`` is no number in a table."""
     if column.dtype.kind != "O" or any("_" in text for text in column):
         return column
     try:

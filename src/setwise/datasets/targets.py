@@ -1,4 +1,4 @@
-"""Targets as 0 and 1: a column of two labels, or a label matrix."""
+"""Turn targets into 0 and 1: a column of two labels, or a label matrix."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,10 @@ from setwise.datasets.names import some
 
 
 def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
-    """0 and 1 for the two labels in ``values`` (n,), and their names, the positive one last.
+    """The labels ``values`` (n,) as 0 and 1, and the names of the two labels, the positive one last.
 
     ``what`` names the target in sentences. ``positive`` names the positive label; None takes the later one in sorted
-    order. Raises ValueError where there are not two labels, where one is missing, and where ``positive`` is neither.
+    order. Raises ValueError if there are not exactly two labels, if one is missing, or if ``positive`` is neither.
     """
     if values.dtype.kind not in "biufUOmM":
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
@@ -33,7 +33,10 @@ def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[N
 
 
 def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArray[np.int64]:
-    """The labels ``names`` (p,) of each row, (n, p) int64, where all are numbers 0 and 1; else ValueError."""
+    """A label matrix (n, p) as int64; ValueError if it holds anything but the numbers 0 and 1.
+
+    ``names`` (p,) and ``file`` name the labels and their file in sentences.
+    """
     if values.dtype.kind not in "biuf":
         raise ValueError(f"the label matrix of {file} must hold the numbers 0 and 1; it holds {values.dtype}.")
     odd = (values != 0) & (values != 1)
@@ -46,7 +49,7 @@ def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArr
 
 
 def _word(value: Any) -> str:
-    """A label as text: whole numbers without a point, others with all their digits."""
+    """A label as text: a whole number has no point, and any other number has all its digits."""
     if isinstance(value, float | np.floating):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     return str(value)

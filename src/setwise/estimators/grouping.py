@@ -9,11 +9,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_reals, shown
 from setwise.core.classes import Classes
 from setwise.core.features import Features
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.estimators.target import as_ids
+from setwise.estimators.target import as_ids, is_missing
 from setwise.models import Independent, MultiLabel
 
 Layout = Literal["vector", "classes", "samples", "macro", "micro"]
@@ -73,13 +74,8 @@ class Grouping:
         """One weight for each set from one weight for each row, equal inside a set; None weighs all sets alike."""
         if sample_weight is None:
             return None
-        try:
-            weight = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError("sample_weight must hold numbers, one for each row.") from None
-        if weight.shape != (n_rows,):
-            raise ValueError(f"sample_weight must have shape ({n_rows},), one for each row; got shape {weight.shape}.")
-        if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        weight = as_reals(sample_weight, "sample_weight", (n_rows,))
+        if (weight < 0).any() or not weight.any():
             raise ValueError("sample_weight must be finite, not negative and not all zero.")
         if self.layout == "macro":
             weight = np.tile(weight, len(self.classes))
@@ -100,7 +96,7 @@ def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupin
     order, offsets = _runs(groups, len(y))
     codes = np.full(len(y), -1)
     for code, label in enumerate(classes.tolist()):
-        codes[y == label] = code
+        codes = np.where(y == label, code, codes)
     if (codes < 0).any():
         odd = y[codes < 0].tolist()[0]
         raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")
@@ -114,6 +110,8 @@ def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]
     """Sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole of it (``"micro"``)."""
     if groups is not None:
         raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
+    if Y.dtype.kind == "f" and not np.isfinite(Y).all():
+        raise ValueError("Y must be a matrix of labels 0 and 1; got NaN or inf.")
     check_classification_targets(Y)
     if type_of_target(Y) != "multilabel-indicator":
         raise ValueError(f"Y must be a matrix of labels 0 and 1; got a target of type {type_of_target(Y)!r}.")
@@ -133,8 +131,8 @@ def classes_of(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
         raise ValueError(f"y must have two classes to learn from; got only one class, {classes.tolist()[0]!r}.")
     if pos_label is None:
         return classes
-    if pos_label not in classes.tolist():
-        raise ValueError(f"pos_label must be one of the labels {classes.tolist()}; got {pos_label!r}.")
+    if np.ndim(pos_label) or is_missing(pos_label) or pos_label not in classes.tolist():
+        raise ValueError(f"pos_label must be one of the labels {classes.tolist()}; got {shown(pos_label)}.")
     if len(classes) == 2 and pos_label == classes.tolist()[0]:
         return classes[::-1]
     return classes

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
+from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -67,6 +68,9 @@ def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -
     if isinstance(class_weight, dict) and not set(class_weight) <= set(classes.tolist()):
         odd = next(c for c in class_weight if c not in classes.tolist())
         raise ValueError(f"class_weight must weigh the classes {classes.tolist()}; got {odd!r}.")
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            as_number(weight, f"class_weight[{label!r}]", low=0.0, high=1e100, open_low=True)
     found = compute_class_weight(class_weight, classes=np.unique(classes), y=np.ravel(target))
     weights = dict(zip(np.unique(classes).tolist(), found.tolist(), strict=True))
     return weights[classes.tolist()[0]], weights[classes.tolist()[1]]

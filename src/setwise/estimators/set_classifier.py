@@ -5,15 +5,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 import setwise
+from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Fit, Learner
 from setwise.core.measure import Loss
@@ -21,8 +21,8 @@ from setwise.core.progress import ProgressBar
 from setwise.estimators.grouping import Grouping, classes_of, group_matrix, group_vector
 from setwise.estimators.objective import class_weights, measured, surrogate_of
 from setwise.estimators.routing import HOW, warn_of_dropped_groups
-from setwise.estimators.target import as_target, column_names
-from setwise.estimators.threads import blas_threads
+from setwise.estimators.target import as_matrix, as_target, column_names
+from setwise.estimators.threads import blas_threads, threads
 from setwise.learners import LEARNERS
 from setwise.losses import as_loss, plain_losses
 from setwise.risks import MeanRisk
@@ -173,7 +173,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores, (n,), or (n, p) for a label matrix or p classes."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = as_matrix(self, X, reset=False)
         scores = np.asarray(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if self._layout == "vector" else scores
 
@@ -213,11 +213,12 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _intercept(self) -> float:
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
     def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Fit, Grouping, Loss]:
         target = None if y is None else as_target(y)
-        X, target = validate_data(self, X, target, accept_sparse="csr", dtype=np.float64, multi_output=True, order="C")
+        # Where the lengths of the rows are computed, it shows whether X is finite: one pass over X less.
+        X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
         if target.ndim == 2 and target.shape[1] > 1:
             grouping = self._group(target, groups, column_names(y, target.shape[1]))
         else:
@@ -225,7 +226,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         loss = measured(as_loss(self.loss), grouping, self.pos_label)
         weights = class_weights(self.class_weight, grouping, target)
         evaluator = surrogate_of(self.surrogate, loss, grouping, weights).on(grouping.batch)
-        jobs = effective_n_jobs(self.n_jobs)
+        jobs = threads(self.n_jobs)
         multiplications = int(X.shape[0]) * int(X.shape[1]) * grouping.outputs
         with blas_threads(multiplications, None if self.n_jobs is None else jobs):
             features = grouping.features(X, self._intercept)
@@ -245,7 +246,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.learner, str):
             return self.learner
         kind = LEARNERS[self.learner]
-        common: dict[str, Any] = {"C": float(self.C), "tol": float(self.tol), "max_iter": int(self.max_iter)}
+        common: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": int(self.max_iter)}
         if "random_state" in kind.__dataclass_fields__ and self.random_state is not None:  # type: ignore[attr-defined]
             common["random_state"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         return kind(**common)

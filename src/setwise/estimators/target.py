@@ -1,10 +1,36 @@
 """Targets and ids as users have them: lists, pandas columns with missing values, strings."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+KINDS = "biufUSOmM"
+"""Labels and ids are numbers, text, dates, or objects that are such."""
+
+
+def as_matrix(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
+    """What scikit-learn makes of X (n, d), or of X and y: float64, dense or CSR, finite."""
+    try:
+        return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, **checks)
+    except (TypeError, ValueError, OverflowError) as error:
+        if _is_numeric(X):
+            raise
+        if isinstance(error, TypeError):
+            raise TypeError("X must hold numbers: each argument must be a string of digits or a number.") from None
+        raise ValueError("X must hold numbers that fit into float64, in rows of one length.") from None
+
+
+def _is_numeric(X: Any) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return issparse(X) or np.asarray(X, dtype=np.float64) is not None
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def as_target(y: Any, name: str = "y") -> NDArray[Any]:
@@ -19,6 +45,15 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
         array = np.asarray(y)
     except ValueError:
         raise ValueError(f"{name} must be an array of labels, (n,) or (n, p); got a ragged sequence.") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold numbers, text or dates.")
+    if array.dtype.kind not in KINDS:
+        raise ValueError(f"{name} must hold numbers, text or dates; got dtype {array.dtype}.")
+    if array.dtype.kind in "US" and isinstance(y, list | tuple):
+        # NumPy has made text of all that stood beside text.
+        kinds = {_kind(value) for value in np.asarray(y, dtype=object).ravel().tolist()}
+        if len(kinds) > 1:
+            raise ValueError(f"{name} must hold labels of one type; got {' and '.join(sorted(kinds))}.")
     if array.dtype.kind in "mM" and np.isnat(array).any():
         raise ValueError(f"{name} must not hold NaT.")
     return _plain(array, name) if array.dtype.kind == "O" else array
@@ -43,6 +78,8 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
         raise ValueError("groups must be plain ids, one for each row; got a ragged sequence.") from None
     if ids.shape != (n,):
         raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
+    if ids.dtype.kind not in KINDS:
+        raise ValueError(f"groups must be numbers, text or dates; got dtype {ids.dtype}.")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():
         raise ValueError("groups must not hold NaT.")
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
@@ -50,7 +87,7 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
     if isinstance(groups, list | tuple) or ids.dtype.kind == "O":
         # A list of several kinds would be cast to one: 1 and "1" would be one id, 2^53 + 1 beside 0.5 another.
         values = list(groups)
-        if any(_missing(value) for value in values):
+        if any(is_missing(value) for value in values):
             raise ValueError("groups must not hold missing values.")
         kinds = {_kind(value) for value in values}
         if len(kinds) > 1:
@@ -66,7 +103,7 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
 def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
     """An array of objects as one of the kind that they are."""
     values = array.ravel().tolist()
-    if any(_missing(value) for value in values):
+    if any(is_missing(value) for value in values):
         raise ValueError(f"{name} must not hold missing values.")
     kinds = {_kind(value) for value in values}
     if kinds <= {"truth values"}:
@@ -80,7 +117,8 @@ def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas.NA."""
     if value is None:
         return True
     try:

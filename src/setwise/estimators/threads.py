@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 SMALL_PRODUCT = 1 << 24
@@ -20,6 +21,13 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
         return
     with _controller().limit(limits=limit, user_api="blas"):
         yield
+
+
+def threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` stands for: None is one, -1 as many as there are processors."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
+    return int(effective_n_jobs(n_jobs))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One table or figure of one paper is one file here; a file with an ``EXPERIMENT`` shows up by itself."""
+"""Each file here reproduces one table or figure of a paper; a file that defines ``EXPERIMENT`` is found by itself."""
 
 import pkgutil
 from importlib import import_module
@@ -11,14 +11,15 @@ __all__ = ["experiments", "find"]
 
 
 def experiments() -> "list[Experiment]":
-    """All of them, in the order of their names."""
+    """All experiments in the order of their names."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    # Files without an EXPERIMENT hold what several experiments share.
     modules = (import_module(f"{__name__}.{name}") for name in names)
     return [module.EXPERIMENT for module in modules if hasattr(module, "EXPERIMENT")]
 
 
 def find(name: str) -> "Experiment":
-    """The experiment of that name; ValueError where there is none."""
+    """The experiment with the given name; ValueError if there is none."""
     known = {experiment.name: experiment for experiment in experiments()}
     if name not in known:
         raise ValueError(f"there is no experiment {name!r}; use {', '.join(known)}.")

@@ -1,4 +1,4 @@
-"""What a table or figure of a paper is: a name, a function that measures it, and how its outcome is told."""
+"""An experiment reproduces a table or figure of a paper; its outcome is tables, sentences and figures."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class Settings:
-    """``quick`` asks for the small version, ``data`` is the folder of real data or None."""
+    """The settings of an experiment: ``quick`` asks for the small version, ``data`` is the folder of real data."""
 
     quick: bool = False
     data: Path | None = None
@@ -30,9 +30,9 @@ class Settings:
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Measured means (rows, columns), their standard errors, and published ones beside them; NaN where there is none.
+    """Measured means (rows, columns), their standard errors, and the published figures; NaN stands for an empty cell.
 
-    ``best`` marks cells; by default the least of each column.
+    ``best`` marks cells; by default it marks the least mean of each column.
     """
 
     title: str
@@ -47,14 +47,15 @@ class Table:
 
     @property
     def marks(self) -> NDArray[np.bool_]:
-        """Which cells are the best, (rows, columns)."""
+        """A mask of the cells that are shown as the best, (rows, columns)."""
         return self.means == np.nanmin(self.means, axis=0) if self.best is None else self.best
 
     def text(self, bold: bool) -> str:
-        """Plain text, a column of the paper after each measured one."""
+        """The table as plain text, with a column of published figures after each measured one."""
         columns: list[str] = []
         marks: list[NDArray[np.bool_]] = []
         cells: list[list[str]] = [[] for _ in self.rows]
+        # Published figures stand beside the measured ones, and are never marked as the best.
         for j, name in enumerate(self.columns):
             columns.append(name)
             marks.append(self.marks[:, j])
@@ -68,33 +69,39 @@ class Table:
         return f"{wrap(self.title)}\n\n{grid(self.rows, columns, cells, np.column_stack(marks), bold)}"
 
     def _cell(self, means: Floats, errors: Floats | None, i: int, j: int) -> str:
+        """A mean ± its standard error, or a dash for an empty cell."""
         if np.isnan(means[i, j]):
             return "-"
         text = f"{means[i, j]:.{self.digits}f}"
         return text if errors is None or np.isnan(errors[i, j]) else f"{text} ± {errors[i, j]:.{self.digits}f}"
 
     def data(self) -> dict[str, Any]:
-        """For a JSON file."""
+        """The table as data for a JSON file."""
         arrays = {"mean": self.means, "standard_error": self.errors, "published": self.published}
+        # Rows and columns stay separate, so that a reader need not parse names.
         lists = {k: None if a is None else _without_nan(a) for k, a in arrays.items()}
         return {"title": self.title, "rows": list(self.rows), "columns": list(self.columns), **lists}
 
 
 def _without_nan(a: NDArray[Any]) -> list[list[float | None]]:
+    """The array as lists with None for NaN, which JSON does not know."""
     return [[None if np.isnan(x) else x for x in row] for row in a.tolist()]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Tables, what they show in words, and figures by name, each a function that draws it with matplotlib."""
+    """The result of an experiment: tables, sentences on what they show, and figures by name.
+
+    A figure is a function that draws it, so that matplotlib is needed only where figures are written.
+    """
 
     tables: tuple[Table, ...]
     words: tuple[str, ...]
     figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     def text(self, experiment: "Experiment", bold: bool) -> str:
-        """Everything for a terminal."""
+        """All tables and sentences as text for a terminal."""
         head = f"{experiment.name}: {experiment.about}"
         parts = [wrap(head), *(table.text(bold) for table in self.tables), "\n".join(wrap(w) for w in self.words)]
         return "\n\n".join(parts)
@@ -103,9 +110,10 @@ class Outcome:
 @final
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure: ``name`` for the command line, ``about`` in a line with its source.
+    """One table or figure of a paper.
 
-    ``steps`` tells how often ``run`` will call ``advance``.
+    ``name`` is its name on the command line, and ``about`` describes it in one line with its source. ``steps`` returns
+    the number of calls of ``advance`` that ``run`` will make.
     """
 
     name: str
@@ -115,12 +123,13 @@ class Experiment:
 
 
 def data_folder(given: Path | None) -> Path | None:
-    """The folder of real data: ``given``, else the one named by the variable SETWISE_DATA, else None.
+    """The folder of real data: ``given``, or else the one in the environment variable SETWISE_DATA, or else None.
 
     Raises
     ------
-    ValueError : where the folder does not exist
+    ValueError : if the folder does not exist
     """
+    # The option of the command line prevails over the environment.
     named = given or (Path(os.environ["SETWISE_DATA"]) if os.environ.get("SETWISE_DATA") else None)
     if named is not None and not named.is_dir():
         raise ValueError(f"there is no folder {named} of real data.")
@@ -134,11 +143,11 @@ def need_data(
     source: str = "the Mulan collection",
     folders: Sequence[str] = ("multilabel",),
 ) -> list[Path]:
-    """Paths of files in the data folder, in it or in one of its ``folders``; ``source`` says where they come from.
+    """The paths of ``files`` in the data folder or in one of its ``folders``; ``source`` names their origin.
 
     Raises
     ------
-    ValueError : in a sentence, where the folder or a file is missing
+    ValueError : with a sentence, if the folder or a file is missing
     """
     if settings.data is None:
         raise ValueError(
@@ -147,6 +156,7 @@ def need_data(
         )
     found = []
     for file in files:
+        # A file may lie in the folder itself, or in the subfolder of its collection.
         places = [settings.data / file, *(settings.data / folder / file for folder in folders)]
         path = next((p for p in places if p.is_file()), None)
         if path is None:
@@ -157,7 +167,10 @@ def need_data(
 
 
 def write_outcome(out: Path, experiment: Experiment, settings: Settings, outcome: Outcome) -> list[Path]:
-    """Write ``NAME.json`` and the figures as ``NAME-*.png`` into ``out``; without matplotlib there are no figures."""
+    """Write ``NAME.json`` and the figures ``NAME-*.png`` into ``out``, and return their paths.
+
+    Without matplotlib there are no figures.
+    """
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{experiment.name}.json"
     content = {
@@ -169,9 +182,11 @@ def write_outcome(out: Path, experiment: Experiment, settings: Settings, outcome
         "tables": [table.data() for table in outcome.tables],
         "words": list(outcome.words),
     }
+    # The table is written before the figures, so that it is kept if a figure fails.
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     written = [path]
     try:
+        # Only a missing matplotlib is passed over; an error while drawing is not.
         import matplotlib  # noqa: F401
     except ImportError:
         return written

@@ -1,12 +1,12 @@
-"""F1, PRBEP, ROCArea and average precision at test: trained for each of them, beside the usual ways.
+"""Train for F1, PRBEP, ROCArea and average precision, and compare with the usual methods at test.
 
-After the table of T. Joachims, "A Support Vector Method for Multivariate Performance Measures" (ICML 2005), which sets
-training for a measure beside an ordinary SVM. The data differ: the paper has Reuters ModApte, WebKB, Ohsumed and
-Covertype, here are another sample of Reuters, scene, yeast and digits. So none of its figures is shown, only measured
-ones; average precision, logistic regression and the tuned threshold are added.
+This follows the table of T. Joachims, "A Support Vector Method for Multivariate Performance Measures" (ICML 2005),
+which compares training for a measure with an ordinary SVM. The data differ: the paper has Reuters ModApte, WebKB,
+Ohsumed and Covertype; here they are another sample of Reuters, scene, yeast and digits. So only measured figures are
+shown, and none of the paper. Average precision, logistic regression and the tuned threshold are added.
 
-The set methods penalize their intercept, and a measure like F1 asks for a threshold far from theirs. So all features
-get a constant one of 10 beside them, which makes the intercept nearly free, as it is in logistic regression.
+The set methods penalize their intercept, and a measure like F1 asks for a threshold far from theirs. So a constant
+feature of 10 is added for all methods, which makes the intercept nearly free, as it is in logistic regression.
 """
 
 from collections import Counter
@@ -54,10 +54,10 @@ FITS: tuple[tuple[int, Method, tuple[str, ...]], ...] = (
     (2, LOGISTIC, COLUMNS),
     (3, TUNED, ("F1",)),
 )
-"""Row of the table, how it is trained, and the columns that it fills; what comes for one column is trained for it."""
+"""The row of the table, the method, and the columns that one fit fills; the fit is for the first of these columns."""
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""Constants C for a decision that every way chooses from."""
+"""The constants C, counted for each decision, from which every method chooses."""
 
 SPLITS, TEST_SHARE, TOL = 10, 1 / 3, 1e-3
 RIVALS = {
@@ -69,10 +69,10 @@ RIVALS = {
 @final
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One problem: percent (rows, columns, splits), NaN where a way has nothing to do with a measure.
+    """The results on one problem: ``percent`` (rows, columns, splits), NaN where a method is not used for a measure.
 
-    By way and measure, ``edges`` counts how often C was chosen at an end of the grid, and ``idle`` how often all
-    weights stayed at zero. ``unsolved`` is the number of models that did not reach the gap, and ``fits`` that of all.
+    By method and measure, ``edges`` counts how often C was chosen at an end of the grid, and ``idle`` how often all
+    weights stayed at zero. ``unsolved`` is the number of models that did not reach the gap, of ``fits`` models.
     """
 
     problem: Problem
@@ -84,7 +84,10 @@ class Measured:
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """10 random splits of four real problems; when quick, 3 of scikit-learn's digits and a small grid."""
+    """Measure 10 random splits of four real problems.
+
+    The quick version measures 3 splits of scikit-learn's digits, with a small grid.
+    """
     problems = [digits()] if settings.quick else _problems(settings)
     found = [_measure(problem, settings, advance) for problem in problems]
     words = [
@@ -98,7 +101,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 
 
 def _measure(problem: Problem, settings: Settings, advance: Advance) -> Measured:
-    """Every way on the same splits; each chooses its C on the training part by the measure of the column."""
+    """Measure every method on the same splits; C is chosen on the training part by the measure of the column."""
     splits, grid = (3, QUICK_GRID) if settings.quick else (SPLITS, GRID)
     drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=settings.seed)
     percent = np.full((len(ROWS), len(COLUMNS), splits), np.nan)
@@ -107,14 +110,18 @@ def _measure(problem: Problem, settings: Settings, advance: Advance) -> Measured
     unsolved = fits = 0
     for k, (rows, held_out) in enumerate(drawn.split(problem.y, problem.y)):
         train, test = problem.take(rows), problem.take(held_out)
+        # Inner folds are scaled on their own training rows, so that nothing held out leaks in.
         inner = [_scaled(train.take(a), train.take(b)) for a, b in train.folds(3, settings.seed + k)]
         whole, unseen = _scaled(train, test)
         for row, method, names in FITS:
+            # Measures may choose different constants; each constant is trained once.
             chosen = _choose(method, names, inner, grid)
             models = {c: method.train(whole, MEASURES[names[0]], c, TOL) for c in set(chosen)}
             for name, c in zip(names, chosen, strict=True):
                 loss = unseen.loss(MEASURES[name], models[c].margins(unseen))
+                # The paper gives percent of a gain, so higher is better.
                 percent[row, COLUMNS.index(name), k] = 100 * (1 - loss)
+                # A choice at an end of the grid suggests that a wider grid might do better.
                 edges[f"{ROWS[row]} ({name})"] += c in (grid[0], grid[-1])
                 idle[f"{ROWS[row]} ({name})"] += np.allclose(models[c].coef, 0.0, atol=1e-9)
             unsolved += sum(_unsolved(models[c]) for c in chosen)
@@ -127,31 +134,36 @@ def _choose(
     method: Method, names: Sequence[str], inner: Sequence[tuple[Problem, Problem]], grid: Sequence[float]
 ) -> list[float]:
     """For each measure the constant of the grid with the least mean loss over the inner folds."""
-    found = np.zeros((len(grid), len(names)))
+    losses = np.zeros((len(grid), len(names)))
     for i, c in enumerate(grid):
         for part, held_out in inner:
             scores = method.train(part, MEASURES[names[0]], c, TOL).margins(held_out)
-            found[i] += [held_out.loss(MEASURES[name], scores) for name in names]
-    return [grid[i] for i in np.argmin(np.round(found, 12), axis=0)]
+            losses[i] += [held_out.loss(MEASURES[name], scores) for name in names]
+    # Equal losses may differ in their last digits; rounding lets the smallest constant win.
+    return [grid[i] for i in np.argmin(np.round(losses, 12), axis=0)]
 
 
 def _unsolved(trained: Trained) -> bool:
+    """Whether a certified gap stayed above the one that was asked for, by more than rounding."""
     return trained.gap is not None and trained.gap > 1.05 * TOL
 
 
 def _scaled(train: Problem, test: Problem) -> tuple[Problem, Problem]:
-    """Dense features standardized, texts as they come, tf-idf of length 1; and a constant feature beside them."""
+    """Both parts with standardized dense features, or with texts as they are (tf-idf of length 1), and a constant."""
+    # Standardizing would make sparse features dense.
     first, second = (train, test) if issparse(train.X) else standardized(train, test)
     return _with_constant(first), _with_constant(second)
 
 
 def _with_constant(problem: Problem, value: float = 10.0) -> Problem:
+    """The problem with one more feature, which is constant."""
     column = np.full((len(problem.y), 1), value)
     X = hstack([problem.X, column], format="csr") if issparse(problem.X) else np.hstack([problem.X, column])
     return replace(problem, X=X)
 
 
 def _table(found: Sequence[Measured]) -> Table:
+    """The table of all problems, in which the best of each problem and column is marked."""
     percent = np.concatenate([m.percent for m in found])
     means, splits = percent.mean(axis=2), percent.shape[2]
     blocks = [m.percent.mean(axis=2) for m in found]
@@ -162,97 +174,105 @@ def _table(found: Sequence[Measured]) -> Table:
         COLUMNS,
         means,
         percent.std(axis=2, ddof=1) / np.sqrt(splits),
+        # The best row is marked inside each problem, not over all of them.
         best=np.concatenate([block == np.nanmax(block, axis=0) for block in blocks]),
         digits=1,
     )
 
 
 def _widening(splits: int) -> float:
-    """By how much splits that share rows widen an interval, after Nadeau and Bengio (2003)."""
+    """The factor by which splits that share rows widen an interval, after Nadeau and Bengio (2003)."""
     return float(np.sqrt(1 + splits * TEST_SHARE / (1 - TEST_SHARE)))
 
 
 def _verdicts(m: Measured) -> list[str]:
-    """For each rival: where training for the measure wins, makes no difference, loses."""
-    said = []
+    """One sentence for each rival: where training for the measure wins, makes no clear difference, or loses."""
+    sentences = []
     for rival, rows in RIVALS.items():
         groups: dict[str, list[str]] = {"wins": [], "makes no clear difference": [], "loses": []}
         for j, name in enumerate(COLUMNS):
             duel = Duel.of(m.percent[0, j], m.percent[rows[name], j])
             kind = "makes no clear difference" if not duel.clear else "wins" if duel.difference > 0 else "loses"
+            # The interval of Student's t takes splits for independent; widened, it allows for the rows that they share.
             firm = duel.clear and abs(duel.difference) > duel.width * _widening(m.percent.shape[2])
             groups[kind].append(f"{name} ({duel.difference:+.1f} ± {duel.width:.1f}{', firmly' if firm else ''})")
         parts = [f"{kind} in {', '.join(cells)}" for kind, cells in groups.items() if cells]
-        said.append(f"{m.problem.name}, beside {rival}: training for the measure {'; it '.join(parts)}.")
-    return said
+        sentences.append(f"{m.problem.name}, beside {rival}: training for the measure {'; it '.join(parts)}.")
+    return sentences
 
 
 def _cautions(found: Sequence[Measured]) -> list[str]:
+    """Sentences on what limits the results: dependent splits, ends of grids, open gaps."""
     splits = found[0].percent.shape[2]
-    said = [
+    sentences = [
         f"Behind each difference stands its 95 % interval over {splits} paired splits. Splits share rows, so these "
         f"intervals are too narrow; 'firmly' marks what stays clear when they are {_widening(splits):.1f} times as "
         "wide (Nadeau and Bengio 2003).",
         "Every way chose its C among the same number of candidates by the measure of the column, the ordinary SVM and "
         "logistic regression too: a gain is one of training, not of choosing.",
     ]
-    said += [
-        f"{m.problem.name}: {way} kept all weights at zero in {times} of {splits} splits. Margin rescaling costs no "
+    sentences += [
+        f"{m.problem.name}: {row} kept all weights at zero in {times} of {splits} splits. Margin rescaling costs no "
         "more than 1 there, and where features tell little no weights cost less."
         for m in found
-        for way, times in m.idle.items()
-        if times and way.startswith(OURS.name)
+        for row, times in m.idle.items()
+        if times and row.startswith(OURS.name)
     ]
     edges = sum((m.edges for m in found), Counter())
     unsolved, fits = sum(m.unsolved for m in found), sum(m.fits for m in found)
     if edges:
         worst, times = edges.most_common(1)[0]
-        said.append(
+        sentences.append(
             f"C was chosen at an end of the grid in {edges.total()} of {fits} cases, most often by {worst}: {times} of "
             f"{splits * len(found)}; a wider grid might help there."
         )
     if unsolved:
-        said.append(f"{unsolved} of {fits} models did not reach the certified gap of {TOL:g}.")
-    return said
+        sentences.append(f"{unsolved} of {fits} models did not reach the certified gap of {TOL:g}.")
+    return sentences
 
 
 def _about(problem: Problem) -> str:
+    """One line on the data of a problem."""
     share = problem.y.mean()
     return f"{problem.name}: {problem.about} {len(problem.y):,} rows, {share:.1%} of them positive."
 
 
 def _problems(settings: Settings) -> list[Problem]:
+    """The four real problems; ValueError if their files are missing."""
     source = "the examples of SVM^light and the Mulan collection"
     reuters, scene, yeast = need_data(settings, NAME, FILES, source, ("svmlight_reuters_acq", "multilabel"))
     return [_reuters(reuters), _rarest(scene), _rarest(yeast), digits()]
 
 
 def _reuters(path: Any) -> Problem:
-    """Training and test part of the file together: texts on acquisitions against others."""
+    """Texts on acquisitions against others; the training and test parts of the file are joined."""
     with np.load(path, allow_pickle=False) as archive:
-        a = {name: archive[name] for name in archive.files}
-    width = int(a["n_features"])
+        arrays = {name: archive[name] for name in archive.files}
     parts = [
         csr_matrix(
-            (a[f"{p}_data"].astype(np.float64), a[f"{p}_indices"], a[f"{p}_indptr"]), shape=(len(a[f"{p}_y"]), width)
+            (arrays[f"{part}_data"].astype(np.float64), arrays[f"{part}_indices"], arrays[f"{part}_indptr"]),
+            shape=(len(arrays[f"{part}_y"]), int(arrays["n_features"])),
         )
-        for p in ("train", "test")
+        for part in ("train", "test")
     ]
-    y = (np.concatenate([a["train_y"], a["test_y"]]) > 0).astype(np.int64)
+    # The labels of the file are -1 and 1.
+    y = (np.concatenate([arrays["train_y"], arrays["test_y"]]) > 0).astype(np.int64)
     about = "texts of Reuters-21578 (the example of SVM^light): about acquisitions or not?"
     return Problem("acq", about, vstack(parts, format="csr"), y)
 
 
 def _rarest(path: Any, least: int = 100) -> Problem:
-    """The rarest label of a label matrix that occurs ``least`` times, against the rest."""
+    """The rarest label of a label matrix that occurs at least ``least`` times, against the rest."""
     data = load(path)
     counts = data.y.sum(axis=0)
+    # Labels that are too rare count as the most frequent of all, so they are never chosen.
     j = int(np.argmin(np.where(counts >= least, counts, len(data.y) + 1)))
     about = f"the rarest label of {path.stem} that occurs {least} times or more."
     return replace(Problem(f"{path.stem} {data.classes[j]}", about, data.X, data.y[:, j]), classes=("rest", "label"))
 
 
 def _steps(settings: Settings) -> int:
+    """The number of calls of ``advance``: one for each fit of each split of each problem."""
     return len(FITS) * (3 if settings.quick else 4 * SPLITS)
 
 

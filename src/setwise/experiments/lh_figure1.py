@@ -1,4 +1,4 @@
-"""LH Figure 1: surfaces of the Lovász hinge, margin and slack rescaling over two decisions."""
+"""LH Figure 1: the surfaces of the Lovász hinge and of margin and slack rescaling over two decisions."""
 
 from setwise.core.evaluator import Surrogate
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings
@@ -9,17 +9,18 @@ LOSSES = (("(i) submodular, increasing", INCREASING), ("(ii) submodular, not inc
 
 
 def panels() -> list[tuple[str, Surrogate]]:
-    """Name and surrogate of each surface; margin rescaling of the supermodular loss also at the scale of LH Prop. 2."""
-    found: list[tuple[str, Surrogate]] = [(f"Lovász hinge, {name}", LovaszHinge(loss)) for name, loss in LOSSES]
+    """The name and the surrogate of each surface; margin rescaling of (iii) occurs also at the scale of LH Prop. 2."""
+    shown: list[tuple[str, Surrogate]] = [(f"Lovász hinge, {name}", LovaszHinge(loss)) for name, loss in LOSSES]
     losses = (*LOSSES, ("(iii) supermodular", SUPERMODULAR))
-    found += [(f"margin, {name}", MarginRescaling(loss)) for name, loss in losses]
+    shown += [(f"margin, {name}", MarginRescaling(loss)) for name, loss in losses]
+    # At scale 1 margin rescaling is above the supermodular loss at a vertex; this scale makes it touch.
     scale = margin_scale(SUPERMODULAR, [1, 1])
-    found.append((f"margin, (iii) at scale {scale:.3f}", MarginRescaling(SUPERMODULAR, scale=scale)))
-    return found + [(f"slack, {name}", SlackRescaling(loss)) for name, loss in losses]
+    shown.append((f"margin, (iii) at scale {scale:.3f}", MarginRescaling(SUPERMODULAR, scale=scale)))
+    return shown + [(f"slack, {name}", SlackRescaling(loss)) for name, loss in losses]
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """The nine surfaces, and in numbers what the paper says of them."""
+    """Draw the nine surfaces and check in numbers what the paper says of them."""
     shown = panels()
     table = checks(shown, settings.seed)
     advance("surfaces")

@@ -1,4 +1,4 @@
-"""LH Figure 2: the Lovász hinge of a loss that is not increasing, with components thresholded all the same."""
+"""LH Figure 2: the Lovász hinge of a loss that is not increasing, with and without thresholded components."""
 
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings
 from setwise.experiments.surface_checks import NOT_INCREASING, checks
@@ -6,13 +6,14 @@ from setwise.surrogates import LovaszHinge
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """Both definitions of the Lovász hinge for loss (ii) of LH 4.4."""
+    """Draw and check both definitions of the Lovász hinge for loss (ii) of LH 4.4."""
     shown = [
         ("thresholded by force (Def. 5)", LovaszHinge(NOT_INCREASING, increasing=True)),
         ("clipped as a whole (Def. 6)", LovaszHinge(NOT_INCREASING)),
     ]
     table = checks(shown, settings.seed)
     advance("surfaces")
+    # Each row holds the distance to the dots and the violation of convexity.
     (forced, bulge), (right, flat) = table.means
     holds = forced == 0 and bulge > 0 and right == 0 and flat == 0
     words = (

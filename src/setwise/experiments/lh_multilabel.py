@@ -1,4 +1,4 @@
-"""What LH Tables 3 and 4 share: many samplings of multi-label data, trained and tested with two losses each."""
+"""The protocol that LH Tables 3 and 4 share: many samplings of multi-label data, and two losses for each table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ Figures = dict[str, tuple[float, ...]]
 @final
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One half of a table of LH: a loss, how it is called, and the published means and standard errors."""
+    """One half of a table of LH: a loss, its name in the paper, and the published means and standard errors."""
 
     name: str
     loss: Loss
@@ -33,7 +33,11 @@ class Part:
 @final
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """A table of LH: its parts, ``p`` labels, ``total`` rows a sampling, ``weights`` of the rows with 0..p labels."""
+    """A table of LH and how it is measured.
+
+    ``source`` names the data of the paper. Each of the ``samplings`` draws ``total`` rows with ``p`` labels; the
+    numbers of rows with 0..p labels present are in proportion to ``weights``.
+    """
 
     name: str
     source: str
@@ -44,11 +48,11 @@ class Protocol:
     samplings: int = 10
 
     def steps(self, settings: Settings) -> int:
-        """Calls of ``advance``."""
+        """The number of calls of ``advance``."""
         return len(self.parts) * STEPS * (2 if settings.quick else self.samplings * len(FILES))
 
     def run(self, settings: Settings, advance: Advance) -> Outcome:
-        """On scene and yeast; when quick, two samplings of the traits of scikit-learn's digits."""
+        """Measure the table on scene and yeast; when quick, on two samplings of the traits of scikit-learn's digits."""
         problems = _problems(self, settings)
         samplings, total = (2, self.total // 4) if settings.quick else (self.samplings, self.total)
         tables, words = (
@@ -57,6 +61,7 @@ class Protocol:
         )
         for problem in problems:
             rng = np.random.default_rng(settings.seed)
+            # Both losses are measured on the same samplings.
             drawn = [sample(problem, total, np.array(self.weights), rng) for _ in range(samplings)]
             words.append(about_sample(problem, drawn[0][0]))
             for part in self.parts:
@@ -68,21 +73,24 @@ class Protocol:
     def _measure(
         self, part: Part, drawn: Sequence[tuple[Problem, Problem]], settings: Settings, advance: Advance
     ) -> NDArray[np.float64]:
-        """(ways, 2, samplings)."""
-        found = []
+        """The mean losses at test, (methods, 2, samplings); the second axis is the loss of the part and 0-1."""
+        means = []
         for k, (train, test) in enumerate(drawn):
+            # Each sampling draws its inner folds anew.
             losses, _ = cross(train, test, part.loss, replace(settings, seed=settings.seed + k), advance)
-            found.append(losses.mean(axis=2))
-        return np.stack(found, axis=2)
+            means.append(losses.mean(axis=2))
+        return np.stack(means, axis=2)
 
 
 def _problems(protocol: Protocol, settings: Settings) -> list[Problem]:
+    """The problems with as many labels as the protocol has."""
     if settings.quick:
         return [common_labels(digit_traits(), protocol.p)]
     return [common_labels(read(path), protocol.p) for path in need_data(settings, protocol.name, FILES)]
 
 
 def _table(part: Part, problem: Problem, losses: NDArray[np.float64]) -> Table:
+    """The measured means of one part on one problem, with the published ones."""
     means, errors = mean_and_error(losses)
     title = f"{problem.name}, {part.name} = {part.loss!r}: mean loss ± standard error over {losses.shape[2]} samplings"
     return Table(title, NAMES, (part.name, "0-1"), means, errors, beside(part.published), beside(part.published_errors))

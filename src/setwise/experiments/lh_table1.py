@@ -1,4 +1,4 @@
-"""LH Table 1: early detection in synthetic bags, trained and tested with the submodular loss and with 0-1."""
+"""LH Table 1: early detection in synthetic bags, with the submodular loss and with 0-1 in training and at test."""
 
 import numpy as np
 
@@ -22,8 +22,12 @@ SHORT = "Δ1"
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """1,000 training and 5,000 test bags of 15 samples (200 and 1,000 when quick); standard errors over test bags."""
+    """Measure with 1,000 training and 5,000 test bags of 15 samples (when quick, with 200 and 1,000).
+
+    Standard errors are over test bags.
+    """
     n_train, n_test = (200, 1000) if settings.quick else (1000, 5000)
+    # The test bags come from another seed, so that they are independent of the training bags.
     train, test = bags(n_train, settings.seed), bags(n_test, settings.seed + 1)
     losses, models = cross(train, test, EarlyDetection(), settings, advance)
     means, errors = mean_and_error(losses)
@@ -42,10 +46,12 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         from setwise import plotting
 
         assert train.kinds is not None
+        # The picture shows 100 bags of 15 samples; more would hide the lines.
         shown = train.take(np.arange(min(len(train.y), 100 * 15)))
         scale, center = train.X.std(axis=0), train.X.mean(axis=0)
         lines = {}
         for trainer, model in zip(TRAINERS, models, strict=True):
+            # The model was trained on standardized features; here its line is in the units of the data.
             a, b = model.coef[0] / scale
             lines[f"{trainer.name}: {trainer.about}"] = (a, b, float(model.intercept[0] - center @ (a, b)))
         title = "Early detection: 100 training bags and the lines learned"

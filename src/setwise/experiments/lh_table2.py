@@ -1,4 +1,4 @@
-"""LH Table 2: Jaccard loss of a whole test set, class by class, trained for Jaccard and for 0-1."""
+"""LH Table 2: the Jaccard loss of a whole test set, class by class, after training for Jaccard and for 0-1."""
 
 from collections.abc import Sequence
 
@@ -29,11 +29,11 @@ PUBLISHED: dict[str, tuple[float, float, float, float]] = {
     "chair": (0.687, 0.744, 0.121, 0.090),
     "cow": (0.640, 0.892, 0.027, 0.023),
 }
-"""PASCAL VOC; of the other ten classes the copy of the paper at hand holds one row only."""
+"""The published losses on PASCAL VOC; our copy of the paper holds only one row of the other ten classes."""
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """scikit-learn's digits (half for training) and scene (its official split); when quick, digits 0 to 2."""
+    """Measure scikit-learn's digits (half for training) and scene (its official split); when quick, digits 0 to 2."""
     work = [_digits(range(3) if settings.quick else range(10), settings.seed)]
     if not settings.quick:
         work.append(_scene(settings))
@@ -52,21 +52,22 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 
 
 def _class(train: Problem, test: Problem, settings: Settings, advance: Advance) -> tuple[float, float, float, float]:
-    """Jaccard by L and by 0-1, error rate by L and by 0-1; C is chosen by the loss trained for."""
-    whole = standardized(train, test)
-    found: list[tuple[float, float]] = []
-    ways: tuple[tuple[SetMethod, Jaccard | Hamming], ...] = ((LOVASZ, Jaccard()), (SVM, Hamming()))
-    for method, loss in ways:
-        model = method.train(whole[0], loss, pick(method, train, loss, settings), 1e-3)
-        scores = model.margins(whole[1])
-        found.append((whole[1].loss(Jaccard(), scores), whole[1].loss(Hamming(), scores) / len(test.y)))
+    """The Jaccard loss of both methods (L and 0-1) and their error rates; C is chosen by the loss trained for."""
+    whole, held_out = standardized(train, test)
+    losses: list[tuple[float, float]] = []
+    methods: tuple[tuple[SetMethod, Jaccard | Hamming], ...] = ((LOVASZ, Jaccard()), (SVM, Hamming()))
+    for method, loss in methods:
+        model = method.train(whole, loss, pick(method, train, loss, settings), 1e-3)
+        scores = model.margins(held_out)
+        # The Hamming loss counts the mistakes of the test set, so the error rate is its share.
+        losses.append((held_out.loss(Jaccard(), scores), held_out.loss(Hamming(), scores) / len(test.y)))
         advance(f"{train.name}: {method.name}")
-    (jaccard_l, error_l), (jaccard_h, error_h) = found
+    (jaccard_l, error_l), (jaccard_h, error_h) = losses
     return jaccard_l, jaccard_h, error_l, error_h
 
 
 def _best(found: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The better of each pair of columns."""
+    """A mask of the better one of each pair of columns."""
     return np.column_stack(
         [
             found[:, 0] <= found[:, 1],
@@ -78,20 +79,23 @@ def _best(found: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _words(found: NDArray[np.float64]) -> list[str]:
-    said = []
+    """One sentence for each loss at test: whether training for it wins, over the classes."""
+    sentences = []
+    # Columns a and b hold the loss at test after training for it, and for the other one.
     for name, own, other, a, b in (("Δ_J", "L", "0-1", 0, 1), ("0-1", "0-1", "L", 3, 2)):
         wins, ties = int((found[:, a] < found[:, b]).sum()), int((found[:, a] == found[:, b]).sum())
         duel = Duel.of(found[:, a], found[:, b])
         verdict = "is undecided" if not duel.clear else "holds" if duel.difference < 0 else "fails"
-        said.append(
+        sentences.append(
             f"in {name} training on it ({own}) wins {wins} of {len(found)} classes and ties {ties}; on average "
             f"{found[:, a].mean():.3f} against {found[:, b].mean():.3f} by {other}, difference {duel.difference:+.3f} "
             f"with a 95 % interval ± {duel.width:.3f} over classes: the paper's pattern {verdict}."
         )
-    return said
+    return sentences
 
 
 def _digits(which: Sequence[int], seed: int) -> tuple[str, list[tuple[Problem, Problem]]]:
+    """Each of the digits against the rest, as training and test parts of one split."""
     X, y = load_digits(return_X_y=True)
     train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
     pairs = []
@@ -102,9 +106,11 @@ def _digits(which: Sequence[int], seed: int) -> tuple[str, list[tuple[Problem, P
 
 
 def _scene(settings: Settings) -> tuple[str, list[tuple[Problem, Problem]]]:
+    """Each label of scene against the rest, as training and test parts of the official split."""
     path = need_data(settings, "lh_table2", ["scene.npz"])[0]
     data = load(path)
     with np.load(path, allow_pickle=False) as archive:
+        # The first rows of the file are the official training part.
         n_train = int(archive["n_train"])
     pairs = []
     for j, label in enumerate(data.classes):
@@ -114,6 +120,7 @@ def _scene(settings: Settings) -> tuple[str, list[tuple[Problem, Problem]]]:
 
 
 def _steps(settings: Settings) -> int:
+    """The number of calls of ``advance``: two methods for 10 digits and the 6 labels of scene."""
     return 2 * (3 if settings.quick else 16)
 
 

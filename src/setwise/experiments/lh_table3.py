@@ -1,9 +1,10 @@
-"""LH Table 3: three labels, a capped and a saturating submodular loss (Eq. 52 and 53)."""
+"""LH Table 3: three labels with a capped and a saturating submodular loss (Eq. 52 and 53)."""
 
 from setwise.experiments.experiment import Experiment
 from setwise.experiments.lh_multilabel import Part, Protocol
 from setwise.losses import Capped, Saturating
 
+# The weights of mistakes in the three labels, the most frequent label first.
 BETA = (1.0, 0.5, 0.2)
 
 CAPPED = Part(

@@ -1,4 +1,4 @@
-"""LH Table 4: six labels, two saturating submodular losses (Eq. 54 and 55)."""
+"""LH Table 4: six labels with two saturating submodular losses (Eq. 54 and 55)."""
 
 from setwise.experiments.experiment import Experiment
 from setwise.experiments.lh_multilabel import Part, Protocol
@@ -13,7 +13,7 @@ COUNT = Part(
     {"L": (0.0057, 0.0194), "0-1": (0.0060, 0.0195), "S": (0.0065, 0.0233), "M": (0.0063, 0.0233)},
 )
 
-# the copy of the paper at hand lacks the row M of this half
+# Our copy of the paper lacks the row M of this half.
 WEIGHTED = Part(
     "Δ5",
     Saturating(1.0, BETA),
@@ -27,6 +27,7 @@ PROTOCOL = Protocol(
     (COUNT, WEIGHTED),
     p=6,
     total=1050,
+    # As many rows with each number of labels present, 0 to 6.
     weights=(150.0,) * 7,
 )
 

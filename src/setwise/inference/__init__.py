@@ -1,6 +1,6 @@
-"""Inference: maximize loss and score together, exactly where possible, with a certificate everywhere.
+"""Methods of inference: they maximize loss plus score over labelings, exactly or with an upper bound.
 
-All methods in this folder are found by themselves: ``INFERENCES`` maps their short names to classes.
+All methods in this folder are discovered: ``INFERENCES`` maps their short names to classes.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""The choice of inference where the user makes none."""
+"""The method of inference that is chosen where the user names none."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
@@ -20,7 +20,7 @@ from setwise.inference.worst_ranking import WorstRanking
 @final
 @dataclass(frozen=True)
 class Auto(Inference):
-    """The first method of this table that does not refuse: exact ones before approximate ones, fast before slow.
+    """The first method of this table that does not refuse: exact ones come before approximate ones, fast before slow.
 
     =========================  ======================================  ==================  ====================
     method                     takes                                   margin rescaling    slack rescaling
@@ -38,15 +38,17 @@ class Auto(Inference):
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
-    The modular part of a sum moves into the scores first, so what is left of the loss decides. Batches of another kind
-    than independent decisions have labelings that none of these methods knows: they need an inference of their own.
+    The modular part of a sum moves into the scores first, so the choice depends on what is left of the loss. Batches of
+    another kind than independent decisions have labelings that none of these methods knows: they need a method of their
+    own.
     """
 
     name: ClassVar[str] = "auto"
     about: ClassVar[str] = "the first method that fits"
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
-        """The method that :meth:`prepare` binds; None where all refuse."""
+        """Returns the method that :meth:`prepare` binds, or None where all refuse."""
+        # These two hold an inference for the binary problems they make, which is this one again.
         for method in (*METHODS, ByClass(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
@@ -55,13 +57,15 @@ class Auto(Inference):
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         if self.choice(structure, slack) is not None:
             return None
-        kind, way = type(structure.batch).__name__, "slack" if slack else "margin"
+        kind, rescaling = type(structure.batch).__name__, "slack" if slack else "margin"
         return (
-            f"Auto knows no method for {way} rescaling of {structure!r} on {kind}. "
+            f"Auto knows no method for {rescaling} rescaling of {structure!r} on {kind}. "
             "Give the surrogate an inference of its own: inference=..."
         )
 
     def prepare(self, structure: Structure, slack: bool = False) -> Maximizer:
+        check_structure(structure, slack)
+        # The base class raises the refusal. The chosen method does not refuse, so it binds at once.
         method = self.choice(structure, slack)
         return super().prepare(structure, slack) if method is None else method.bind(structure, slack)
 
@@ -80,4 +84,4 @@ METHODS: tuple[Inference, ...] = (
     ByArea(),
     Greedy(),
 )
-"""The methods for one kind of labels, in the order in which they are asked; two more have :class:`Auto` inside."""
+"""The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""

@@ -1,4 +1,4 @@
-"""What methods for independent binary decisions share: the modular part of a loss moves into the scores."""
+"""Helpers of the methods for independent binary decisions: the modular part of a loss moves into the scores."""
 
 from dataclasses import dataclass
 from typing import final
@@ -12,22 +12,23 @@ from setwise.core.structure import Structure
 from setwise.kernels.segments import segment_sums
 
 FORBIDDEN = 1e200
-"""What a forbidden mistake costs in score: more than anything else can win."""
+"""The cost in score of a forbidden mistake, which is more than all else can win."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """``max_A r(A) - m(A)`` in place of ``l(A) - m(A)``: the costs of single mistakes are margins like the others.
+    """The problem ``max_A r(A) - m(A)`` in place of ``max_A l(A) - m(A)``: costs of single mistakes become scores.
 
-    ``A`` are the mistakes and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose; where a mistake
-    costs c, its margin becomes ``m_i - c``. Under slack rescaling nothing can move.
+    A is the set of mistakes, and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose. Where the modular
+    part of l makes mistake i cost c, the margin of i becomes ``m_i - c``, and r is the remainder of l. Under slack
+    rescaling nothing can move, for the score multiplies the loss.
 
     Parameters
     ----------
-    sets : the ground truth
+    sets : the true labels
     rest : r, the structure without its modular part
-    shift : (total,) what is added to the scores; None adds nothing
+    shift : (total,) numbers that are added to the scores; None adds nothing
     """
 
     sets: Sets
@@ -36,39 +37,41 @@ class Reduced:
 
     @classmethod
     def of(cls, structure: Structure, slack: bool) -> "Reduced":
-        """Move what can be moved."""
+        """Splits a structure into its modular part, which becomes the shift, and the remainder."""
         sets = structure.batch
         assert isinstance(sets, Sets)
         costs, rest = (None, structure) if slack else structure.split()
         if costs is None:
             return cls(sets, rest, None)
+        # Scores stay finite: a cost of -inf forbids the mistake, and a huge one does the same.
         costs = np.maximum(costs, -FORBIDDEN)
+        # A mistake on a positive takes its score away, so its cost is taken off the score.
         shift = np.where(sets.truth, -costs, costs)
         return cls(sets, rest, shift if sets.known is None else np.where(sets.known, shift, 0.0))
 
     def scores(self, scores: Floats) -> Floats:
-        """The scores against which r is maximized."""
+        """Returns the scores plus the shift."""
         return scores if self.shift is None else scores + self.shift
 
     def margins(self, scores: Floats) -> Values:
-        """``s_i (2 y_i - 1)`` of the shifted scores, (total,) float64."""
+        """Returns the margins ``s_i (2 y_i - 1)`` of the shifted scores, (total,) float64."""
         moved = self.scores(scores)
         return np.where(self.sets.truth, moved, -moved).astype(np.float64)
 
     def lift(self, scores: Floats) -> Values | float:
-        """``<s, truth - target>`` of each set, which is to be added to what is won over the truth."""
-        away = self.sets.lift
-        return 0.0 if away is None else segment_sums(away * scores, self.sets.offsets)
+        """Returns ``<s, truth - target>`` of each set, to be added to values that are counted from the true labels."""
+        lift = self.sets.lift
+        return 0.0 if lift is None else segment_sums(lift * scores, self.sets.offsets)
 
     def labels(self, mistakes: Bools) -> Bools:
-        """The labeling with these mistakes."""
+        """Returns the labeling that makes these mistakes."""
         return mistakes ^ self.sets.truth
 
 
 def unfit(method: Inference, structure: Structure, slack: bool, unknown: bool = False) -> str | None:
-    """Why a method for independent binary decisions with known labels does not fit a batch; None if it fits.
+    """Returns why a method for independent binary decisions refuses a batch, as a sentence; None if it fits.
 
-    With ``unknown`` the method takes labels that are not known.
+    With ``unknown`` the method takes batches with labels that are not known.
     """
     name, batch = type(method).__name__, structure.batch
     if not isinstance(batch, Sets):

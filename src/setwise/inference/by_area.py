@@ -1,4 +1,4 @@
-"""Losses of areas: the fractional relaxation above, rounding and local repair below (DD 4.1)."""
+"""Losses of areas: a fractional relaxation gives the bound, rounding and local search the labeling (DD 4.1)."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +17,12 @@ from setwise.inference.binary import Reduced, unfit
 @final
 @dataclass(frozen=True)
 class ByArea(Inference):
-    """``max_A f(fn, fp, P, N) - m(A)`` with areas for counts; a bound and a labeling, exact where they meet.
+    """``max_A f(fn, fp, P, N) - m(A)`` with areas in place of counts; a bound and a labeling, exact where they meet.
 
-    Where parts of decisions may be wrong, the best choice of an area takes the cheapest margins per area, so the
-    maximum is one over (fn, fp). f is convex in fn and concave in fp: the best fn cuts no decision, and for each the
-    best fp is found by a search: O(p log p) for a set, and at most one decision is cut. The labeling comes from
-    rounding that one, then from flips of one decision while they help.
+    In the relaxation a part of a decision may be wrong. Then the best choice of an area takes the decisions of least
+    margin per area, so the maximum is one over (fn, fp). As f is convex in fn and concave in fp, the best fn cuts no
+    decision in parts, and the best fp for each fn is found by bisection: O(p log p) for a set, and at most one decision
+    is cut. The labeling comes from rounding that one, then from flips of single decisions while they help.
     """
 
     name: ClassVar[str] = "by_area"
@@ -69,7 +69,7 @@ class _ByArea(Maximizer):
 @final
 @dataclass(frozen=True, eq=False)
 class _AreaSet:
-    """One set: its formula of (fn, fp), the coefficients (3,) of its quotient, its labels and areas."""
+    """One set: its formula of (fn, fp), the coefficients (3,) of its quotient, its true labels and its areas."""
 
     formula: partial[Values]
     top: Values
@@ -83,7 +83,8 @@ class _AreaSet:
         return cls(partial(counts.of, at=i), counts.quotient[0][i], counts.quotient[1][i], truth, areas)
 
     def maximize(self, margins: Values) -> tuple[float, Bools]:
-        """An upper bound and the mistakes found."""
+        """Returns an upper bound and the mistakes that were found."""
+        # The denominator b0 of the quotient is 0 at (0, 0) only where the set has no positives.
         if self.bottom[0] == 0.0:
             return self._without_positives(margins)
         misses, alarms = (_SortedClass.of(np.flatnonzero(self.truth == c), margins, self.areas) for c in (True, False))
@@ -91,41 +92,43 @@ class _AreaSet:
         return bound, self._repair(mistakes, margins)
 
     def _without_positives(self, margins: Values) -> tuple[float, Bools]:
-        """The loss leaps at the first mistake and is flat beyond it: any mistake costs the same. Exact.
+        """Returns the exact maximum of a set without positives, where one mistake costs as much as many.
 
-        The best mistakes have negative margins, or the one of least margin pays alone.
+        The best mistakes are all those with negative margins, or else the single one of least margin.
         """
-        some = margins < 0
-        some[margins.argmin()] = True
-        fp = np.array([0.0, self.areas[some].sum()])
-        values = self.formula(np.zeros(2), fp) - [0.0, margins[some].sum()]
-        return float(values.max()), some if values[1] > values[0] else np.zeros(len(some), dtype=bool)
+        wrong = margins < 0
+        wrong[margins.argmin()] = True
+        fp = np.array([0.0, self.areas[wrong].sum()])
+        values = self.formula(np.zeros(2), fp) - [0.0, margins[wrong].sum()]
+        return float(values.max()), wrong if values[1] > values[0] else np.zeros(len(wrong), dtype=bool)
 
     def _relax_and_round(self, misses: "_SortedClass", alarms: "_SortedClass") -> tuple[float, Bools]:
-        """The fractional maximum, and the mistakes of the best pair of whole prefixes next to it."""
+        """Returns the fractional maximum, and the mistakes of the best pair of whole prefixes next to it."""
+        # For each fn the best whole prefix of the negatives is the one where the search ended, or one more.
         columns = self._best_columns(misses, alarms)
         after = np.minimum(columns + 1, len(alarms.price))
-        best, at = -np.inf, (0, 0)
+        best, prefixes = -np.inf, (0, 0)
         for column in (columns, after):
             values = self.formula(misses.area, alarms.area[column]) - misses.cost - alarms.cost[column]
-            k = int(values.argmax())
-            if values[k] > best:
-                best, at = float(values[k]), (k, int(column[k]))
+            row = int(values.argmax())
+            if values[row] > best:
+                best, prefixes = float(values[row]), (row, int(column[row]))
         bound = best
         if len(alarms.price):
-            # Inside the piece where the search ended, the slope of f meets the price of the piece.
+            # Inside the piece where the search ended, the maximum is where the slope of f equals the price.
             piece = np.minimum(columns, len(alarms.price) - 1)
             fp = self._meeting_point(misses.area, alarms.price[piece])
             fp = np.clip(fp, alarms.area[piece], alarms.area[piece + 1])
             cost = alarms.cost[piece] + (fp - alarms.area[piece]) * alarms.price[piece]
             bound = max(bound, float((self.formula(misses.area, fp) - misses.cost - cost).max()))
         mistakes = np.zeros(len(self.truth), dtype=bool)
-        mistakes[misses.items[: at[0]]] = True
-        mistakes[alarms.items[: at[1]]] = True
+        mistakes[misses.items[: prefixes[0]]] = True
+        mistakes[alarms.items[: prefixes[1]]] = True
         return max(bound, best), mistakes
 
     def _best_columns(self, misses: "_SortedClass", alarms: "_SortedClass") -> Ints:
-        """For each prefix of the positives the number of negatives wholly wrong at the best fp, by bisection."""
+        """Returns the number of negatives that are wholly wrong at the best fp, for each prefix of the positives."""
+        # Bisection, for all prefixes at once: the slope of f falls with fp, and prices rise.
         low, high = np.zeros(len(misses.area), np.int64), np.full(len(misses.area), len(alarms.price))
         while (low < high).any():
             middle = (low + high) // 2
@@ -136,31 +139,34 @@ class _AreaSet:
         return low
 
     def _slope(self, fn: Values, fp: Values) -> Values:
-        """The derivative of the quotient in fp."""
+        """Returns the derivative of the quotient in fp."""
         top, bottom = self.top, self.bottom
-        rest = bottom[0] + bottom[1] * fn + bottom[2] * fp
-        rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
-        return np.where(rest > 0, rise / np.where(rest > 0, rest, 1.0) ** 2, 0.0)
+        denominator = bottom[0] + bottom[1] * fn + bottom[2] * fp
+        numerator = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
+        return np.where(denominator > 0, numerator / np.where(denominator > 0, denominator, 1.0) ** 2, 0.0)
 
     def _meeting_point(self, fn: Values, price: Values) -> Values:
-        """The fp at which the slope is ``price``; 0 or inf where there is none."""
+        """Returns the fp at which the slope is ``price``, and 0 where there is none; the caller clips it."""
         top, bottom = self.top, self.bottom
-        rise = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
-        positive = (price > 0) & (rise > 0) & (bottom[2] > 0)
-        root = np.sqrt(np.where(positive, rise / np.where(positive, price, 1.0), 0.0))
+        numerator = top[2] * (bottom[0] + bottom[1] * fn) - bottom[2] * (top[0] + top[1] * fn)
+        positive = (price > 0) & (numerator > 0) & (bottom[2] > 0)
+        # The slope is numerator / denominator^2, and the denominator is linear in fp.
+        root = np.sqrt(np.where(positive, numerator / np.where(positive, price, 1.0), 0.0))
         return np.where(positive, (root - bottom[0] - bottom[1] * fn) / np.where(bottom[2] > 0, bottom[2], 1.0), 0.0)
 
     def _repair(self, mistakes: Bools, margins: Values) -> Bools:
-        """Flip the one decision that helps most, while one helps."""
+        """Flips the decision that helps most, while one helps; O(p) for a flip."""
         areas, truth = self.areas, self.truth
         P, N = areas[truth].sum(), areas[~truth].sum()
         for _ in range(4 * len(truth)):
             fn, fp = areas[mistakes & truth].sum(), areas[mistakes & ~truth].sum()
+            # What each flip does: a decision enters the mistakes (+1) or leaves them (-1).
             sign = np.where(mistakes, -1.0, 1.0)
             after_fn = np.clip(np.where(truth, fn + sign * areas, fn), 0.0, P)
             after_fp = np.clip(np.where(truth, fp, fp + sign * areas), 0.0, N)
             rise = self.formula(after_fn, after_fp) - self.formula(np.asarray(fn), np.asarray(fp)) - sign * margins
             best = int(rise.argmax())
+            # A rise within rounding could make the flips go round in a circle.
             if rise[best] <= 1e-13 * (1.0 + np.abs(margins).sum()):
                 break
             mistakes = mistakes.copy()
@@ -171,10 +177,10 @@ class _AreaSet:
 @final
 @dataclass(frozen=True, eq=False)
 class _SortedClass:
-    """The decisions of one class by rising margin per area: what an area of them costs at least is convex in the area.
+    """The decisions of one class by rising margin per area, so that the least cost of an area is convex in the area.
 
-    ``area``, ``cost`` (k+1,) are sums over the cheapest 0, 1, ..., k; ``price`` (k,) margins per area; ``items`` (k,)
-    places.
+    ``area`` and ``cost`` (k+1,) are the sums of areas and margins over the first 0, 1, ..., k decisions, ``price`` (k,)
+    their margins per area, and ``items`` (k,) their places in the set.
     """
 
     area: Values
@@ -184,7 +190,7 @@ class _SortedClass:
 
     @classmethod
     def of(cls, items: Ints, margins: Values, areas: Values) -> "_SortedClass":
-        """Sort ``items`` by margin per area."""
+        """Sorts ``items`` by margin per area."""
         order = items[np.argsort(margins[items] / areas[items], kind="stable")]
         area, cost = (np.concatenate(([0.0], np.cumsum(x[order]))) for x in (areas, margins))
         return cls(area, cost, margins[order] / areas[order], order)

@@ -1,4 +1,4 @@
-"""Losses of the number of mistakes: the cheapest k mistakes are the best k mistakes."""
+"""Losses of the number of mistakes: the best k mistakes are those of least margin."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -18,7 +18,10 @@ from setwise.kernels.sorting import sort_falling
 @final
 @dataclass(frozen=True)
 class ByCardinality(Inference):
-    """``max_k g(k) - sum of the k smallest margins``, or with slack ``g(k) (1 - that sum)``. Exact, O(p log p)."""
+    """``max_k g(k) - S(k)``, or with slack ``max_k g(k) (1 - S(k))``, S(k) the sum of the k smallest margins.
+
+    ``g(k)`` is the loss of k mistakes. Exact, O(p log p).
+    """
 
     name: ClassVar[str] = "by_cardinality"
     about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
@@ -44,12 +47,13 @@ class _ByCardinality(Maximizer):
         self._reduced = Reduced.of(structure, slack)
         counts, sets = self._reduced.rest.counts, self._reduced.sets
         assert isinstance(counts, Counts)
-        # The loss depends on the number of mistakes alone, so any order of them traces g(0), g(1), ..., g(p).
+        # The loss depends on the number of mistakes alone, so it is tabled along any order: here positives come first.
         fn = np.minimum(sets.places + 1, np.repeat(sets.positives, sets.sizes)).astype(np.float64)
         self._values, self._none = counts.of(fn, sets.places + 1 - fn, sets.owners), counts.origin
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         sets, mistakes = self._reduced.sets, np.zeros(len(scores), dtype=bool)
+        # What mistakes win in score is minus their margins, so the smallest margins come first.
         items, _, falling, starts = sort_falling(-self._reduced.margins(scores), sets.truth, sets.offsets)
         best_prefix(self._values, self._none, falling, items, starts, self.slack, mistakes)
         return self.solved(scores, self._reduced.labels(mistakes))

@@ -1,4 +1,4 @@
-"""Losses of decisions with k labels: each class is solved as binary decisions, and multipliers make them agree."""
+"""Losses of decisions with k labels: each class is a binary problem, and multipliers make the problems agree."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_kind
 from setwise.core.classes import Classes
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.one_label import LabelCosts, OneLabel
@@ -20,18 +20,19 @@ from setwise.kernels.segments import segment_sums
 class ByClass(Inference):
     """``max_y sum_c l_c([y = c]) + <s, phi(y)>`` for losses of single classes, c = 0..k-1.
 
-    *One class against the rest* (DD Algorithm 1): a decision without that label takes the best of its others, so one
-    binary problem is left, with the scores ``s_c - max of the others``. As exact as the inference for it. The same
-    holds where the loss asks which decisions are right.
+    *One class against the rest* (DD Algorithm 1): a decision without that label takes the best of its other labels, so
+    one binary problem is left, with the scores ``s_c - max_(c' != c) s_c'``. It is as exact as the method for it. The
+    same holds where the loss depends on which decisions are right.
 
     *Several classes* are decoupled by one multiplier m for each decision, ``sum_i m_i (1 - sum_c [y_i = c])``. Every m
-    gives a bound, the sum of k binary problems; subgradient steps of Polyak's length lower it. Each iterate is rounded
-    to a labeling by the scores and the classes that ask for a decision. Multipliers are kept between calls.
+    gives an upper bound, the sum of k binary problems; subgradient steps of Polyak's length lower it. Each iterate is
+    rounded to a labeling: each decision takes the label of largest score among the classes whose problem chose it, or
+    among all classes where none did. The multipliers are kept between calls.
 
     Parameters
     ----------
     inner : the method for the binary problems
-    max_iter : subgradient steps at most
+    max_iter : largest number of subgradient steps
     """
 
     inner: Inference
@@ -42,6 +43,7 @@ class ByClass(Inference):
     approximate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
         as_count(self.max_iter, "max_iter")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
@@ -49,32 +51,33 @@ class ByClass(Inference):
             return f"ByClass refuses {type(structure.batch).__name__}: it knows independent decisions with k labels."
         if slack:
             return f"ByClass refuses slack rescaling of {structure!r}: the product does not split into classes."
-        lifted = [term for term in structure.terms if isinstance(term, OneLabel)]
-        if len(lifted) + sum(isinstance(t, LabelCosts) for t in structure.terms) < len(structure.terms):
+        binary = [term for term in structure.terms if isinstance(term, OneLabel)]
+        if len(binary) + sum(isinstance(t, LabelCosts) for t in structure.terms) < len(structure.terms):
             return f"ByClass refuses {structure!r}: it is not a sum of losses of single classes."
-        if len(lifted) > 1 and any(term.label is None for term in lifted):
+        if len(binary) > 1 and any(term.label is None for term in binary):
             return f"ByClass refuses {structure!r}: a loss of all mistakes does not split into classes."
-        for term in lifted:
+        for term in binary:
             why = self.inner.refuses(term.structure)
             if why is not None:
                 return why
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        lifted = [term for term in structure.terms if isinstance(term, OneLabel)]
-        if len(lifted) == 1:
-            return _OneClass(self, structure, lifted[0])
-        return _AllClasses(self, structure, lifted, np.zeros(structure.batch.total))
+        terms = [term for term in structure.terms if isinstance(term, OneLabel)]
+        if len(terms) == 1:
+            return _OneClass(self, structure, terms[0])
+        return _AllClasses(self, structure, terms, np.zeros(structure.batch.total))
 
 
 def _label_costs(structure: Structure) -> Values | float:
+    """Returns the costs of single labels, (total, k), the modular part of the loss; 0 where there are none."""
     costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
     return reduce(np.add, costs) if costs else 0.0
 
 
 @final
 class _OneClass(Maximizer):
-    """One class against the rest, or right against wrong."""
+    """Solves one class against the rest, or right decisions against wrong ones, as one binary problem."""
 
     def __init__(self, method: ByClass, structure: Structure, term: OneLabel) -> None:
         self.method, self.structure, self.slack = method, structure, False
@@ -86,13 +89,14 @@ class _OneClass(Maximizer):
         batch, rows = self.structure.batch, np.arange(self.structure.batch.total)
         each = scores.reshape(batch.total, batch.n_labels) + self._costs
         own = each[rows, self._own]
+        # The best other label of each decision, and its score.
         others = each.copy()
         others[rows, self._own] = -np.inf
         instead = others.argmax(axis=1)
         base = others[rows, instead]
         found = self._inner.solve(own - base, tol)
         labels = np.where(found.labels, self._own, instead)
-        # What the best other labels win is common to all labelings of the binary problem.
+        # The score of the best other labels is common to all labelings of the binary problem.
         inner = self._inner.structure.batch
         constant = segment_sums(base + inner.target * (own - base), batch.offsets)
         constant -= batch.at_target(scores)
@@ -101,73 +105,82 @@ class _OneClass(Maximizer):
 
 @final
 class _AllClasses(Maximizer):
-    """All classes at once, decoupled by multipliers; ``m`` (total,) is how far they lie above the best scores."""
+    """Solves all classes together by dual decomposition; ``m`` (total,) holds the multipliers less the best scores."""
 
-    def __init__(self, method: ByClass, structure: Structure, lifted: list[OneLabel], m: Values) -> None:
+    def __init__(self, method: ByClass, structure: Structure, terms: list[OneLabel], m: Values) -> None:
         self.method, self.structure, self.slack = method, structure, False
         self._max_iter, self._costs, self._m = method.max_iter, _label_costs(structure), m
-        self._inner = {int(t.label or 0): method.inner.prepare(t.structure) for t in lifted}
+        self._inner = {int(term.label or 0): method.inner.prepare(term.structure) for term in terms}
 
     def take(self, parts: Ints) -> "Maximizer":
         assert isinstance(self.method, ByClass)
-        structure, at = self.structure.take(parts), self.structure.batch.decisions(parts)
-        lifted = [term for term in structure.terms if isinstance(term, OneLabel)]
-        return _Part(_AllClasses(self.method, structure, lifted, self._m[at]), self._m, at)
+        structure, decisions = self.structure.take(parts), self.structure.batch.decisions(parts)
+        terms = [term for term in structure.terms if isinstance(term, OneLabel)]
+        return _Part(_AllClasses(self.method, structure, terms, self._m[decisions]), self._m, decisions)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.structure.batch
         n, k = len(batch), batch.n_labels
-        s = scores.reshape(batch.total, k).astype(np.float64) + self._costs
+        adjusted = scores.reshape(batch.total, k).astype(np.float64) + self._costs
         target = batch.at_target(scores)
-        top = s.max(axis=1)
+        top = adjusted.max(axis=1)
         m = top + self._m
-        best = s.argmax(axis=1)
+        best = adjusted.argmax(axis=1)
         value, bound, pace = self._value(scores, best), np.full(n, np.inf), np.ones(n)
-        kept = m.copy()
+        best_m = m.copy()
+        # Polyak's step length is the gap over the squared length of the subgradient, times a pace for each set.
         for _ in range(self._max_iter):
-            asked, dual = self._decoupled(s - m[:, None], tol)
+            chosen, dual = self._decoupled(adjusted - m[:, None], tol)
             dual += segment_sums(m, batch.offsets) - target
-            lower = dual < bound
-            pace = np.where(lower, pace, 0.7 * pace)
-            bound, kept = np.minimum(bound, dual), np.where(lower[batch.owners], m, kept)
-            guess = np.where(np.where(asked.any(axis=1, keepdims=True), asked, True), s - m[:, None], -np.inf)
-            labels = guess.argmax(axis=1)
+            improved = dual < bound
+            # The pace slows down in the sets whose bound did not improve.
+            pace = np.where(improved, pace, 0.7 * pace)
+            bound, best_m = np.minimum(bound, dual), np.where(improved[batch.owners], m, best_m)
+            # Round: the best label among the classes whose problem chose the decision, or among all if none did.
+            allowed = np.where(
+                np.where(chosen.any(axis=1, keepdims=True), chosen, True), adjusted - m[:, None], -np.inf
+            )
+            labels = allowed.argmax(axis=1)
             reached = self._value(scores, labels)
             best = np.where((reached > value)[batch.owners], labels, best)
             value = np.maximum(value, reached)
-            slope = 1.0 - asked.sum(axis=1)
-            steep = segment_sums(slope**2, batch.offsets)
-            open_sets = (bound - value > np.maximum(tol, 1e-12 * (1.0 + np.abs(bound)))) & (steep > 0)
+            # The subgradient in m_i is 1 less the number of classes whose problem chose decision i.
+            slope = 1.0 - chosen.sum(axis=1)
+            length_squared = segment_sums(slope**2, batch.offsets)
+            open_sets = (bound - value > np.maximum(tol, 1e-12 * (1.0 + np.abs(bound)))) & (length_squared > 0)
             if not open_sets.any():
                 break
-            length = np.where(open_sets, pace * (dual - value) / np.maximum(steep, 1.0), 0.0)
-            m = m - length[batch.owners] * slope
-        self._m[:] = kept - top
+            move = np.where(open_sets, pace * (dual - value) / np.maximum(length_squared, 1.0), 0.0)
+            m = m - move[batch.owners] * slope
+        # Relative to the best scores, the multipliers are a good start where the scores have moved.
+        self._m[:] = best_m - top
         return self.solved(scores, best, np.maximum(bound, value))
 
     def _value(self, scores: Floats, labels: Ints) -> Values:
         return self.structure.values(labels) + self.structure.batch.won(scores, labels)
 
     def _decoupled(self, reduced: Values, tol: Values) -> tuple[np.ndarray, Values]:
-        """Which classes ask for which decisions, (total, k), and the sum of the bounds of their problems, (n,)."""
+        """Solves the binary problems: returns their decisions, (total, k), and the sum of their bounds, (n,)."""
         batch = self.structure.batch
-        asked, dual = np.zeros(reduced.shape, dtype=bool), np.zeros(len(batch))
+        chosen, dual = np.zeros(reduced.shape, dtype=bool), np.zeros(len(batch))
         for c in range(batch.n_labels):
-            s = reduced[:, c]
+            column = reduced[:, c]
             if c not in self._inner:
-                asked[:, c] = s > 0
-                dual += segment_sums(np.maximum(s, 0.0), batch.offsets)
+                # A class without a loss takes every decision of positive score.
+                chosen[:, c] = column > 0
+                dual += segment_sums(np.maximum(column, 0.0), batch.offsets)
                 continue
             inner = self._inner[c]
-            found = inner.solve(s, tol)
-            asked[:, c] = found.labels
-            dual += found.bounds + inner.structure.batch.at_target(s)
-        return asked, dual
+            found = inner.solve(column, tol)
+            chosen[:, c] = found.labels
+            # Bounds are counted from the score of the target, which is added back.
+            dual += found.bounds + inner.structure.batch.at_target(column)
+        return chosen, dual
 
 
 @final
 class _Part(Maximizer):
-    """Chosen sets of a maximizer, whose multipliers go back to it after each call."""
+    """A maximizer for chosen sets of another one, to which it gives its multipliers back after each call."""
 
     def __init__(self, inner: _AllClasses, whole: Values, at: slice | Ints) -> None:
         self.method, self.structure, self.slack = inner.method, inner.structure, False

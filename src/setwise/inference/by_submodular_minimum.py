@@ -1,4 +1,4 @@
-"""Supermodular losses: maximizing them against a modular score is submodular minimization."""
+"""Supermodular losses: to maximize one plus a modular score is to minimize a submodular function."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -12,7 +12,7 @@ from setwise.core.sets import Orders
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
-from setwise.inference.min_norm_point import minimize_submodular
+from setwise.inference.min_norm_point import min_norm_point
 
 
 @final
@@ -20,7 +20,12 @@ from setwise.inference.min_norm_point import minimize_submodular
 class BySubmodularMinimum(Inference):
     """``max_A l(A) - m(A) = - min_A (m - l)(A)`` with ``m - l`` submodular, by the min-norm point. Exact to rounding.
 
-    One set after another; polynomial, a few hundred decisions are practical. What rounding leaves shows in the bound.
+    The sets are solved one after another. The time is polynomial, and a few hundred decisions are practical. The gap
+    that rounding leaves is part of the bound.
+
+    Parameters
+    ----------
+    max_iter : largest number of iterations for a set; where it is reached, the bound is not tight
     """
 
     max_iter: int = 10_000
@@ -61,11 +66,12 @@ class _BySubmodularMinimum(Maximizer):
             span = slice(sets.offsets[i], sets.offsets[i + 1])
             m = margins[span]
 
+            # The marginal gains of m - l along an order; the defaults bind the set of this iteration.
             def gains(order: Ints, one: Structure = one, m: Values = m) -> Values:
                 items = order.astype(np.int32)
-                return m[order] - one.gains(Orders(items, one.batch.truth[items], one.batch.offsets))
+                return m[order] - one.gains_of(Orders(items, one.batch.truth[items], one.batch.offsets))
 
-            found, low = minimize_submodular(gains, len(m), self._max_iter)
+            found, least = min_norm_point(gains, len(m), self._max_iter)
             mistakes[span] = found
-            bounds[i] -= low
+            bounds[i] -= least
         return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))

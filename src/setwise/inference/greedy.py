@@ -1,4 +1,4 @@
-"""Greedy inference: add the best mistake while it pays (Nemhauser, Wolsey, Fisher 1978; LH 6.1 and 6.4)."""
+"""Greedy inference: add the best mistake as long as it pays (Nemhauser, Wolsey, Fisher 1978; LH 6.1 and 6.4)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -17,10 +17,10 @@ from setwise.kernels.segments import segment_argmax, segment_sums
 @final
 @dataclass(frozen=True)
 class Greedy(Inference):
-    """Grows A by the decision that raises the objective most, until none does. Approximate, O(p^2), any loss.
+    """Adds to A the decision that raises the objective most, until none does. Approximate, O(p^2), for any loss.
 
-    The bound comes from what the loss promises (:func:`setwise.inference.upper_bounds.upper_bounds`): it is finite for
-    losses that are submodular or increasing and infinite for others. Where it meets the value the answer is exact.
+    The bound comes from the traits of the loss (:func:`setwise.inference.upper_bounds.upper_bounds`): it is finite for
+    losses that are submodular or increasing and infinite for others. Where it meets the value, the answer is exact.
     """
 
     name: ClassVar[str] = "greedy"
@@ -43,6 +43,7 @@ class Greedy(Inference):
 class _Greedy(Maximizer):
     def __init__(self, method: Greedy, structure: Structure, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
+        # The loss is evaluated whole, so nothing moves into the scores, as under slack rescaling.
         self._reduced = Reduced.of(structure, True)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
@@ -51,23 +52,24 @@ class _Greedy(Maximizer):
         bounds = upper_bounds(self.structure, margins, self.slack, mistakes) + self._reduced.lift(scores)
         return self.solved(scores, self._reduced.labels(mistakes), bounds)
 
-    def _grow(self, m: Values) -> Bools:
-        """The greedy set of mistakes of every set, (total,) bool; all sets take one step at a time."""
+    def _grow(self, margins: Values) -> Bools:
+        """Returns the greedy mistakes of every set, (total,) bool; in each round every set adds one at most."""
         sets, structure = self._reduced.sets, self.structure
         mistakes = np.zeros(sets.total, dtype=bool)
         value, lost = structure.at_empty(), np.zeros(len(sets))
         while True:
             gains = structure.marginals(self._reduced.labels(mistakes))
             if self.slack:
-                # (l + gain)(1 - lost - m) - l (1 - lost)
-                rise = gains * (1.0 - lost[sets.owners] - m) - value[sets.owners] * m
+                # The product rises by (l + gain)(1 - lost - m) - l (1 - lost).
+                rise = gains * (1.0 - lost[sets.owners] - margins) - value[sets.owners] * margins
             else:
-                rise = gains - m
+                rise = gains - margins
             best = segment_argmax(np.where(mistakes, -np.inf, rise), sets.offsets)
+            # Sets without a mistake that pays are done; where all are mistakes, the first of them was picked.
             best = best[rise[best] > 0]
             best = best[~mistakes[best]]
             if len(best) == 0:
                 return mistakes
             mistakes[best] = True
             value = structure.values(self._reduced.labels(mistakes))
-            lost = segment_sums(np.where(mistakes, m, 0.0), sets.offsets)
+            lost = segment_sums(np.where(mistakes, margins, 0.0), sets.offsets)

@@ -1,4 +1,4 @@
-"""Labels that are not known cost nothing: their decisions follow the scores, and the others are solved without them."""
+"""Inference with unknown labels: their decisions follow the scores, and the others are solved without them."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
+from setwise.core.checks import as_kind
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.sets import Sets
@@ -18,10 +19,10 @@ from setwise.kernels.segments import segment_sums
 @final
 @dataclass(frozen=True)
 class KnownLabels(Inference):
-    """``inner`` over the decisions with known labels; each of the others is positive where its score is above 0.
+    """``inner`` for the decisions with known labels; each of the others is positive where its score is above 0.
 
-    As exact as ``inner``: losses of counts do not see the other decisions at all. Slack rescaling is refused, for there
-    the score of all decisions multiplies the loss.
+    It is as exact as ``inner``, for losses of counts do not depend on the other decisions at all. Slack rescaling is
+    refused, because there the score of all decisions multiplies the loss.
 
     Parameters
     ----------
@@ -32,6 +33,9 @@ class KnownLabels(Inference):
 
     name: ClassVar[str] = "known_labels"
     about: ClassVar[str] = "the decisions with known labels alone"
+
+    def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         why = unfit(self, structure, slack, unknown=True)
@@ -63,6 +67,7 @@ class _KnownLabels(Maximizer):
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.structure.batch
         labels = scores > 0
+        # An unknown label costs nothing, so its decision wins its score where that is positive.
         free = segment_sums(np.where(self._known, 0.0, np.maximum(scores, 0.0)), batch.offsets)
         values, bounds, exact = free, free.copy(), np.ones(len(batch), dtype=bool)
         if self._inner is not None:
@@ -71,7 +76,7 @@ class _KnownLabels(Maximizer):
             values[self._sets] += found.values
             bounds[self._sets] += found.bounds
             exact[self._sets] = found.exact
-        # A set without a known label has no loss but what no mistake costs.
+        # A set without a known label has no mistakes, so its loss is constant.
         if self._inner is None or len(self._sets) < len(batch):
             without = np.setdiff1d(np.arange(len(batch)), self._sets if self._inner is not None else [])
             constant = self.structure.take(without).values(np.zeros(int(batch.sizes[without].sum()), dtype=bool))
@@ -81,7 +86,7 @@ class _KnownLabels(Maximizer):
 
 
 def _known_part(structure: Structure) -> tuple[Structure, np.ndarray]:
-    """The structure on the known decisions alone, and the sets that have any."""
+    """Returns the structure on the known decisions alone, and the sets that have any."""
     batch = structure.batch
     assert isinstance(batch, Sets)
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
@@ -95,6 +100,7 @@ def _known_part(structure: Structure) -> tuple[Structure, np.ndarray]:
             terms.append(Mistakes(term.costs[known]))
         else:
             assert isinstance(term, Counts)
+            # P and N belong to whole sets and are taken by set; areas belong to decisions.
             areas = None if term.areas is None else term.areas[known]
             whole = replace(term, areas=None).take(batch, sets)
             terms.append(replace(whole, areas=areas))

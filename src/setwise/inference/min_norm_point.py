@@ -6,46 +6,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.checks import as_count, as_vector, shown
+
 Floats = NDArray[np.float64]
 Gains = Callable[[NDArray[np.int64]], Floats]
 
 
 def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], float]:
-    """``min_A f(A)`` for a submodular f with f(none) = 0: the best A found and a lower bound of the minimum.
+    """Minimizes a submodular f with f(none) = 0 over sets: returns the best A that was found and a lower bound.
 
-    ``gains(order)`` gives the marginal gains of f along a permutation of 0..p-1, (p,). For every base x,
-    ``f(A) >= sum_i min(x_i, 0)``; at the min-norm base the level sets of x attain it.
+    ``gains(order)`` gives the marginal gains of f along a permutation of 0..p-1, (p,). Every point x of the base
+    polytope gives the bound ``f(A) >= sum_i min(x_i, 0)``; at the point of minimum norm a level set of x attains it.
     """
+    if not callable(gains):
+        raise TypeError(f"gains must be a function of an order; got {shown(gains)}.")
+    as_count(p, "p", low=0)
+    as_count(max_iter, "max_iter")
+    return min_norm_point(lambda order: as_vector(gains(order), p, "gains"), p, max_iter)
+
+
+def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[NDArray[np.bool_], float]:
+    """The same for gains that need no checks."""
     if p == 0:
         return np.zeros(0, dtype=bool), 0.0
     x, best, value, bound = np.zeros(p), np.zeros(p, dtype=bool), 0.0, -np.inf
+    # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
     corral = _vertex(gains, np.zeros(p))[None, :]
-    # Norms are squares, so huge functions are minimized in units of their largest gain.
+    # Squares of huge gains would overflow, so such functions are minimized in units of their largest gain.
     unit = float(np.abs(corral).max())
     if unit > 1e100:
-        best, low = minimize_submodular(lambda order: gains(order) / unit, p, max_iter)
-        return best, unit * low
+        best, least = min_norm_point(lambda order: gains(order) / unit, p, max_iter)
+        return best, unit * least
     weights = np.ones(1)
     for _ in range(max_iter):
         x = weights @ corral
+        # Edmonds' greedy algorithm gives the vertex that minimizes <x, b>, and f at all level sets of x.
         order = np.argsort(x, kind="stable")
         base = np.empty(p)
-        base[order] = steps = gains(order)
-        chain = np.cumsum(steps)
-        if chain.min() < value:
-            value = float(chain.min())
+        base[order] = along = gains(order)
+        values = np.cumsum(along)
+        if values.min() < value:
+            value = float(values.min())
             best = np.zeros(p, dtype=bool)
-            best[order[: int(chain.argmin()) + 1]] = True
+            best[order[: int(values.argmin()) + 1]] = True
         bound = max(bound, float(np.minimum(x, 0.0).sum()))
-        scale = 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p)
-        if value <= bound or x @ x <= x @ base + scale:
+        # Stop where the bound is attained, or where no vertex is nearer to 0 than x: x is the min-norm point.
+        rounding = 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p)
+        if value <= bound or x @ x <= x @ base + rounding:
             break
         corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
     return best, min(bound, value)
 
 
 def _vertex(gains: Gains, x: Floats) -> Floats:
-    """The base that minimizes ``<x, b>`` (Edmonds' greedy algorithm)."""
+    """Returns the vertex b of the base polytope that minimizes ``<x, b>`` (Edmonds' greedy algorithm)."""
     order = np.argsort(x, kind="stable")
     out = np.empty(len(x))
     out[order] = gains(order)
@@ -53,29 +67,35 @@ def _vertex(gains: Gains, x: Floats) -> Floats:
 
 
 def _minor(corral: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Wolfe's minor cycles: move to the min-norm point of the affine hull, dropping vertices that leave the simplex."""
+    """Wolfe's minor cycles: moves to the min-norm point of the affine hull, and drops vertices that leave the simplex.
+
+    Returns the remaining vertices and their weights.
+    """
     while True:
         target = _affine_minimum(corral)
         if (target >= -1e-12).all():
             kept = target > 1e-12
             return corral[kept], target[kept] / target[kept].sum()
+        # Go towards that point until the first weight reaches 0, and drop its vertex.
         falling = weights - target > 0
-        step = float(np.min(np.where(falling, weights, np.inf) / np.where(falling, weights - target, 1.0)))
-        weights = weights + min(step, 1.0) * (target - weights)
+        fraction = float(np.min(np.where(falling, weights, np.inf) / np.where(falling, weights - target, 1.0)))
+        weights = weights + min(fraction, 1.0) * (target - weights)
         kept = weights > 1e-12
+        # Rounding may leave the vertex a tiny weight; one has to go, or the loop would not end.
         if kept.all():
             kept[np.argmin(weights)] = False
         corral, weights = corral[kept], weights[kept] / weights[kept].sum()
 
 
 def _affine_minimum(corral: Floats) -> Floats:
-    """Weights that sum to 1 and minimize the norm of ``weights @ corral``."""
+    """Returns the weights that sum to 1 and minimize the norm of ``weights @ corral``."""
+    # The optimality conditions, with the constraint in the scale of the Gram matrix; least squares bear a singular one.
     k = len(corral)
     system = np.zeros((k + 1, k + 1))
     system[:k, :k] = corral @ corral.T
     scale = max(float(np.abs(system).max()), 1.0)
     system[k, :k] = system[:k, k] = scale
-    right = np.zeros(k + 1)
-    right[k] = scale
-    weights: NDArray[Any] = np.linalg.lstsq(system, right, rcond=None)[0][:k]
+    right_side = np.zeros(k + 1)
+    right_side[k] = scale
+    weights: NDArray[Any] = np.linalg.lstsq(system, right_side, rcond=None)[0][:k]
     return weights

@@ -1,4 +1,4 @@
-"""Modular losses: every decision is judged on its own."""
+"""Modular losses: the best label of each decision does not depend on the others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from setwise.inference.binary import Reduced, unfit
 class Modular(Inference):
     """``max_y sum_i c_i(y_i) + s_i(y_i)``: each decision takes the label of its own greatest cost plus score.
 
-    Exact, O(p k). Labels that are not known cost nothing, so their decisions follow the scores.
+    Exact, O(p k) for k labels. Labels that are not known cost nothing, so their decisions follow the scores.
     """
 
     name: ClassVar[str] = "modular"
@@ -46,7 +46,7 @@ class Modular(Inference):
 
 @final
 class _Modular(Maximizer):
-    """Adds ``shift`` (n_scores,), the costs, to the scores; None adds nothing."""
+    """Adds the costs ``shift`` (n_scores,) to the scores and decides by them; None adds nothing."""
 
     def __init__(self, method: Inference, structure: Structure, shift: Values | None) -> None:
         assert isinstance(structure.batch, Sets | Classes)
@@ -65,6 +65,6 @@ class _Modular(Maximizer):
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self.structure.batch
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
-        # Each decision alone decides how much less the best labeling wins with another label there.
+        # With another label at one decision, the best labeling loses the difference of two scores, and nothing else.
         each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
         return np.asarray((found.values + base)[batch.owners, None] + each - each.max(axis=1, keepdims=True))

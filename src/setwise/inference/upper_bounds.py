@@ -1,4 +1,4 @@
-"""Honest upper bounds for maximizations that are too hard to solve."""
+"""Upper bounds on loss-augmented maxima that are too hard to compute."""
 
 import numpy as np
 
@@ -10,44 +10,46 @@ from setwise.kernels.segments import segment_sums
 
 
 def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: Bools) -> Values:
-    """Numbers above ``max_A l(A) - m(A)`` or ``max_A l(A) (1 - m(A))``, (n,); inf where nothing is promised.
+    """Returns upper bounds on ``max_A l(A) - m(A)`` or ``max_A l(A) (1 - m(A))``, (n,); inf without a known trait.
 
-    Margin: ``l(A) <= h(A)`` for modular h, and ``max_A h(A) - m(A)`` splits. Increasing losses give the constant
-    ``h = l(V)``; submodular ones also the two supergradients at the empty, the full and the given set:
-    ``h(A) = l(X) - sum_(j in X - A) l(j | V - j) + sum_(j in A - X) l(j | X)`` and
+    Margin rescaling: where ``l(A) <= h(A)`` for a modular h, ``max_A h(A) - m(A)`` splits over the decisions.
+    Increasing losses give the constant ``h = l(V)``; submodular ones also give two modular bounds for each of the
+    empty, the full and the given set X: ``h(A) = l(X) - sum_(j in X - A) l(j | V - j) + sum_(j in A - X) l(j | X)`` and
     ``h(A) = l(X) - sum_(j in X - A) l(j | X - j) + sum_(j in A - X) l(j | none)`` (Nemhauser, Wolsey, Fisher 1978).
 
-    Slack: ``x y <= ((t x + y / t) / 2)^2`` for x, y >= 0 and any t > 0, and ``t^2 l(A) - m(A)`` is a margin problem,
-    bounded as above; the best of a few t counts.
+    Slack rescaling: ``x y <= ((t x + y / t) / 2)^2`` for x, y >= 0 and any t > 0, with x the loss and y the factor. The
+    bracket is largest at the maximum of ``t^2 l(A) - m(A)``, a problem of margin rescaling that is bounded as above.
+    The least of the bounds for a few t is returned.
     """
     offsets = structure.batch.offsets
-    known = structure.traits & {Trait.INCREASING, Trait.SUBMODULAR}
-    if not known:
+    promised = structure.traits & {Trait.INCREASING, Trait.SUBMODULAR}
+    if not promised:
         return np.full(len(structure.batch), np.inf)
     caps = _modular_caps(structure, mistakes)
     if not slack:
         return np.asarray(np.min([_split(base, gain, margins, structure, 1.0) for base, gain in caps], axis=0))
+    # Try t^2 around the quotient of the largest factor and the largest loss, where the two sides would balance.
     base, gain = caps[0]
-    scale = base + segment_sums(np.maximum(gain, 0.0), offsets)
-    room = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)
-    middle = room / np.where(scale > 0, scale, 1.0)
-    best = scale * room
+    largest_loss = base + segment_sums(np.maximum(gain, 0.0), offsets)
+    largest_factor = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)
+    balance = largest_factor / np.where(largest_loss > 0, largest_loss, 1.0)
+    best = largest_loss * largest_factor
     for ratio in np.geomspace(1 / 64, 64, 25):
-        weight = middle * ratio
-        peak = np.min([_split(base, gain, margins, structure, weight) for base, gain in caps], axis=0)
+        weight = balance * ratio
+        bound = np.min([_split(base, gain, margins, structure, weight) for base, gain in caps], axis=0)
         with np.errstate(over="ignore"):
-            best = np.minimum(best, np.maximum(peak + 1.0, 0.0) ** 2 / (4.0 * weight))
+            best = np.minimum(best, np.maximum(bound + 1.0, 0.0) ** 2 / (4.0 * weight))
     return np.maximum(best, structure.at_empty())
 
 
 def _split(base: Values, gain: Values, margins: Values, structure: Structure, weight: Values | float) -> Values:
-    """``max_A weight (base + gain(A)) - m(A)``, (n,)."""
+    """Returns ``max_A weight (base + gain(A)) - m(A)``, (n,): each decision enters A where it pays."""
     each = gain * (weight if np.ndim(weight) == 0 else np.asarray(weight)[structure.batch.owners])
     return weight * base + segment_sums(np.maximum(each - margins, 0.0), structure.batch.offsets)
 
 
 def _modular_caps(structure: Structure, mistakes: Bools) -> list[tuple[Values, Values]]:
-    """Pairs (base (n,), gain (total,)) with ``l(A) <= base + gain(A)`` for all A."""
+    """Returns pairs (base (n,), gain (total,)) with ``l(A) <= base + gain(A)`` for all A."""
     sets = structure.batch
     assert isinstance(sets, Sets)
     truth, everything = sets.truth, np.ones(sets.total, dtype=bool)
@@ -55,32 +57,35 @@ def _modular_caps(structure: Structure, mistakes: Bools) -> list[tuple[Values, V
     if Trait.INCREASING in structure.traits:
         caps.append((structure.values(everything ^ truth), np.zeros(sets.total)))
     if Trait.SUBMODULAR in structure.traits:
-        alone = structure.marginals(truth)
-        last = _last_gains(structure, everything)
+        first_gains = structure.marginals(truth)
+        last_gains = _last_gains(structure, everything)
         for at in (~everything, everything, mistakes):
-            value, more = structure.values(at ^ truth), structure.marginals(at ^ truth)
-            caps.append(_cap(value, np.where(at, last, more), at, sets))
-            less = _last_gains(structure, at) if at is mistakes else np.where(at, last, 0.0)
-            caps.append(_cap(value, np.where(at, less, alone), at, sets))
+            value, gains = structure.values(at ^ truth), structure.marginals(at ^ truth)
+            # The first bound of the docstring above: l(j | V - j) inside X, l(j | X) outside.
+            caps.append(_cap(value, np.where(at, last_gains, gains), at, sets))
+            # The second: l(j | X - j) inside X, l(j | none) outside.
+            lost_gains = _last_gains(structure, at) if at is mistakes else np.where(at, last_gains, 0.0)
+            caps.append(_cap(value, np.where(at, lost_gains, first_gains), at, sets))
     return caps
 
 
 def _cap(value: Values, gain: Values, at: Bools, sets: Sets) -> tuple[Values, Values]:
-    """``value - sum_(j in at - A) gain_j + sum_(j in A - at) gain_j`` as base plus gain(A)."""
+    """Returns ``value - sum_(j in at - A) gain_j + sum_(j in A - at) gain_j`` in the form base plus gain(A)."""
     return value - segment_sums(np.where(at, gain, 0.0), sets.offsets), gain
 
 
 def _last_gains(structure: Structure, at: Bools) -> Values:
-    """``l(at) - l(at - j)`` for j in ``at``, else 0, (total,): the gain of j as the last to enter."""
+    """Returns ``l(at) - l(at - j)`` for j in ``at``, else 0, (total,): the gain of j where it enters last."""
     sets = structure.batch
     assert isinstance(sets, Sets)
     out = np.zeros(sets.total)
-    full = structure.values(at ^ sets.truth)
+    values = structure.values(at ^ sets.truth)
     members = Orders.of_mistakes(sets, at)
+    # Each round takes the next member out of every set that still has one.
     for place in range(int(members.sizes.max(initial=0))):
-        has = np.flatnonzero(members.sizes > place)
-        items = members.items[members.offsets[has] + place]
+        sets_left = np.flatnonzero(members.sizes > place)
+        items = members.items[members.offsets[sets_left] + place]
         without = at.copy()
         without[items] = False
-        out[items] = (full - structure.values(without ^ sets.truth))[has]
+        out[items] = (values - structure.values(without ^ sets.truth))[sets_left]
     return out

@@ -1,4 +1,4 @@
-"""Losses of a ranking: the ranking that is worst for the scores."""
+"""Losses of rankings: the ranking that maximizes loss plus score."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -18,9 +18,9 @@ from setwise.kernels.sorting import sort_falling
 class WorstRanking(Inference):
     """``max over rankings of loss - 1/(P N) sum over swapped pairs of (s_i - s_j)``, i positive and j negative. Exact.
 
-    For the ROC area this is the mean pairwise hinge, O(p log p) (Joachims 2005). For average precision and untruncated
-    NDCG divide and conquer takes O(p log p) too, where Yue et al. (2007) take O(P N); NDCG of the first k ranks takes
-    O(k^2 + p log p).
+    A pair is swapped where the ranking puts the negative above the positive. For the ROC area the maximum is the mean
+    pairwise hinge, in O(p log p) (Joachims 2005). For average precision and NDCG of all ranks divide and conquer takes
+    O(p log p) too, where Yue et al. (2007) take O(P N); NDCG of the first k ranks takes O(k^2 + p log p).
     """
 
     name: ClassVar[str] = "worst_ranking"
@@ -49,6 +49,7 @@ class _WorstRanking(Maximizer):
         assert isinstance(batch, Rankings)
         assert isinstance(term, Swaps)
         s = scores.astype(np.float64, copy=False)
+        # Only the order inside each class matters to the search.
         items, labels, _, starts = sort_falling(s, batch.labels, batch.offsets)
         places = split_classes(items, labels, starts, batch.positives)
         swaps, values = np.empty(batch.total, dtype=np.int64), np.zeros(len(batch))

@@ -1,11 +1,12 @@
-"""The master problem of a sum of parts: one simplex for each part, climbed one block after another.
+"""The master problem of a risk that is a sum of n parts, solved by block-coordinate ascent on its dual.
 
-The state is a set of arrays. Part i keeps ``counts[i]`` planes with weights in the simplex:
+Part i keeps ``counts[i]`` of at most K planes ``b_it + <a_it, w>``, with weights ``alpha_i`` in a simplex of its own.
+The state is a set of arrays:
 
     slopes (n, K, d), offsets (n, K), grams (n, K, K), alpha (n, K), counts (n,), v = -C sum_i sum_t alpha_it a_it (d,)
 
-and ``w = v`` but for the weights at ``places`` (r,), which have least values ``low`` (r,): there v is kept as ``free``
-(r,), and ``w = max(v, low)`` as in :mod:`setwise.kernels.simplex`. No step lets the dual value fall.
+and ``w = v``, except for the weights at ``places`` (r,), which have the least values ``low`` (r,): there v is kept as
+``free`` (r,), and ``w = max(v, low)`` as in :mod:`setwise.kernels.simplex`. No update lets the dual value fall.
 """
 
 from typing import Any
@@ -34,13 +35,15 @@ def climb(
     parts: Array,
     gaps: Array,
 ) -> None:
-    """Maximizes the dual over each of ``parts`` in turn, the others being fixed; O(k d) for k planes of a part.
+    """Maximizes the dual over each of ``parts`` in turn while the others are fixed; O(k d) for a part with k planes.
 
-    ``gaps[i]`` becomes the part's share ``C sum_t alpha_t (max v - v_t)``, ``v = b + A w``, of the gap before its step.
+    ``gaps[i]`` becomes the share of part i in the duality gap before its update, ``C sum_t alpha_t (max_s u_s - u_t)``,
+    where ``u_t = b_t + <a_t, w>`` are the values of its planes.
     """
     values, before = np.empty(alpha.shape[1]), np.empty(alpha.shape[1])
     for i in parts:
         k = counts[i]
+        # The parts visited before have moved w, so the values of the planes are computed afresh.
         for t in range(k):
             values[t] = offsets[i, t] + np.dot(slopes[i, t], w)
         gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
@@ -64,12 +67,12 @@ def climb_with(
     new_offsets: Array,
     new_slopes: Array,
 ) -> int:
-    """The same with one new plane, (b,) and (b, d), for each of ``parts``; one that is not violated is left out.
+    """Takes one new plane, (b,) offsets and (b, d) slopes, for each of ``parts``, then climbs as :func:`climb` does.
 
-    The first plane of a part has all its weight. A part that is full gives up a plane without weight, or else replaces
-    its two lightest planes by their weighted mean, which changes neither w nor the dual value. With K = 2 the step is
-    that of Lacoste-Julien et al. (2013) with exact line search, between the mean of all planes so far and the new one.
-    Returns the number of planes taken in.
+    A plane that is not violated at w is left out. The first plane of a part gets all the weight of the part. A part
+    that is full gives up a plane without weight, or else replaces its two lightest planes by their weighted mean, which
+    changes neither w nor the dual value. With K = 2 the update is that of Lacoste-Julien et al. (2013) with exact line
+    search, between the mean of all earlier planes and the new one. Returns the number of planes that were taken.
     """
     room = alpha.shape[1]
     values, before = np.empty(room), np.empty(room)
@@ -83,6 +86,7 @@ def climb_with(
             top = max(top, values[t])
         inner = np.dot(new_slopes[b], w)
         value = new_offsets[b] + inner
+        # An excess within the rounding of the new plane is no violation.
         if k == 0 or value > top + 1e-13 * (abs(new_offsets[b]) + abs(inner)):
             t = k
             if k < room:
@@ -93,9 +97,11 @@ def climb_with(
             _fill_gram(slopes[i], grams[i], t, k)
             taken += 1
             if k == 1:
+                # A simplex of one plane is a point: there is nothing to climb.
                 alpha[i, 0] = 1.0
                 _shift(w, -C, slopes[i, 0], places, low, free)
                 continue
+        # The new plane counts in the gap, although its weight is still 0.
         gaps[i] = C * _block_gap(alpha[i, :k], values[:k])
         _climb_block(slopes[i], grams[i], alpha[i, :k], values[:k], before[:k], w, C, places, low, free)
     return taken
@@ -103,10 +109,14 @@ def climb_with(
 
 @kernel
 def weigh(slopes: Array, alpha: Array, counts: Array, C: float, w: Array) -> None:
-    """``w = -C sum_i sum_t alpha_it a_it`` afresh, without bounds and without the rounding of many steps; O(n k d)."""
+    """Computes ``w = -C sum_i sum_t alpha_it a_it`` afresh, without bounds; O(n k d).
+
+    This removes the rounding errors that many updates have left in w.
+    """
     w[:] = 0.0
     for i in range(len(counts)):
         for t in range(counts[i]):
+            # Most planes have no weight, and each that is skipped spares d products.
             if alpha[i, t] > 0.0:
                 factor = -C * alpha[i, t]
                 for c in range(len(w)):
@@ -115,7 +125,7 @@ def weigh(slopes: Array, alpha: Array, counts: Array, C: float, w: Array) -> Non
 
 @kernel
 def plane_maxima(slopes: Array, offsets: Array, counts: Array, w: Array, parts: Array) -> Array:
-    """``max_t b_it + <a_it, w>`` of the chosen parts, (b,); O(b k d)."""
+    """Returns ``max_t b_it + <a_it, w>`` of the chosen parts, (b,), -inf for a part without planes; O(b k d)."""
     out = np.full(len(parts), -np.inf)
     for b in range(len(parts)):
         i = parts[b]
@@ -126,9 +136,11 @@ def plane_maxima(slopes: Array, offsets: Array, counts: Array, w: Array, parts: 
 
 @kernel
 def _block_gap(alpha: Array, values: Array) -> float:
+    """Returns ``sum_t alpha_t (max_s u_s - u_t)`` of one part, never negative; O(k)."""
     top, out = -np.inf, 0.0
     for t in range(len(alpha)):
         top = max(top, values[t])
+    # Differences are weighted, not the values: alpha sums to 1 only up to rounding.
     for t in range(len(alpha)):
         out += alpha[t] * (top - values[t])
     return out
@@ -147,14 +159,16 @@ def _climb_block(
     low: Array,
     free: Array,
 ) -> None:
-    """The exact step of one part: its simplex is climbed with all other parts fixed."""
+    """Climbs the simplex of one part while all other parts are fixed, and moves w accordingly; O(k^2 + k d)."""
     before[:] = alpha
+    # Pairwise steps need the slopes at the bounded weights only; all else they read from the Gram matrix.
     bounded = np.empty((len(alpha), len(places)))
     for t in range(len(alpha)):
         for j in range(len(places)):
             bounded[t, j] = slopes[t, places[j]]
-    # The steps move v at the bounded weights; it is moved once more with w below, so they get a copy.
+    # Pairwise steps move v at the bounded weights. They get a copy, for below v moves together with w.
     pair_steps(gram, C, alpha, values, bounded, low, free.copy(), 0.0, 2 * len(alpha))
+    # w is moved once for each plane whose weight changed, not once for each pairwise step.
     for t in range(len(alpha)):
         if alpha[t] != before[t]:
             _shift(w, C * (before[t] - alpha[t]), slopes[t], places, low, free)
@@ -162,9 +176,10 @@ def _climb_block(
 
 @kernel
 def _shift(w: Array, factor: float, slope: Array, places: Array, low: Array, free: Array) -> None:
-    """Moves v by ``factor slope`` and w with it, which stays at the least values where v is below them."""
+    """Moves v by ``factor slope`` and w with it; w stays at its least values where v is below them; O(d)."""
     for c in range(len(w)):
         w[c] += factor * slope[c]
+    # At the bounded weights the sum above is overwritten: w follows from v there.
     for j in range(len(places)):
         free[j] += factor * slope[places[j]]
         w[places[j]] = max(free[j], low[j])
@@ -172,30 +187,35 @@ def _shift(w: Array, factor: float, slope: Array, places: Array, low: Array, fre
 
 @kernel
 def _fill_gram(slopes: Array, gram: Array, t: int, k: int) -> None:
+    """Writes row and column t of the Gram matrix of the first k slopes; O(k d)."""
     for c in range(k):
         gram[t, c] = gram[c, t] = np.dot(slopes[t], slopes[c])
 
 
 @kernel
 def _free_slot(slopes: Array, offsets: Array, gram: Array, alpha: Array, values: Array) -> int:
-    """A slot without weight, the one of lowest value; where there is none the two lightest planes become one."""
-    room, free = len(alpha), -1
-    a, b = -1, -1
+    """Returns a slot for a new plane: of the slots without weight the one whose plane has the lowest value.
+
+    If all planes have weight, the two lightest ones are merged into their weighted mean first.
+    """
+    room, slot = len(alpha), -1
+    lightest, second = -1, -1
     for t in range(room):
-        if alpha[t] == 0.0 and (free < 0 or values[t] < values[free]):
-            free = t
-        if a < 0 or alpha[t] < alpha[a]:
-            a, b = t, a
-        elif b < 0 or alpha[t] < alpha[b]:
-            b = t
-    if free >= 0:
-        return free
-    total = alpha[a] + alpha[b]
-    share = alpha[a] / total
+        if alpha[t] == 0.0 and (slot < 0 or values[t] < values[slot]):
+            slot = t
+        if lightest < 0 or alpha[t] < alpha[lightest]:
+            lightest, second = t, lightest
+        elif second < 0 or alpha[t] < alpha[second]:
+            second = t
+    if slot >= 0:
+        return slot
+    # The mean carries the weight of both planes, so neither w nor the dual value changes.
+    total = alpha[lightest] + alpha[second]
+    share = alpha[lightest] / total
     for c in range(slopes.shape[1]):
-        slopes[b, c] += share * (slopes[a, c] - slopes[b, c])
-    offsets[b] += share * (offsets[a] - offsets[b])
-    values[b] += share * (values[a] - values[b])
-    alpha[b], alpha[a] = total, 0.0
-    _fill_gram(slopes, gram, b, room)
-    return a
+        slopes[second, c] += share * (slopes[lightest, c] - slopes[second, c])
+    offsets[second] += share * (offsets[lightest] - offsets[second])
+    values[second] += share * (values[lightest] - values[second])
+    alpha[second], alpha[lightest] = total, 0.0
+    _fill_gram(slopes, gram, second, room)
+    return lightest

@@ -1,4 +1,4 @@
-"""The best number of mistakes."""
+"""Loss-augmented maximization for losses of the number of mistakes."""
 
 from typing import Any
 
@@ -10,19 +10,24 @@ Array = NDArray[Any]
 
 
 @kernel
-def best_prefix(g: Array, none: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array) -> None:
-    """Marks in each set the first k ``items`` that maximize ``g_k + sum gains`` or ``g_k (1 + sum gains)``; O(total).
+def best_prefix(
+    losses: Array, at_empty: Array, gains: Array, items: Array, starts: Array, slack: bool, mistakes: Array
+) -> None:
+    """Marks the first k ``items`` of each set, for the k that maximizes ``loss_k + G_k``, or ``loss_k (1 + G_k)``.
 
-    ``g`` (total,) holds the loss of 1, 2, ... mistakes, ``none`` (n,) that of none; ``gains`` fall inside each set.
-    ``mistakes`` (total,) bool comes in all False.
+    ``G_k`` is the sum of the first k ``gains`` in score, which fall inside each set; the product is that of slack
+    rescaling. ``losses`` (total,) holds the loss of 1, 2, ... mistakes and ``at_empty`` (n,) that of none. ``mistakes``
+    (total,) bool must be all False on entry. O(total).
     """
     for i in range(len(starts) - 1):
-        best = none[i]
+        best = at_empty[i]
         stop = starts[i]
-        t = 0.0
+        total = 0.0
+        # The gains fall, so the best set of k mistakes consists of the first k items.
         for j in range(starts[i], starts[i + 1]):
-            t += gains[j]
-            value = g[j] * (1.0 + t) if slack else g[j] + t
+            total += gains[j]
+            value = losses[j] * (1.0 + total) if slack else losses[j] + total
+            # Of equal values the one with fewest mistakes is kept.
             if value > best:
                 best = value
                 stop = j + 1

@@ -1,4 +1,7 @@
-"""Set functions ``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)`` over the prefixes of a sequence (LH Eq. 50-51)."""
+"""Set functions ``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)`` over the prefixes of a sequence (LH Eq. 50-51).
+
+The loops count times t from 0, so the prefix of time t holds t + 1 decisions and its term is at most (t + 1) / 2.
+"""
 
 from typing import Any
 
@@ -12,7 +15,7 @@ Array = NDArray[Any]
 
 @kernel
 def prefix_values(mistakes: Array, offsets: Array, gamma: Array) -> Array:
-    """The function of each set, (n,); ``mistakes`` (total,) bool in time order; O(total)."""
+    """Returns the function of each set, (n,); ``mistakes`` (total,) bool are in the order of time; O(total)."""
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
@@ -25,16 +28,18 @@ def prefix_values(mistakes: Array, offsets: Array, gamma: Array) -> Array:
 
 @kernel
 def prefix_marginals(mistakes: Array, offsets: Array, gamma: Array) -> Array:
-    """Gain of each decision that is not yet a mistake, (total,), 0 for the others; O(total)."""
+    """Returns the gain of each decision as one more mistake, (total,), 0 for those that are mistakes; O(total)."""
     out = np.zeros(len(mistakes), np.float64)
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
         count = 0
         for j in range(first, last):
             count += mistakes[j]
+        # From the last time backwards, ``gain`` sums what one more mistake adds to all prefixes from t on.
         gain = 0.0
         for j in range(last - 1, first - 1, -1):
             t = j - first
+            # It adds 1, or what is left of the bound of this prefix.
             gain += gamma[t] * min(1.0, max(0.0, 0.5 * (t + 1) - count))
             if mistakes[j]:
                 count -= 1
@@ -45,11 +50,12 @@ def prefix_marginals(mistakes: Array, offsets: Array, gamma: Array) -> Array:
 
 @kernel
 def prefix_gains(items: Array, starts: Array, offsets: Array, gamma: Array) -> Array:
-    """Gains along each order of mistakes, (m,); O(p log p) a set.
+    """Returns the gains along each order of mistakes, (m,); O(p log p) for a set.
 
-    Time t gains 1 while fewer than floor((t+1)/2) mistakes lie in its prefix, then 1/2 once if t+1 is odd, then 0. The
-    rank at which it stops is the k-th smallest among the ranks up to t; taking times away from the last backwards
-    in a linked list of ranks moves that place by one at most. A Fenwick tree sums the gamma of the live times.
+    The first k = floor((t+1)/2) mistakes in the prefix of time t gain gamma_t each, the next one gains gamma_t / 2 if
+    t+1 is odd, and later ones gain nothing. The last mistake that gains in full has the k-th smallest rank among the
+    mistakes of the prefix. Where the prefix loses its last time, that place moves by at most one in a linked list of
+    the ranks. A Fenwick tree then sums gamma over the times that still gain in full.
     """
     out = np.empty(len(items), np.float64)
     for i in range(len(starts) - 1):
@@ -61,6 +67,7 @@ def prefix_gains(items: Array, starts: Array, offsets: Array, gamma: Array) -> A
 
 @kernel
 def _gains(order: Array, p: int, gamma: Array, out: Array) -> None:
+    """Writes the gains along the order of one set with p decisions, (m,)."""
     m = len(order)
     full, half = _last_ranks(order, p)
     by_rank = _by_rank(full, m)
@@ -70,20 +77,23 @@ def _gains(order: Array, p: int, gamma: Array, out: Array) -> None:
     at_half = np.zeros(m, np.float64)
     for t in range(p):
         if half[t] < m:
-            # The rank that takes the last half step gains gamma_t / 2 if its place lies in the prefix, and it does.
+            # The mistake of this rank lies in the prefix of t, so it does gain the half.
             at_half[half[t]] += 0.5 * gamma[t]
     a = 0
     for r in range(m):
+        # Take out the times whose last full gain lies before this rank.
         while a < p and full[by_rank[a]] < r:
             _add(tree, by_rank[a], -gamma[by_rank[a]])
             a += 1
+        # The mistake lies in the prefixes of its own and all later times. Removals may leave a sum just below 0.
         out[r] = max(0.0, _suffix(tree, order[r])) + at_half[r]
 
 
 @kernel
 def _by_rank(full: Array, m: int) -> Array:
-    """Times by their last rank (-1..m), in a counting sort."""
+    """Returns the times in the order of the rank (-1..m) of their last full gain, by a counting sort."""
     first = np.zeros(m + 3, np.int64)
+    # Count one place further on, so that the running sums are where each rank begins.
     for r in full:
         first[r + 2] += 1
     for r in range(m + 2):
@@ -97,22 +107,24 @@ def _by_rank(full: Array, m: int) -> Array:
 
 @kernel
 def _last_ranks(order: Array, p: int) -> tuple[Array, Array]:
-    """For each time t: the rank of its last whole step (-1 if none), and of its half step (m if none)."""
+    """Returns for each time the ranks of its last full gain (-1 if none) and of its half gain (m if none); O(p)."""
     m = len(order)
     rank = np.full(p, -1, np.int64)
     for r in range(m):
         rank[order[r]] = r
+    # A doubly linked list of all ranks, with m behind the last.
     after, before = np.empty(m + 1, np.int64), np.empty(m + 1, np.int64)
     for r in range(m + 1):
         after[r], before[r] = r + 1, r - 1
     full, half = np.empty(p, np.int64), np.full(p, m, np.int64)
-    # ``at`` is the k-th smallest live rank (k from 1; k = 0 stands before the first), m when fewer are left.
+    # ``at`` is the k-th smallest rank in the list: -1 for k = 0, and m where fewer than k are left.
     k = p // 2
     head = 0
     live = m
     at = -1 if k == 0 else (m if k > m else k - 1)
     for t in range(p - 1, -1, -1):
         if k > live:
+            # With fewer than k mistakes in the prefix, each of them gains in full.
             full[t] = m
         else:
             full[t] = at
@@ -121,17 +133,18 @@ def _last_ranks(order: Array, p: int) -> tuple[Array, Array]:
                 half[t] = nxt
         r = rank[t]
         if r >= 0:
-            # Take rank r out; the k-th smallest moves right if r was at or before it.
+            # The next prefix is without time t: take its rank out of the list.
             if r == head:
                 head = after[r]
             if before[r] >= 0:
                 after[before[r]] = after[r]
             before[after[r]] = before[r]
+            # The k-th smallest is the next one where a rank up to it was taken out.
             if k > 0 and k <= live and r <= at:
                 at = after[at]
             live -= 1
         if (t + 1) % 2 == 0:
-            # The prefix 1..t needs one fewer whole step than 1..t+1.
+            # The next prefix has one full gain less.
             k -= 1
             if k == 0:
                 at = -1
@@ -142,6 +155,7 @@ def _last_ranks(order: Array, p: int) -> tuple[Array, Array]:
 
 @kernel
 def _add(tree: Array, t: int, x: float) -> None:
+    """Adds x at time t of a Fenwick tree; O(log p)."""
     k = t + 1
     while k < len(tree):
         tree[k] += x
@@ -150,7 +164,8 @@ def _add(tree: Array, t: int, x: float) -> None:
 
 @kernel
 def _suffix(tree: Array, t: int) -> float:
-    """Sum over times >= t."""
+    """Returns the sum over the times >= t of a Fenwick tree; O(log p)."""
+    # The sum over all times, less the sum over those before t.
     total, k = 0.0, len(tree) - 1
     while k > 0:
         total += tree[k]

@@ -1,7 +1,8 @@
-"""The worst ranking of positives and negatives that are each sorted by score.
+"""Loss-augmented maximization over rankings: the best interleaving of sorted positives and sorted negatives.
 
-Positives ``a`` and negatives ``b`` fall. A ranking is told by ``above[i]``, the number of negatives above positive i,
-which never falls with i. Swapping pair (i, j) wins ``weight_i drop_(i+j) + c (b_j - a_i)``.
+The scores ``a`` of the positives and ``b`` of the negatives both fall. A ranking is given by ``above[i]``, the number
+of negatives above positive i, which never falls with i. The pair (i, j) is swapped where negative j stands above
+positive i, and each swapped pair adds ``weight_i drop_(i+j) + c (b_j - a_i)`` to the objective.
 """
 
 from itertools import pairwise
@@ -17,13 +18,14 @@ Array = NDArray[Any]
 
 @kernel
 def worst_monotone(a: Array, b: Array, weight: Array, drop: Array, c: float, above: Array) -> None:
-    """The best ``above`` (P,) where ``drop`` never grows; O((P + N) log N).
+    """Writes the best ``above`` (P,) where ``drop`` never grows; O((P + N) log N).
 
-    Negative j stands above the positives t_j, t_j + 1, ... Because every pair wins less for a later negative, each
+    Negative j stands above the positives t_j, t_j + 1, ... Because every pair adds less for a later negative, each
     negative may choose for itself, and t_j never falls with j (Yue et al. 2007): divide and conquer over j.
     """
     P, N = len(a), len(b)
     first = np.empty(N, np.int64)
+    # Each entry is a range of negatives and the range of their t_j. A halving adds one entry at most to the stack.
     stack = np.empty((2 * 64 + 2, 4), np.int64)
     stack[0] = (0, N, 0, P)
     depth = 1
@@ -34,15 +36,18 @@ def worst_monotone(a: Array, b: Array, weight: Array, drop: Array, c: float, abo
             continue
         j = (low + high) // 2
         best, at, t = 0.0, right, 0.0
+        # Negative j in the middle climbs from place ``right`` upwards; t sums what the pairs on its way add.
         for i in range(right - 1, left - 1, -1):
             t += weight[i] * drop[i + j] + c * (b[j] - a[i])
             if t > best:
                 best = t
                 at = i
         first[j] = at
+        # Earlier negatives stand at its place or above, later ones at its place or below.
         stack[depth] = (low, j, left, at)
         stack[depth + 1] = (j + 1, high, at, right)
         depth += 2
+    # Turn the places of the negatives into numbers of negatives above each positive.
     j = 0
     for i in range(P):
         while j < N and first[j] <= i:
@@ -52,37 +57,41 @@ def worst_monotone(a: Array, b: Array, weight: Array, drop: Array, c: float, abo
 
 @kernel
 def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, depth: int, above: Array) -> None:
-    """The best ``above`` (P,) where only ranks up to ``depth`` count; O(depth^2 + P + N).
+    """Writes the best ``above`` (P,) where only ranks up to ``depth`` count; O(depth^2 + P + N).
 
-    Dynamic programming over the first ranks: cell (i, j) holds i positives and j negatives placed. What comes after
-    them loses nothing more, so it is swapped exactly where the scores win. A positive at rank r + 1 costs 1 - what
-    the ranks below it could still lose, told by sums of ``drop`` from r on.
+    This is dynamic programming over the first ranks: cell (i, j) of the table is the best way to place i positives and
+    j negatives. The loss of a positive at rank r is a constant less its weight times the sum of ``drop`` from r on, and
+    the table leaves the constants out. Decisions beyond the depth lose nothing more, so they are swapped exactly where
+    their scores say so.
     """
     P, N = len(a), len(b)
     D = min(depth, P + N)
-    gain = np.zeros(D + 1, np.float64)
+    drops_after = np.zeros(D + 1, np.float64)
     for r in range(min(D, len(drop)) - 1, -1, -1):
-        gain[r] = gain[r + 1] + drop[r]
+        drops_after[r] = drops_after[r + 1] + drop[r]
+    # Prefix sums of the negative scores give the score of all swaps of one positive at once.
     sums = np.zeros(N + 1, np.float64)
     for j in range(N):
         sums[j + 1] = sums[j] + b[j]
     beaten, tails, scores = _free_tails(a, b, sums)
     width = min(D, N) + 1
     table = np.full((min(D, P) + 1, width), -np.inf)
-    came = np.zeros((min(D, P) + 1, width), np.bool_)
+    positive_last = np.zeros((min(D, P) + 1, width), np.bool_)
     table[0, 0] = 0.0
     best, best_i, best_j = -np.inf, 0, 0
     for i in range(min(D, P) + 1):
         for j in range(min(D - i, N) + 1):
+            # A negative was placed last.
             if j > 0 and table[i, j - 1] > table[i, j]:
                 table[i, j] = table[i, j - 1]
-                came[i, j] = False
+                positive_last[i, j] = False
             if i > 0:
-                # weight is the same for all places where the ranks are cut off, as in NDCG.
-                value = table[i - 1, j] - weight[i - 1] * gain[i - 1 + j] + c * (sums[j] - j * a[i - 1])
+                # A positive was placed last, at rank i - 1 + j and below j negatives.
+                value = table[i - 1, j] - weight[i - 1] * drops_after[i - 1 + j] + c * (sums[j] - j * a[i - 1])
                 if value > table[i, j]:
                     table[i, j] = value
-                    came[i, j] = True
+                    positive_last[i, j] = True
+            # The table ends at the depth, or where all are placed.
             if i + j == D or (i == P and j == N):
                 # The positives up to ``first`` are beaten by the j negatives placed, those after it by more.
                 first = max(i, int(np.searchsorted(beaten, j)))
@@ -90,11 +99,13 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
                 value = table[i, j] + c * (level + tails[first])
                 if value > best:
                     best, best_i, best_j = value, i, j
+    # Behind the depth each positive has the negatives placed above it, and those that outscore it.
     for x in range(best_i, P):
         above[x] = max(best_j, beaten[x])
+    # Trace the choices that led to the best cell backwards.
     i, j = best_i, best_j
     while i > 0:
-        if came[i, j]:
+        if positive_last[i, j]:
             i -= 1
             above[i] = j
         else:
@@ -103,7 +114,7 @@ def worst_truncated(a: Array, b: Array, weight: Array, drop: Array, c: float, de
 
 @kernel
 def _free_tails(a: Array, b: Array, sums: Array) -> tuple[Array, Array, Array]:
-    """What the scores alone win behind the ranks that count; O(P + N).
+    """Returns what the scores alone win behind the ranks that count; O(P + N).
 
     ``beaten`` (P,) holds how many negatives outscore each positive. ``tails[i]`` (P + 1,) is the score that the
     positives from i on win with so many negatives above each of them, and ``scores[i]`` (P + 1,) is their own sum.
@@ -124,7 +135,7 @@ def _free_tails(a: Array, b: Array, sums: Array) -> tuple[Array, Array, Array]:
 
 @kernel
 def split_classes(items: Array, labels: Array, starts: Array, positives: Array) -> Array:
-    """``items`` with the positives of each set before its negatives, both in the order in which they came; O(m)."""
+    """Returns ``items`` with the positives of each set before its negatives, each class in its given order; O(m)."""
     out = np.empty(len(items), np.int64)
     for n in range(len(starts) - 1):
         a, b = starts[n], starts[n] + positives[n]
@@ -151,11 +162,12 @@ def worst_rankings(
     swaps: Array,
     values: Array,
 ) -> None:
-    """Values (n,) and swapped pairs (total,) of ``max sum over swapped pairs of weight_i drop_(i+j) + c (b_j - a_i)``.
+    """Maximizes ``sum over swapped pairs of weight_i drop_(i+j) + c (b_j - a_i)`` over the rankings of each set.
 
-    ``places`` (total,) holds for each set the flat positions of its positives, then of its negatives, scores falling
-    in each; ``weight`` and ``drop`` are flat with the offsets of the sets; a negative ``depth`` means that all ranks
-    count. ``swaps`` counts for each decision the swapped pairs in which it stands; a set of one class has none.
+    ``places`` (total,) holds for each set the flat positions of its positives, then of its negatives, scores falling in
+    each. ``weight`` and ``drop`` are flat with the offsets of the sets. A negative ``depth`` means that all ranks
+    count. ``swaps`` (total,) receives for each decision the number of swapped pairs in which it takes part, and
+    ``values`` (n,) the maxima; a set of one class has no pairs, and its value stays as it is.
     """
     for n in range(len(offsets) - 1):
         start, middle, stop = offsets[n], offsets[n] + P[n], offsets[n + 1]
@@ -170,9 +182,11 @@ def worst_rankings(
             worst_monotone(a, b, w, d, c[n], above)
         else:
             worst_truncated(a, b, w, d, c[n], depth, above)
+        # Prefix sums of ``drop`` give the loss of each positive from its rank.
         lost = np.zeros(len(d) + 1, np.float64)
         for r in range(len(d)):
             lost[r + 1] = lost[r] + d[r]
+        # below[k] counts the positives that have exactly k negatives above them.
         below = np.zeros(len(b) + 1, np.int64)
         total = 0.0
         for i in range(len(a)):
@@ -180,18 +194,19 @@ def worst_rankings(
             total += w[i] * (lost[i + k] - lost[i]) - c[n] * k * a[i]
             swaps[places[start + i]] = k
             below[k] += 1
-        # A negative stands above every positive that has more negatives above it than the negative's own place.
-        under = 0
+        # Negative j stands above every positive that has more than j negatives above it.
+        positives_below = 0
         for j in range(len(b) - 1, -1, -1):
-            under += below[j + 1]
-            total += c[n] * under * b[j]
-            swaps[places[middle + j]] = under
+            positives_below += below[j + 1]
+            total += c[n] * positives_below * b[j]
+            swaps[places[middle + j]] = positives_below
         values[n] = total
 
 
 def ranking_losses(swaps: Array, labels: Array, offsets: Array, weight: Array, drop: Array) -> Array:
-    """``sum_i weight_i sum_(j < k_i) drop_(i+j)`` of every set, (n,); ``swaps`` (total,) as :func:`worst_rankings` has
-    them.
+    """Returns ``sum_i weight_i sum_(j < k_i) drop_(i+j)`` of every set, (n,); O(p log p).
+
+    ``k_i`` is the i-th smallest of the ``swaps`` (total,) of positives, as :func:`worst_rankings` writes them.
     """
     out = np.zeros(len(offsets) - 1)
     for n, (first, last) in enumerate(pairwise(offsets.tolist())):

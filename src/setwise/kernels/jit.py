@@ -1,4 +1,4 @@
-"""The one way in which setwise compiles."""
+"""The options with which all kernels are compiled."""
 
 from numba import njit
 

@@ -1,8 +1,8 @@
 """Sorting many packed 64-bit keys, fast on every processor and on as many threads as are available.
 
 NumPy's sort of integers is vectorized: on some processors it takes half the time of a radix sort, on others four times
-as long. So both are timed once in a process, and the faster one sorts from then on; the order that they give is the
-same. Several threads share the keys out by value and sort a part each.
+as long. So both are timed once in a process, and the faster one sorts from then on; both give the same order. Where
+several threads are available, the keys are divided among them by value, and each thread sorts its share.
 """
 
 import time
@@ -18,24 +18,26 @@ from setwise.kernels.threads import available, map_units
 Array = NDArray[Any]
 
 SHARED = 1 << 18
-"""Threads are worth their start from so many keys."""
+"""From this number of keys on, sorting them takes so long that threads are worth their start."""
 
 SAMPLE = 1 << 10
-"""So many keys are looked at to find one that halves them."""
+"""The number of keys that are looked at to find one near the median."""
 
 Unit = tuple[Array, Array]
-"""Keys, and room for as many."""
+"""Keys (m,), and an array of the same size to move them to."""
 
 
 def sort_large(keys: Array) -> Array:
-    """The keys (m,) uint64 sorted upwards, in this array or in a new one; O(m log m).
+    """Returns the keys (m,) uint64 sorted upwards, in this array or in a new one; O(m log m).
 
-    Keys must be distinct, and where their upper halves are equal they must rise already.
+    Keys must be distinct, and those with equal upper halves must be in rising order already.
     """
     room = np.empty_like(keys)
     units = [(keys, room)]
+    # Each round halves all units, so there are as many units as the largest power of two up to the number of threads.
     for _ in range(available().bit_length() - 1 if len(keys) >= SHARED else 0):
         units = [half for halves in map_units(halved, units) for half in halves]
+        # The halves were moved to the other array.
         keys, room = room, keys
     map_units(numpy_sort if numpy_is_faster() else radix_sort, units)
     return keys
@@ -53,11 +55,12 @@ def radix_sort(unit: Unit) -> None:
 
 @cache
 def numpy_is_faster() -> bool:
-    """Whether NumPy sorts 65,536 keys faster than a radix sort does; timed once, in some milliseconds."""
+    """Whether NumPy sorts 65,536 keys faster than the radix sort does; timed once, in some milliseconds."""
     keys = np.random.default_rng(0).integers(0, 1 << 63, 1 << 16, dtype=np.uint64)
     seconds = []
     for sort in (numpy_sort, radix_sort):
         sort((keys.copy(), np.empty_like(keys)))  # the first call compiles
+        # The shortest of three runs is the one that other processes disturbed least.
         runs = []
         for _ in range(3):
             unit = keys.copy(), np.empty_like(keys)
@@ -69,46 +72,56 @@ def numpy_is_faster() -> bool:
 
 
 def halved(unit: Unit) -> tuple[Unit, Unit]:
-    """The smaller and the larger keys, about half each, in the room of the unit and in their order; O(m)."""
+    """Moves the smaller and the larger keys, about half each, to the room of the unit; their order is kept; O(m)."""
     keys, room = unit
     sample = np.sort(keys[:: max(len(keys) // SAMPLE, 1)])
-    k = _halve(keys, sample[len(sample) // 2], room)
-    return (room[:k], keys[:k]), (room[k:], keys[k:])
+    middle = _halve(keys, sample[len(sample) // 2], room)
+    return (room[:middle], keys[:middle]), (room[middle:], keys[middle:])
 
 
 @kernel
 def _halve(keys: Array, cut: int, out: Array) -> int:
-    """Without branches on the data, which nothing could predict; returns how many keys are below ``cut``."""
+    """Moves the keys below ``cut`` to the front of ``out`` and the others behind them, and returns how many are below.
+
+    There are no branches on the data, for no processor could predict them.
+    """
+    # Count first: then both halves are written in one pass, each in its order.
     below = 0
     for key in keys:
         below += key < cut
     low, high = np.uint64(0), np.uint64(below)
     for key in keys:
-        first = np.uint64(key < cut)
-        out[low if first else high] = key
-        low += first
-        high += np.uint64(1) - first
+        is_low = np.uint64(key < cut)
+        out[low if is_low else high] = key
+        low += is_low
+        high += np.uint64(1) - is_low
     return below
 
 
 @kernel
 def radix(keys: Array, other: Array) -> None:
-    """Least significant digit first, four digits of 8 bits over the upper half of the keys; ``other`` is room for m."""
+    """Sorts the keys upwards by their upper halves, in place and stable; ``other`` is an array of the same size. O(m).
+
+    The least significant digit comes first, in four digits of 8 bits.
+    """
     counts = np.zeros((4, 256), np.int64)
+    # Count the values of all four digits in one pass over the keys.
     for key in keys:
-        for d in range(4):
-            counts[d, (key >> np.uint64(32 + 8 * d)) & np.uint64(255)] += 1
-    for d in range(4):
+        for digit in range(4):
+            counts[digit, (key >> np.uint64(32 + 8 * digit)) & np.uint64(255)] += 1
+    # Turn the counts into the place of the first key with each value.
+    for digit in range(4):
         total = 0
-        for b in range(256):
-            c = counts[d, b]
-            counts[d, b] = total
-            total += c
+        for value in range(256):
+            count = counts[digit, value]
+            counts[digit, value] = total
+            total += count
+    # The keys change arrays with each digit; after four they are back in the first.
     source, target = keys, other
-    for d in range(4):
-        shift = np.uint64(32 + 8 * d)
+    for digit in range(4):
+        shift = np.uint64(32 + 8 * digit)
         for key in source:
-            b = (key >> shift) & np.uint64(255)
-            target[counts[d, b]] = key
-            counts[d, b] += 1
+            value = (key >> shift) & np.uint64(255)
+            target[counts[digit, value]] = key
+            counts[digit, value] += 1
         source, target = target, source

@@ -1,11 +1,11 @@
-"""The Lovász extension along a sorted order, and its gradient."""
+"""The Lovász hinge along sorted margin errors, and its gradient with respect to the scores (LH 4.2)."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.counts import quotient_steps
+from setwise.kernels.counts import consecutive_gains
 from setwise.kernels.jit import kernel
 from setwise.kernels.sorting import BLOCK, ERRORS, block_end, order_block
 
@@ -14,7 +14,10 @@ Array = NDArray[Any]
 
 @kernel
 def modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gradient: Array) -> Array:
-    """``sum_i costs_i (u_i)_+`` of every set, (n,), the extension of a sum of costs; adds its gradient. O(total)."""
+    """Returns ``sum_i costs_i (u_i)_+`` of every set, (n,), with ``u_i = 1 - s_i (2 y_i - 1)``; O(total).
+
+    This is the Lovász hinge of a sum of costs (LH Prop. 7). Its gradient is added to ``gradient`` (total,).
+    """
     values = np.zeros(len(offsets) - 1, np.float64)
     for i in range(len(offsets) - 1):
         total = 0.0
@@ -30,33 +33,38 @@ def modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gr
 
 @kernel
 def lovasz_values(
-    errors: Array, gains: Array, items: Array, labels: Array, starts: Array, start: Array, gradient: Array
+    errors: Array, gains: Array, items: Array, labels: Array, starts: Array, at_empty: Array, gradient: Array
 ) -> Array:
-    """Values ``(start_i + sum_j u_(j) gain_j)_+`` of each set, (n,) float64; O(m). LH Eq. 33 and 35.
+    """Returns ``(l_i(none) + sum_j u_(j) gain_j)_+`` of every set, (n,) float64; O(m). LH Eq. 33 and 35.
 
-    ``gradient`` (total,), all 0, receives ``-gain_j`` for positive and ``+gain_j`` for negative decisions of the sets
-    whose value is above 0 (a flip of sign s_i moves ``u_i = 1 - s_i (2 y_i - 1)``).
+    ``at_empty`` (n,) is the loss without mistakes, ``l_i(none)``. ``gradient`` (total,) must be all 0 on entry; in the
+    sets whose value is above 0 it receives ``-gain_j`` for positive and ``+gain_j`` for negative decisions, the
+    derivative of ``u_j = 1 - s_j (2 y_j - 1)`` times the gain.
     """
     n = len(starts) - 1
     values = np.zeros(n, np.float64)
     for i in range(n):
         a, b = starts[i], starts[i + 1]
-        t = start[i] + _inner(errors[a:b], gains[a:b])
-        if t > 0.0:
-            values[i] = t
+        value = at_empty[i] + _inner(errors[a:b], gains[a:b])
+        # Where the sum is clipped at 0, a subgradient is 0 (LH Definition 6).
+        if value > 0.0:
+            values[i] = value
             _scatter(gains[a:b], items[a:b], labels[a:b], gradient)
     return values
 
 
 @kernel
 def _scatter(gains: Array, items: Array, labels: Array, gradient: Array) -> None:
+    """Writes the gain of each decision, with the sign of its class, to its place in the gradient."""
     for j in range(len(gains)):
+        # The mask tells the compiler that no place is negative, so it leaves out the test for places from the end.
         gradient[items[j] & 0x7FFFFFFF] = gains[j] * (1.0 - 2.0 * labels[j])
 
 
 @kernel
 def _inner(a: Array, b: Array) -> float:
-    """``<a, b>`` in float64; four running sums, for one would wait for its own additions."""
+    """Returns ``<a, b>`` in float64."""
+    # There are four running sums, because each addition to a single one would wait for the last.
     t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
     m = len(a) // 4 * 4
     for j in range(0, m, 4):
@@ -74,35 +82,38 @@ def quotient_hinge(
     keys: Array, scores: Array, starts: Array, offsets: Array,
     top: Array, bottom: Array, start: Array, gradient: Array,
 ) -> Array:  # fmt: skip
-    """The same for the quotient ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, straight from sorted keys; O(m).
+    """Returns the Lovász hinge of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` of every set, (n,), from sorted keys.
 
-    One pass without arrays in between: keys hold place, label and float32 error of each decision. Keys of float64
-    ``scores`` (total,) are put in exact order on the way. ``top``, ``bottom`` (n, 3) as in
-    :func:`setwise.kernels.counts.quotient_gains`. For increasing losses, whose value can not fall below 0.
+    This is :func:`lovasz_values` in one pass of O(m) without arrays in between: keys hold the place, the label and the
+    float32 error of each decision. Keys of float64 ``scores`` (total,) are put in exact order on the way. ``top`` and
+    ``bottom`` (n, 3) are as in :func:`setwise.kernels.counts.quotient_gains`. The loss must be increasing, so that the
+    value can not fall below 0.
     """
     n = len(starts) - 1
     values = np.zeros(n, np.float64)
     bits, gains, labels = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
-    falls = np.empty(BLOCK, np.float64)
+    negative_errors = np.empty(BLOCK, np.float64)
     for i in range(n):
-        total, misses, first = start[i], 0, starts[i]
+        value, misses, first = start[i], 0, starts[i]
         while first < starts[i + 1]:
             last = block_end(keys, first, starts[i + 1])
             m, block = last - first, keys[first:last]
+            # A run of equal keys is never cut, so a block may be longer than usual.
             if m > len(gains):
-                bits, falls = np.empty(m, np.uint32), np.empty(m, np.float64)
+                bits, negative_errors = np.empty(m, np.uint32), np.empty(m, np.float64)
                 gains, labels = np.empty(m, np.float64), np.empty(m, np.float64)
             if scores.itemsize == 8:
-                order_block(block, scores, offsets[i], ERRORS, falls)
+                order_block(block, scores, offsets[i], ERRORS, negative_errors)
             else:
-                _decode_errors(block, bits, falls)
+                _decode_errors(block, bits, negative_errors)
             misses = _quotient_block(block, first - starts[i], misses, top[i], bottom[i], start[i], labels, gains)
-            total -= _inner(falls[:m], gains[:m])
+            value -= _inner(negative_errors[:m], gains[:m])
+            # The low half of a key is twice the place of the decision in its set, plus its label.
             for j in range(m):
                 place = np.int64((block[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
                 gradient[offsets[i] + place] = gains[j] * (1.0 - 2.0 * labels[j])
             first = last
-        values[i] = total
+        values[i] = value
     return values
 
 
@@ -110,23 +121,27 @@ def quotient_hinge(
 def _quotient_block(
     keys: Array, before: int, misses: int, top: Array, bottom: Array, origin: float, labels: Array, gains: Array
 ) -> int:
-    """Gains of the next decisions in order, after ``before`` mistakes of which ``misses`` are positives."""
+    """Writes the gains of a block of mistakes, after ``before`` others of which ``misses`` are positives.
+
+    Returns the number of positives up to the end of the block.
+    """
     for j in range(len(keys)):
         label = int(keys[j] & np.uint64(1))
         labels[j] = label
         gains[j] = misses
         misses += label
-    quotient_steps(before, top, bottom, origin, labels[: len(keys)], gains[: len(keys)])
+    consecutive_gains(before, top, bottom, origin, labels[: len(keys)], gains[: len(keys)])
     return misses
 
 
 @kernel
-def _decode_errors(keys: Array, bits: Array, falls: Array) -> None:
-    """Minus the float32 errors of the keys."""
+def _decode_errors(keys: Array, bits: Array, negative_errors: Array) -> None:
+    """Writes minus the float32 errors that the upper halves of the keys hold."""
     values = bits.view(np.float32)
     for j in range(len(keys)):
         falling = np.uint32(keys[j] >> np.uint64(32))
         negative = np.uint32(np.int32(falling) >> np.int32(31))
         bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
+    # The float32 are read through a view, in a loop of its own: both loops compile to vector instructions.
     for j in range(len(keys)):
-        falls[j] = -values[j]
+        negative_errors[j] = -values[j]

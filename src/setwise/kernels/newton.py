@@ -1,4 +1,4 @@
-"""Newton steps on the planes in use of a master problem: they end the zigzag of pairwise steps."""
+"""Newton's method on the planes in use of a master problem, which ends the zigzag of pairwise steps."""
 
 from typing import Any
 
@@ -15,13 +15,15 @@ Array = NDArray[Any]
 def newton_steps(
     gram: Array, scale: float, alpha: Array, gradient: Array, bounded: Array, low: Array, free: Array
 ) -> None:
-    """Climbs to the maximum over the k planes in use, dropping a plane each time that its weight falls to zero.
+    """Climbs to the maximum over the k planes in use, and drops a plane each time that its weight falls to zero.
 
-    ``gradient`` stays true for the planes in use only. Weights are sorted downwards: the planes that are likely to drop
-    stand last, where the Cholesky factor is cheap to mend. O(k^3) at first, then O(k^2) or little more for each drop.
+    The ``gradient`` is updated for the planes in use only. The planes are sorted by falling weight: those that are
+    likely to drop stand last, where the Cholesky factor is cheap to update. O(k^3) at first, then O(k^2) or little more
+    for each drop. The arguments are as in :func:`setwise.kernels.simplex.pair_steps`.
     """
     used = np.empty(len(alpha), np.int64)
     k = 0
+    # Sort the planes in use by falling weight, by insertion.
     for i in range(len(alpha)):
         if alpha[i] > 0.0:
             a = k
@@ -31,51 +33,59 @@ def newton_steps(
             used[a] = i
             k += 1
     factor, direction, change = np.empty((k, k)), np.empty(k), np.empty(len(low))
+    # The weights at their least values, and the number of rows of the factor that are still valid.
     held = free < low
-    mended = 0
+    intact = 0
     while k > 1:
-        _factor_rows(gram, scale, bounded, held, used[:k], factor, mended)
+        _factor_rows(gram, scale, bounded, held, used[:k], factor, intact)
         _newton_direction(factor, gradient, used[:k], direction)
-        step, wall, slope = np.inf, -1, 0.0
+        # Find the longest step that keeps all weights >= 0, and the plane that limits it.
+        length, blocking, slope = np.inf, -1, 0.0
         for a in range(k):
             slope += gradient[used[a]] * direction[a]
-            if alpha[used[a]] < -step * direction[a]:
-                step, wall = -alpha[used[a]] / direction[a], a
+            if alpha[used[a]] < -length * direction[a]:
+                length, blocking = -alpha[used[a]] / direction[a], a
         if not slope > 0.0:
+            # The direction is no ascent within rounding: this is the maximum.
             return
-        longest = step
+        limit = length
         if len(low):
-            step = _newton_length(gram, scale, slope, bounded, low, free, used[:k], direction, change, longest)
+            length = _newton_length(gram, scale, slope, bounded, low, free, used[:k], direction, change, limit)
         else:
-            step = min(step, 1.0)
-        if step < longest:
-            wall = -1
+            # Without bounds the dual is one quadratic, whose maximum on the line is at length 1.
+            length = min(length, 1.0)
+        if length < limit:
+            blocking = -1
         for a in range(k):
-            alpha[used[a]] = max(alpha[used[a]] + step * direction[a], 0.0)
-        if wall < 0 and len(low) == 0:
+            alpha[used[a]] = max(alpha[used[a]] + length * direction[a], 0.0)
+        if blocking < 0 and len(low) == 0:
+            # The caller computes the gradient afresh, so it need not follow here.
             return
         for a in range(k):
-            shift = scale * step * direction[a]
+            shift = scale * length * direction[a]
             for c in range(k):
                 gradient[used[c]] -= shift * gram[used[a], used[c]]
         if len(low):
-            move_bounded(scale * step, change, bounded, low, free, gradient)
-            if wall < 0:
+            move_bounded(scale * length, change, bounded, low, free, gradient)
+            if blocking < 0:
                 return
-        alpha[used[wall]] = 0.0
-        if wall == 0:
+        # Drop the plane that blocks. Where it is the first, from which differences are taken, the whole factor is lost:
+        # the next round of the caller makes a new one.
+        alpha[used[blocking]] = 0.0
+        if blocking == 0:
             return
         k -= 1
-        for c in range(wall, k):
+        for c in range(blocking, k):
             used[c] = used[c + 1]
-        mended = wall - 1
+        intact = blocking - 1
         for j in range(len(low)):
-            # Where another weight is held now, the factor is one of another matrix.
+            # Where other weights are held than before, the matrix itself has changed.
             if held[j] != (free[j] < low[j]):
                 held[j] = free[j] < low[j]
-                mended = 0
-        for a in range(mended):
-            for c in range(mended, k - 1):
+                intact = 0
+        # The rows before the dropped one stay valid without its column.
+        for a in range(intact):
+            for c in range(intact, k - 1):
                 factor[a, c] = factor[a, c + 1]
 
 
@@ -92,46 +102,52 @@ def _newton_length(
     change: Array,
     longest: float,
 ) -> float:
-    """The best step along a direction of the planes in use; ``change`` receives how their bounded slopes move."""
-    k, bend = len(used), 0.0
+    """Returns the best step along a direction of the planes in use, where some weights have least values; O(k^2 + k r).
+
+    ``change`` (r,) receives what the direction adds to the mean slope of the bounded weights.
+    """
+    k, curvature = len(used), 0.0
     for j in range(len(low)):
         change[j] = 0.0
         for a in range(k):
             change[j] += direction[a] * bounded[used[a], j]
     for a in range(k):
         for c in range(k):
-            bend += direction[a] * direction[c] * gram[used[a], used[c]]
-    return float(search_line(slope, scale * max(bend, 0.0) + 1e-300, scale, change, low, free, longest))
+            curvature += direction[a] * direction[c] * gram[used[a], used[c]]
+    return float(search_line(slope, scale * max(curvature, 0.0) + 1e-300, scale, change, low, free, longest))
 
 
 @kernel
 def _factor_rows(
     gram: Array, scale: float, bounded: Array, held: Array, used: Array, factor: Array, start: int
 ) -> None:
-    """Rows ``start`` and later of the Cholesky factor R: ``R'R = scale (G + ridge)`` on differences from ``used[0]``.
+    """Writes rows ``start`` and later of the Cholesky factor R, ``R'R = scale (G + ridge)``; O(k^3) for all rows.
 
-    Slopes of weights that are held at their least values do not count. ``factor`` (k - 1, k - 1) or larger; row a
-    belongs to ``used[a + 1]``. By rows, so that inner loops are contiguous.
+    G is the Gram matrix of the differences of slopes from that of ``used[0]``, without the weights that are held at
+    their least values. ``factor`` is (k - 1, k - 1) or larger; its row a belongs to ``used[a + 1]``.
     """
     first, m = used[0], len(used) - 1
-    top = gram[first, first]
+    largest = gram[first, first]
     for a in range(m):
-        top = max(top, gram[used[a + 1], used[a + 1]])
-    ridge = scale * (RIDGE * top) + 1e-300
+        largest = max(largest, gram[used[a + 1], used[a + 1]])
+    ridge = scale * (RIDGE * largest) + 1e-300
     for a in range(start, m):
         i = used[a + 1]
         for c in range(a, m):
             j = used[c + 1]
-            bend = (gram[i, j] - gram[i, first]) - (gram[first, j] - gram[first, first])
+            # The inner product of a_i - a_first and a_j - a_first, without the weights that are held.
+            entry = (gram[i, j] - gram[i, first]) - (gram[first, j] - gram[first, first])
             for b in range(len(held)):
                 if held[b]:
-                    bend -= (bounded[i, b] - bounded[first, b]) * (bounded[j, b] - bounded[first, b])
-            factor[a, c] = scale * bend
+                    entry -= (bounded[i, b] - bounded[first, b]) * (bounded[j, b] - bounded[first, b])
+            factor[a, c] = scale * entry
         factor[a, a] += ridge
+        # Row by row, so that the inner loops run along contiguous memory.
         for b in range(a):
-            lift = factor[b, a]
+            above = factor[b, a]
             for c in range(a, m):
-                factor[a, c] -= lift * factor[b, c]
+                factor[a, c] -= above * factor[b, c]
+        # Rounding may leave a pivot below the ridge, or negative.
         root = np.sqrt(max(factor[a, a], ridge))
         for c in range(a + 1, m):
             factor[a, c] /= root
@@ -140,10 +156,12 @@ def _factor_rows(
 
 @kernel
 def _newton_direction(factor: Array, gradient: Array, used: Array, z: Array) -> None:
-    """``z = argmax g'z - 0.5 z'R'R z`` over ``sum z = 0`` on the k planes ``used``; O(k^2)."""
+    """Writes ``z = argmax g'z - 0.5 z'R'R z`` over ``sum z = 0`` on the k planes ``used``; O(k^2)."""
     m = len(used) - 1
+    # The weight of the first plane balances the others, so the other k - 1 weights are free.
     for a in range(m):
         z[a + 1] = gradient[used[a + 1]] - gradient[used[0]]
+    # Solve R'y = g downwards, then R z = y upwards.
     for a in range(m):
         z[a + 1] /= factor[a, a]
         for c in range(a + 1, m):

@@ -1,16 +1,16 @@
-"""Row maxima of ``f(x, y) - sums[y]`` for a quotient f of two linear functions of the counts: Jaccard, F_beta, Tversky.
+"""Row maxima of ``f(x, y) - sums[y]`` for quotients f of two linear functions of the counts: Jaccard, F_beta, Tversky.
 
 Coefficients come as ``c = (t0, tx, ty, b0, bx, by, origin)``, meaning ``(t0 + tx x + ty y) / (b0 + bx x + by y)``, with
 ``origin`` the value at (0, 0), where the formula may be 0/0. Swap x and y to get column maxima. Margins are positive.
 
-Two facts make it fast. In a row (x fixed) a step in y gains ``E / (D (D + by))``, where D is the denominator and
-``E = ty (b0 + bx x) - by (t0 + tx x)`` is the same for all y. The row is concave where ``E by >= 0``, and then its best
-y is the number of steps that pay, that is, gain more than their margin. A step pays where ``E > margin D (D + by)``: a
-quadratic inequality in x, true in one interval of rows.
+Two facts make it fast. In a row (x fixed) one mistake more, from y to y + 1, gains ``E / (D (D + by))``, where D is the
+denominator and ``E = ty (b0 + bx x) - by (t0 + tx x)`` is the same for all y. The row is concave where ``E by >= 0``,
+and then its best y is the number of mistakes that pay, that is, gain more than their margin. A mistake pays where
+``E > margin D (D + by)``: a quadratic inequality in x, true in one interval of rows.
 
-Where rows are not concave the mixed differences help. They have the sign of ``2 bx by T - (tx by + bx ty) D``, T being
-the numerator, which is linear in (x, y). On a rectangle where it does not change the best y moves one way with x
-(Monge), and divide and conquer finds it.
+Where rows are not concave the mixed differences help. They have the sign of ``2 bx by T - (tx by + bx ty) D``, where T
+is the numerator; that is a linear function of (x, y). On a rectangle where its sign does not change, the best y moves
+one way with x (Monge), and divide and conquer finds it.
 """
 
 from typing import Any
@@ -23,11 +23,12 @@ from setwise.kernels.jit import kernel
 Array = NDArray[Any]
 
 PATCH = 8
+"""Rectangles on which the mixed differences change sign are searched whole where a side is shorter than this."""
 
 
 @kernel
 def coefficients(top: Array, bottom: Array, origin: float, swap: bool) -> Any:
-    """The tuple ``c`` with x = fn, y = fp, or the other way round with ``swap``."""
+    """Returns the tuple ``c`` with x = fn and y = fp, or the other way round with ``swap``."""
     if swap:
         return top[0], top[2], top[1], bottom[0], bottom[2], bottom[1], origin
     return top[0], top[1], top[2], bottom[0], bottom[1], bottom[2], origin
@@ -35,13 +36,15 @@ def coefficients(top: Array, bottom: Array, origin: float, swap: bool) -> Any:
 
 @kernel
 def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array, best: Array, where: Array) -> None:
-    """``best[r] = max_y f(x0 + r, y0 + y) - sums[y]`` over y = 0..len(margins), reached at ``where[r]``, for r < rows.
+    """Writes ``best[r] = max_y f(x0 + r, y0 + y) - sums[y]`` over y = 0..len(margins), and its y, for r < rows.
 
-    ``margins`` ascend, ``sums`` are their prefix sums (one longer), ``where`` has room for rows + 1. O(rows +
-    len(margins)) where rows are concave, times a logarithm or its square elsewhere.
+    ``where[r]`` is the y at which the maximum is reached; the array has room for rows + 1. ``margins`` ascend, and
+    ``sums`` are their prefix sums (one longer). O(rows + len(margins)) where rows are concave, times a logarithm or its
+    square elsewhere.
     """
+    # E by is linear in x, so all rows are concave where the first and the last are.
     if _concave(c, x0) and _concave(c, x0 + rows - 1):
-        _count_steps(c, x0, rows, y0, margins, where)
+        _count_paying(c, x0, rows, y0, margins, where)
         for r in range(rows):
             best[r] = _value(c, float(x0 + r), float(y0 + where[r])) - sums[where[r]]
         # Where the denominator vanishes at the origin, the first row is concave from y = 1 on.
@@ -53,53 +56,57 @@ def row_maxima(c: Any, x0: int, rows: int, y0: int, margins: Array, sums: Array,
 
 @kernel
 def _concave(c: Any, x: float) -> bool:
-    """Whether row x is concave, forgiving the rounding of a gain that is 0."""
+    """Whether row x is concave, up to the rounding of a gain that is 0."""
     t0, tx, ty, b0, bx, by, _ = c
-    t, b = ty * (b0 + bx * x), by * (t0 + tx * x)
-    return bool(by * (t - b) >= -1e-12 * abs(by) * (abs(t) + abs(b)))
+    rise_top, rise_bottom = ty * (b0 + bx * x), by * (t0 + tx * x)
+    return bool(by * (rise_top - rise_bottom) >= -1e-12 * abs(by) * (abs(rise_top) + abs(rise_bottom)))
 
 
 @kernel
 def _value(c: Any, x: float, y: float) -> Any:
+    """Returns f(x, y), which is ``origin`` at (0, 0)."""
     t0, tx, ty, b0, bx, by, origin = c
     return (t0 + tx * x + ty * y) / (b0 + bx * x + by * y) if x + y > 0.0 else origin
 
 
 @kernel
-def _count_steps(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
-    """``where[r]``: how many steps in y pay in row ``x0 + r``; each counts in its interval of rows."""
+def _count_paying(c: Any, x0: int, rows: int, y0: int, margins: Array, where: Array) -> None:
+    """Writes to ``where[r]`` how many mistakes pay in row ``x0 + r``, for concave rows; O(rows + len(margins))."""
     t0, tx, ty, b0, bx, by, _ = c
     e0, e1 = ty * b0 - by * t0, ty * bx - by * tx
     where[: rows + 1] = 0
     for y in range(len(margins)):
-        m, d = margins[y], b0 + by * (y0 + y)
+        margin, D = margins[y], b0 + by * (y0 + y)
         if by == 0.0:
-            # E is ty D, and D cancels.
-            first, last = _positive(0.0, -m * bx, ty - m * d)
+            # D does not depend on y here, and E = ty D, so one D cancels: the inequality is linear.
+            first, last = _positive(0.0, -margin * bx, ty - margin * D)
         else:
-            first, last = _positive(-m * bx * bx, e1 - m * bx * (2.0 * d + by), e0 - m * d * (d + by))
+            first, last = _positive(-margin * bx * bx, e1 - margin * bx * (2.0 * D + by), e0 - margin * D * (D + by))
+        # The whole numbers inside the open interval are rows where the mistake pays: mark where they begin and end.
         low = max(np.floor(first) + 1.0, float(x0))
         high = min(np.ceil(last) - 1.0, float(x0 + rows - 1))
         if low <= high:
             where[int(low) - x0] += 1
             where[int(high) - x0 + 1] -= 1
-    # Where the denominator vanishes at the origin, the first step has no finite gain and is taken.
-    steps = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0 else 0
-    hole = steps
+    # Running sums of the marks are the counts. Where the denominator vanishes at the origin, the gain of the first
+    # mistake there is not finite: its marks leave out that row, in which it does pay.
+    paying = 1 if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0 else 0
+    skipped = paying
     for r in range(rows):
-        steps += where[r]
-        where[r] = steps
-        steps -= hole
-        hole = 0
+        paying += where[r]
+        where[r] = paying
+        paying -= skipped
+        skipped = 0
 
 
 @kernel
 def _positive(a: float, b: float, c: float) -> tuple[float, float]:
-    """The open interval in which ``a x^2 + b x + c > 0``, for a <= 0; empty as (0, 0)."""
+    """Returns the open interval in which ``a x^2 + b x + c > 0``, for a <= 0; (0, 0) where it is empty."""
     if a == 0.0:
         if b == 0.0:
             return (-np.inf, np.inf) if c > 0.0 else (0.0, 0.0)
         return (-np.inf, -c / b) if b < 0.0 else (-c / b, np.inf)
+    # Both roots from the one that is no difference of nearly equal numbers.
     square = b * b - 4.0 * a * c
     q = -0.5 * (b + np.copysign(np.sqrt(max(square, 0.0)), b))
     if not square > 0.0 or q == 0.0:
@@ -109,13 +116,17 @@ def _positive(a: float, b: float, c: float) -> tuple[float, float]:
 
 @kernel
 def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where: Array) -> None:
-    """Cut the table into rectangles on which the mixed differences have one sign; their borders follow one line."""
+    """Finds the row maxima by cutting the table into rectangles on which the mixed differences have one sign.
+
+    The sign changes along one line only, so few rectangles have to be cut again.
+    """
     best[:rows] = -np.inf
     parts = [(0, rows - 1, 0, len(sums) - 1)]
     while len(parts) > 0:
         xa, xb, ya, yb = parts.pop()
-        low, high = _bend_range(c, x0 + xa, x0 + xb, y0 + ya, y0 + yb)
+        low, high = _sign_range(c, x0 + xa, x0 + xb, y0 + ya, y0 + yb)
         if high <= 0.0 or low >= 0.0:
+            # One sign: the best y falls with x where the differences are <= 0, else it rises.
             _conquer(c, x0, xa, xb, y0, ya, yb, high <= 0.0, sums, best, where)
         elif xb - xa < PATCH or yb - ya < PATCH:
             for x in range(xa, xb + 1):
@@ -129,11 +140,12 @@ def _divide(c: Any, x0: int, rows: int, y0: int, sums: Array, best: Array, where
 
 
 @kernel
-def _bend_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[float, float]:
-    """Least and greatest value on a rectangle of the linear function that has the sign of the mixed differences."""
+def _sign_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[float, float]:
+    """Returns the range on a rectangle of the linear function that has the sign of the mixed differences."""
     t0, tx, ty, b0, bx, by, _ = c
     f, g = 2.0 * bx * by, tx * by + bx * ty
     k0, kx, ky = f * t0 - g * b0, f * tx - g * bx, f * ty - g * by
+    # A linear function has its extremes at corners.
     low = k0 + min(kx * xa, kx * xb) + min(ky * ya, ky * yb)
     high = k0 + max(kx * xa, kx * xb) + max(ky * ya, ky * yb)
     return low, high
@@ -143,7 +155,11 @@ def _bend_range(c: Any, xa: float, xb: float, ya: float, yb: float) -> tuple[flo
 def _conquer(
     c: Any, x0: int, xa: int, xb: int, y0: int, ya: int, yb: int, falls: bool, sums: Array, best: Array, where: Array
 ) -> None:
-    """Rows in the order of a binary tree: the best y of a row lies between those of its two neighbors already done."""
+    """Finds the row maxima of a rectangle on which the best y moves one way with x; O((rows + columns) log rows).
+
+    Rows are visited in the order of a binary tree: the best y of a row lies between those of its two neighbors that
+    were visited before.
+    """
     n = xb - xa + 1
     found = np.empty(n, np.int64)
     stride = 1
@@ -159,11 +175,12 @@ def _conquer(
 
 @kernel
 def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, best: Array, where: Array) -> int:
+    """Returns the best y in ya..yb of row x, and notes it if it is better than what is known of the row."""
     top, at = -np.inf, ya
     for y in range(ya, yb + 1):
-        v = _value(c, float(x0 + x), float(y0 + y)) - sums[y]
-        if v > top:
-            top, at = v, y
+        value = _value(c, float(x0 + x), float(y0 + y)) - sums[y]
+        if value > top:
+            top, at = value, y
     if top > best[x]:
         best[x], where[x] = top, at
     return at
@@ -172,7 +189,11 @@ def _improve(c: Any, x0: int, x: int, y0: int, ya: int, yb: int, sums: Array, be
 def quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array
 ) -> tuple[Array, Array]:
-    """The best numbers of ranked positives and negatives that are wrong, for every set: two (n,) int64 arrays; O(p)."""
+    """Returns the best numbers of wrong decisions among the ranked positives and the ranked negatives of every set.
+
+    The result is two (n,) int64 arrays. The arguments are those of :mod:`setwise.kernels.ranks`; O(p) where rows are
+    concave.
+    """
     longest = int(np.diff(starts)[::2].max()) + 1
     best, where = np.empty(longest), np.empty(longest + 1, np.int32)
     fn, fp = np.zeros(len(origin), np.int64), np.zeros(len(origin), np.int64)
@@ -186,29 +207,32 @@ def _quotient_argmax(
     best: Array, where: Array, fn: Array, fp: Array,
 ) -> None:  # fmt: skip
     for i in range(len(origin)):
-        a, b, e = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
+        first, middle, last = starts[2 * i], starts[2 * i + 1], starts[2 * i + 2]
         c = coefficients(top[i], bottom[i], origin[i], False)
-        across = sums[b + 2 * i + 1 : e + 2 * i + 2]
-        row_maxima(c, low[2 * i], b - a + 1, low[2 * i + 1], margins[b:e], across, best, where)
-        winner, at = -np.inf, 0
-        for r in range(b - a + 1):
-            v = best[r] - sums[a + 2 * i + r]
-            if v > winner:
-                winner, at = v, r
+        sums_fp = sums[middle + 2 * i + 1 : last + 2 * i + 2]
+        row_maxima(c, low[2 * i], middle - first + 1, low[2 * i + 1], margins[middle:last], sums_fp, best, where)
+        # The row maxima leave out what the false negatives of the row cost in score.
+        top_value, at = -np.inf, 0
+        for r in range(middle - first + 1):
+            value = best[r] - sums[first + 2 * i + r]
+            if value > top_value:
+                top_value, at = value, r
         fn[i], fp[i] = at, where[at]
 
 
 @kernel
 def gain_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
-    """Upper bounds (2n,) on the gain of one more false negative (even places) and one more false positive (odd places).
+    """Returns upper bounds (2n,) on the gain of one more false negative (even places) or false positive (odd places).
 
-    A decision whose margin is not below its cap is no mistake in any best labeling. Infinite where nothing is known.
+    A decision whose margin is not below its cap need not be a mistake in a best labeling. A cap is infinite where
+    nothing is known.
     """
     caps = np.empty(2 * len(P))
     for i in range(len(P)):
         for x in range(1, 3):
             t, b, y = top[i], bottom[i], 3 - x
             own, other = (N[i], P[i]) if x == 2 else (P[i], N[i])
+            # The gain is (a + rise y) / (D (D + b_x)); D is least where the own count is 0 or full.
             u0 = b[0] + min(0.0, b[x] * own)
             a, rise = t[x] * b[0] - b[x] * t[0], t[x] * b[y] - b[x] * t[y]
             caps[2 * i + x - 1] = _largest_quotient(a, rise, other, u0, b[y], abs(b[x]))
@@ -216,8 +240,8 @@ def gain_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
 
 
 @kernel
-def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float, step: float) -> float:
-    """An upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].
+def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float, width: float) -> float:
+    """Returns an upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].
 
     With u as the variable the numerator is ``A + B u``. For A >= 0 both ``A / (u (u + step))`` and ``B / (u + step)``
     peak at the least u; for A < 0 the peak of ``(A + B u) / u^2`` is at ``u = -2 A / B``, or at the end nearest to it.
@@ -228,7 +252,7 @@ def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float
     B = b / slope if slope != 0.0 else 0.0
     A = a - B * u0 if slope != 0.0 else max(a, a + b * length)
     if A >= 0.0:
-        return max(A, 0.0) / (least * (least + step)) + max(B, 0.0) / (least + step)
+        return max(A, 0.0) / (least * (least + width)) + max(B, 0.0) / (least + width)
     if B <= 0.0:
         return 0.0
     peak = min(max(-2.0 * A / B, least), most)

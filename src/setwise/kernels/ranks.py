@@ -1,7 +1,8 @@
 """Margins of every set sorted upwards, positives and negatives apart: the order in which decisions become mistakes.
 
-A batch of ``n`` sets has ``2 n`` segments: ``2 i`` holds the positives of set ``i`` and ``2 i + 1`` its negatives. Only
-decisions in question are sorted, those with ``floor < margin < cap``; the others are mistakes always or never.
+A batch of n sets has 2 n segments: segment 2 i holds the positives of set i and segment 2 i + 1 its negatives. Only
+decisions with ``floor < margin < cap`` are ranked; of the others the best labeling is known, for those up to the floor
+are always mistakes and those from the cap on never.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ Array = NDArray[Any]
 
 
 def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, caps: Array) -> tuple[Array, ...]:
-    """Sort the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
+    """Sorts the margins ``m_i = s_i (2 y_i - 1)`` with ``floor < m_i < caps[segment]`` upwards in each segment.
 
     Returns ``keys`` (m,) uint64, whose low 32 bits are ``2 * place + label`` of a decision in its set; ``margins`` (m,)
     in that order and in the precision of ``scores``; ``starts`` (2n+1,); ``low`` (2n,), the number of margins at or
@@ -40,38 +41,41 @@ def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
     keys: Array, starts: Array, low: Array, base: Array, truth: Array,
 ) -> None:  # fmt: skip
-    """Keys of the decisions in question: positives fill the room of a set from below, negatives from above; gaps close.
+    """Writes the keys of the ranked decisions, and the sums and numbers of the others; O(total).
 
-    There are no branches on the data: a decision that is not in question is written too, where the next one overwrites
-    it.
+    The positives of a set fill its part of ``keys`` from below, the negatives from above; then the gaps are closed.
+    There are no branches on the data: a decision that is not ranked is written too, and the next one overwrites it.
     """
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
+        # The next places for a positive and for a negative.
         a: Any = first
         b: Any = last - 1
-        lows: Any = 0
-        low_positives: Any = 0
-        won, total = 0.0, 0.0
+        n_low: Any = 0
+        n_low_positives: Any = 0
+        score_won, true_score = 0.0, 0.0
         for j in range(first, last):
             y = np.int64(labels[j])
-            m = scores[j] if y else -scores[j]
-            under = np.int64(m <= floor)
-            asked = (1 - under) & np.int64(m < (caps[2 * i] if y else caps[2 * i + 1]))
-            keys[b + y * (a - b)] = rising_bits(m) << np.uint64(32) | np.uint64(2 * (j - first) + y)
-            a += asked & y
-            b -= asked & (1 - y)
-            lows += under
-            low_positives += under & y
-            won -= m * under
-            total += m * y
-        low[2 * i], low[2 * i + 1] = low_positives, lows - low_positives
-        base[i], truth[i] = won, total
-        at = starts[2 * i]
-        middle = at + a - first
+            margin = scores[j] if y else -scores[j]
+            under = np.int64(margin <= floor)
+            ranked = (1 - under) & np.int64(margin < (caps[2 * i] if y else caps[2 * i + 1]))
+            # At place a for a positive, at place b for a negative.
+            keys[b + y * (a - b)] = rising_bits(margin) << np.uint64(32) | np.uint64(2 * (j - first) + y)
+            a += ranked & y
+            b -= ranked & (1 - y)
+            n_low += under
+            n_low_positives += under & y
+            score_won -= margin * under
+            true_score += margin * y
+        low[2 * i], low[2 * i + 1] = n_low_positives, n_low - n_low_positives
+        base[i], truth[i] = score_won, true_score
+        # Close the gaps: first the positives move down to the end of the last set, then the negatives behind them.
+        out = starts[2 * i]
+        middle = out + a - first
         starts[2 * i + 1], starts[2 * i + 2] = middle, middle + last - 1 - b
-        if at < first:
+        if out < first:
             for j in range(first, a):
-                keys[at + j - first] = keys[j]
+                keys[out + j - first] = keys[j]
         if middle <= b:
             for j in range(b + 1, last):
                 keys[middle + j - b - 1] = keys[j]
@@ -79,20 +83,25 @@ def _pack(
 
 @kernel
 def rising_bits(value: Any) -> Any:
-    """The float32 of ``value`` as a 32-bit number (in a uint64) that rises with it; without branches."""
+    """Returns the float32 of ``value`` as a 32-bit number (in a uint64) that rises with it; without branches."""
+    # A positive number gets its sign bit set; of a negative one all bits are flipped.
     bits = np.uint64(np.float32(value).view(np.uint32))
     return bits ^ (np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31))))
 
 
 @kernel
 def _decode(keys: Array, bits: Array) -> None:
+    """Writes the bits of the float32 in the upper half of each key: the inverse of :func:`rising_bits`."""
     for j in range(len(keys)):
         up = np.uint32(keys[j] >> np.uint64(32))
         bits[j] = up & np.uint32(0x7FFFFFFF) if up >> np.uint32(31) else np.uint32(~up)
 
 
 def prefix_sums(margins: Array, starts: Array) -> Array:
-    """Sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,); segment k begins at ``starts[k] + k``."""
+    """Returns the sums of the 0, 1, 2, ... smallest margins of each segment, (m + 2n,), in float64; O(m).
+
+    A segment has one sum more than margins, so those of segment k begin at ``starts[k] + k``.
+    """
     out = np.empty(len(margins) + len(starts) - 1)
     _prefix_sums(margins, starts, out)
     return out
@@ -111,7 +120,7 @@ def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
 def mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array
 ) -> Array:
-    """True where the margin is at or under the floor, and at the first ``counts[k]`` keys of each segment, (total,)."""
+    """Returns the mistakes, (total,): margins at or under the floor, and the first ``counts[k]`` keys of segment k."""
     out = np.empty(len(labels), np.bool_)
     _mark_mistakes(scores, labels, offsets, floor, keys, starts, counts, out)
     return out

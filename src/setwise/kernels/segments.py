@@ -12,58 +12,61 @@ Array = NDArray[Any]
 
 @kernel
 def count_true(mask: Array, offsets: Array) -> Array:
-    """Number of true entries of each segment, (n,) int64; O(total)."""
+    """Returns the number of true entries of each segment, (n,) int64; O(total)."""
     n = len(offsets) - 1
     out = np.zeros(n, np.int64)
     for i in range(n):
-        c = 0
+        count = 0
         for j in range(offsets[i], offsets[i + 1]):
-            c += mask[j]
-        out[i] = c
+            count += mask[j]
+        out[i] = count
     return out
 
 
 @kernel
 def segment_sums(x: Array, offsets: Array) -> Array:
-    """Sum of each segment, (n,) float64; O(total)."""
+    """Returns the sum of each segment, (n,) float64; O(total)."""
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
-        t = 0.0
+        total = 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            t += x[j]
-        out[i] = t
+            total += x[j]
+        out[i] = total
     return out
 
 
 @kernel
 def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
-    """Sum of the chosen entries of each segment, (n,) float64; O(total)."""
+    """Returns the sum of the entries of each segment where ``mask`` is true, (n,) float64; O(total).
+
+    All entries must be finite.
+    """
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
-        t = 0.0
+        total = 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            t += x[j] * mask[j]
-        out[i] = t
+            total += x[j] * mask[j]
+        out[i] = total
     return out
 
 
 @kernel
 def running_sums(x: Array, offsets: Array) -> Array:
-    """Inclusive running sum inside each segment, (total,) float64; O(total)."""
+    """Returns the running sums inside each segment, each with its own entry, (total,) float64; O(total)."""
     out = np.empty(len(x), np.float64)
     for i in range(len(offsets) - 1):
-        t = 0.0
+        total = 0.0
         for j in range(offsets[i], offsets[i + 1]):
-            t += x[j]
-            out[j] = t
+            total += x[j]
+            out[j] = total
     return out
 
 
 @kernel
 def differences(values: Array, offsets: Array, start: Array) -> Array:
-    """Differences of consecutive entries inside each segment, the first against ``start[i]``; (total,), O(total)."""
+    """Returns the differences of consecutive entries of each segment, (total,), the first from ``start``; O(total)."""
     out = np.empty(len(values), np.float64)
     for i in range(len(offsets) - 1):
         before = start[i]
@@ -75,7 +78,7 @@ def differences(values: Array, offsets: Array, start: Array) -> Array:
 
 @kernel
 def segment_argmax(x: Array, offsets: Array) -> Array:
-    """Flat position of the first largest entry of each segment, none of them empty; (n,) int64, O(total)."""
+    """Returns the flat place of the first largest entry of each segment, (n,) int64; no segment is empty; O(total)."""
     n = len(offsets) - 1
     out = np.empty(n, np.int64)
     for i in range(n):
@@ -89,9 +92,10 @@ def segment_argmax(x: Array, offsets: Array) -> Array:
 
 @kernel
 def segment_places(parts: Array, offsets: Array) -> tuple[Array, bool]:
-    """Flat places of chosen segments, (places,) int64, or none where they are neighbours, and whether they are.
+    """Returns the flat places of chosen segments, (places,) int64, and whether the segments follow one another.
 
-    O(places); IndexError where there is no such segment.
+    Where they do, a slice serves the caller better, and no places are returned. O(places). Raises IndexError where
+    there is no such segment.
     """
     total, adjacent = 0, len(parts) > 0
     for k in range(len(parts)):
@@ -111,7 +115,10 @@ def segment_places(parts: Array, offsets: Array) -> tuple[Array, bool]:
 
 @kernel
 def chosen_offsets(parts: Array, offsets: Array) -> Array:
-    """Offsets of chosen segments laid side by side, (len(parts) + 1,) int64; IndexError where there is none such."""
+    """Returns the offsets of chosen segments laid side by side, (len(parts) + 1,) int64.
+
+    Raises IndexError where there is no such segment.
+    """
     out = np.zeros(len(parts) + 1, np.int64)
     for k in range(len(parts)):
         if parts[k] < 0 or parts[k] >= len(offsets) - 1:
@@ -122,18 +129,18 @@ def chosen_offsets(parts: Array, offsets: Array) -> Array:
 
 @kernel
 def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, bool]:
-    """Costs (n, 2) of a mistake on a positive and on a negative of each set, and whether all cost so; O(total).
+    """Returns the costs (n, 2) of a mistake on a positive and on a negative of each set, and whether there are such.
 
-    A class that is not there costs 0.
+    They exist where all mistakes on one class of a set cost the same. A class without decisions costs 0. O(total)
     """
     n = len(offsets) - 1
     out = np.zeros((n, 2), np.float64)
     for i in range(n):
-        found = np.zeros(2, np.bool_)
+        seen = np.zeros(2, np.bool_)
         for j in range(offsets[i], offsets[i + 1]):
             side = 0 if labels[j] else 1
-            if found[side] and out[i, side] != costs[j]:
+            if seen[side] and out[i, side] != costs[j]:
                 return out, False
             out[i, side] = costs[j]
-            found[side] = True
+            seen[side] = True
     return out, True

@@ -1,12 +1,14 @@
 """The master problem of a cutting-plane method: a concave quadratic over the simplex, with bounds on some weights.
 
-Planes ``b_t + <a_t, w>`` have weights alpha in the simplex. Without bounds ``w = v = -scale sum_t alpha_t a_t``; where
-a weight has a least value l_j it is ``w_j = max(v_j, l_j)``, its multiplier being ``e_j = w_j - v_j >= 0``. For given
-alpha that is the best choice of the multipliers, so they are eliminated: the value of each plane is
+The planes ``b_t + <a_t, w>`` have weights alpha in the simplex. Without bounds ``w = v = -scale sum_t alpha_t a_t``;
+where w_j has a least value l_j, it is ``w_j = max(v_j, l_j)``, and the multiplier of the bound is
+``e_j = w_j - v_j >= 0``. That is the best choice of the multipliers for given alpha, so they are eliminated: the value
+of each plane is
 
-    g_t = b_t - scale (G alpha)_t + sum_j e_j B_tj,        B the columns of the slopes that belong to bounded weights,
+    g_t = b_t - scale (G alpha)_t + sum_j e_j B_tj,
 
-and the dual is a concave, piecewise quadratic function of alpha with gradient g. Lines are searched exactly.
+where B holds the columns of the slopes that belong to bounded weights, and the dual is a concave, piecewise quadratic
+function of alpha with the gradient g. Line searches are exact.
 """
 
 from typing import Any
@@ -25,13 +27,13 @@ Array = NDArray[Any]
 def solve_simplex(
     gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, tol: float, rounds: int
 ) -> float:
-    """``max_alpha b'alpha - scale/2 alpha'G alpha`` over ``alpha >= 0, sum alpha = 1``; returns the duality gap.
+    """Maximizes ``b'alpha - scale/2 alpha'G alpha`` over ``alpha >= 0, sum alpha = 1``; returns the duality gap.
 
-    The gap is ``sum_t alpha_t (max g - g_t)``. For planes of a risk it is the distance between the primal and the dual
-    value of the master, so the maximum is at most that far away.
+    The gap is ``sum_t alpha_t (max_s g_s - g_t)``. For planes of a risk it is the distance between the primal and the
+    dual value of the master, so the maximum is at most that far away.
 
     Each round takes pairwise steps, which find the planes that matter, then Newton steps on those planes, which end the
-    zigzag of the pairwise ones. Both only ever climb, whatever the rank of G, so neither can fail.
+    zigzag of the pairwise ones. Neither lets the dual fall, whatever the rank of G.
 
     Parameters
     ----------
@@ -39,15 +41,19 @@ def solve_simplex(
     offsets : (t,) float64
     alpha : (t,) float64 in the simplex, the warm start; the solution is written over it
     bounded : (>= t, r) B, the slopes of the bounded weights
-    low : (r,) their least values
-    tol : stop at this gap, absolute, or where the rounding of the gradient lets it go no further
-    rounds : at most so many; each is t/2 + 20 pairwise steps of O(t r), and Newton steps of O(k^3) for k planes in use
+    low : (r,) the least values of the bounded weights
+    tol : stop at this absolute gap, or where the rounding of the gradient allows no smaller one
+    rounds : largest number of rounds; each is t/2 + 20 pairwise steps of O(t r), and Newton steps of O(k^3) for k
+    planes
+        in use
     """
     gradient, free = np.empty(len(alpha)), np.empty(len(low))
     gap = np.inf
     for turn in range(rounds + 1):
+        # The gradient is computed afresh in each round: Newton steps leave it behind, and rounding adds up.
         simplex_gradient(gram, offsets, scale, alpha, bounded, low, free, gradient)
         gap = simplex_gap(gradient, alpha)
+        # No gap below the rounding of the gradient can be seen.
         for i in range(len(alpha)):
             tol = max(tol, 1e-16 * (abs(offsets[i]) + abs(gradient[i])))
         if gap <= tol or turn == rounds:
@@ -62,7 +68,7 @@ def solve_simplex(
 def simplex_gradient(
     gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, free: Array, out: Array
 ) -> None:
-    """``out = g`` (t,) and ``free = v`` (r,), after alpha is scaled to sum to 1; O(t k) for k planes in use."""
+    """Writes ``out = g`` (t,) and ``free = v`` (r,), after alpha is scaled to sum to 1; O(t k) for k planes in use."""
     t, total = len(alpha), 0.0
     free[:] = 0.0
     for i in range(t):
@@ -76,6 +82,7 @@ def simplex_gradient(
                 out[k] -= weight * gram[i, k]
             for j in range(len(low)):
                 free[j] -= weight * bounded[i, j]
+    # Multipliers are positive only where v is below the least value.
     for j in range(len(low)):
         excess = low[j] - free[j]
         if excess > 0.0:
@@ -85,7 +92,7 @@ def simplex_gradient(
 
 @kernel
 def simplex_gap(gradient: Array, alpha: Array) -> float:
-    """``sum_t alpha_t (max g - g_t)``; O(t)."""
+    """Returns the duality gap ``sum_t alpha_t (max_s g_s - g_t)``; O(t)."""
     top, out = -np.inf, 0.0
     for k in range(len(alpha)):
         top = max(top, gradient[k])
@@ -107,54 +114,57 @@ def pair_steps(
     tol: float,
     steps: int,
 ) -> None:
-    """Moves weight from one plane to another, keeping ``gradient`` and ``free`` true, until the gap is at most ``tol``.
+    """Moves weight from one plane to another until the gap is at most ``tol``, and updates ``gradient`` and ``free``.
 
-    The plane that gains has the largest gradient, the one that loses makes the step climb most (second-order choice of
-    Fan, Chen and Lin 2005). A pair without curvature moves all it can. O(t r) a step.
+    The plane that gains weight has the largest gradient; the one that loses weight is chosen such that the dual rises
+    most (second-order choice of Fan, Chen and Lin 2005). A pair without curvature moves all its weight. O(t r) for a
+    step.
     """
     t = len(alpha)
     change = np.empty(len(low))
     for _ in range(steps):
-        i = 0
+        gainer = 0
         for k in range(1, t):
-            if gradient[k] > gradient[i]:
-                i = k
-        best, j, move, gap = 0.0, -1, 0.0, 0.0
+            if gradient[k] > gradient[gainer]:
+                gainer = k
+        # One pass over the planes gives both the loser and the gap.
+        best, loser, move, gap = 0.0, -1, 0.0, 0.0
         for k in range(t):
-            slope = gradient[i] - gradient[k]
+            slope = gradient[gainer] - gradient[k]
             if alpha[k] > 0.0 and slope > 0.0:
                 gap += alpha[k] * slope
-                both = gram[i, i] + gram[k, k]
-                bend = both - 2.0 * gram[i, k]
+                norms = gram[gainer, gainer] + gram[k, k]
+                curvature = norms - 2.0 * gram[gainer, k]
                 if len(low):
-                    bend -= _held_bend(bounded, low, free, i, k)
-                bend = scale * max(bend, RIDGE * both)
-                step = alpha[k] if slope >= bend * alpha[k] else slope / bend
-                gain = step * (slope - 0.5 * bend * step)
+                    curvature -= _held_curvature(bounded, low, free, gainer, k)
+                curvature = scale * max(curvature, RIDGE * norms)
+                length = alpha[k] if slope >= curvature * alpha[k] else slope / curvature
+                gain = length * (slope - 0.5 * curvature * length)
                 if gain > best:
-                    best, j, move = gain, k, step
-        if gap <= tol or j < 0:
+                    best, loser, move = gain, k, length
+        if gap <= tol or loser < 0:
             return
         if len(low):
+            # With bounds the estimate above chose the pair; the step itself comes from an exact line search.
             for c in range(len(low)):
-                change[c] = bounded[i, c] - bounded[j, c]
-            both = gram[i, i] + gram[j, j]
-            bend = scale * max(both - 2.0 * gram[i, j], RIDGE * both)
-            move = search_line(gradient[i] - gradient[j], bend, scale, change, low, free, alpha[j])
-        alpha[i] += move
-        alpha[j] = alpha[j] - move if move < alpha[j] else 0.0
+                change[c] = bounded[gainer, c] - bounded[loser, c]
+            norms = gram[gainer, gainer] + gram[loser, loser]
+            curvature = scale * max(norms - 2.0 * gram[gainer, loser], RIDGE * norms)
+            move = search_line(gradient[gainer] - gradient[loser], curvature, scale, change, low, free, alpha[loser])
+        alpha[gainer] += move
+        alpha[loser] = alpha[loser] - move if move < alpha[loser] else 0.0
         shift = scale * move
         for k in range(t):
-            gradient[k] -= shift * (gram[i, k] - gram[j, k])
+            gradient[k] -= shift * (gram[gainer, k] - gram[loser, k])
         if len(low):
             move_bounded(shift, change, bounded, low, free, gradient)
 
 
 @kernel
-def _held_bend(bounded: Array, low: Array, free: Array, i: int, k: int) -> float:
-    """The part of the curvature between two planes that belongs to weights held at their least values."""
-    bend = 0.0
+def _held_curvature(bounded: Array, low: Array, free: Array, i: int, k: int) -> float:
+    """Returns the part of the curvature between two planes that belongs to weights held at their least values."""
+    curvature = 0.0
     for j in range(len(low)):
         if free[j] < low[j]:
-            bend += (bounded[i, j] - bounded[k, j]) ** 2
-    return bend
+            curvature += (bounded[i, j] - bounded[k, j]) ** 2
+    return curvature

@@ -1,9 +1,9 @@
 """Sorting decisions by float value: packed 64-bit keys, sorted inside each set of a ragged batch.
 
-A key holds the order-preserving bits of a float32 above and ``2 * place + label`` below, so one integer sort orders the
-values and carries everything that later steps need. Large arrays are made by NumPy, not inside the kernels: its
-allocator asks for huge pages. Values in float64 are sorted by their float32 rounding first and then repaired, so the
-order is exact for them too.
+The upper half of a key holds a float32 as bits that preserve its order, the lower half ``2 * place + label``, so one
+sort of integers orders the values and carries all that is needed later. Large arrays are made by NumPy, not inside the
+kernels, because its allocator asks for huge pages. Values in float64 are sorted by their float32 rounding first and
+then put in exact order.
 """
 
 from typing import Any
@@ -17,33 +17,34 @@ from setwise.kernels.large_sort import radix, sort_large
 Array = NDArray[Any]
 
 VALUES, ERRORS, MARGINS = 0, 1, 2
-"""What keys stand for: values that fall, margin errors ``1 - s (2 y - 1)`` that fall, margins ``s (2 y - 1)`` that
-rise."""
+"""What keys hold: falling values, falling margin errors ``1 - s (2 y - 1)``, or rising margins ``s (2 y - 1)``."""
 
 BLOCK = 512
-"""So many decisions at a time fit the first cache."""
+"""Decisions are processed in blocks of this size, whose arrays fit the first-level cache."""
 
 INSERTION = 48
-"""Insertion is the fastest sort of so many."""
+"""Up to this number of keys, insertion sort is the fastest."""
 
 MIDDLE = 4096
+"""Segments of up to this number of keys are sorted inside one kernel, larger ones one by one."""
 
 
 @kernel
 def falling_bits(value: Any) -> Any:
-    """The float32 of ``value`` as a uint32 that falls as the value rises; without branches."""
+    """Returns the float32 of ``value`` as a uint32 that falls as the value rises; without branches."""
     bits = np.uint32(np.float32(value).view(np.uint32))
     negative = np.uint32(np.int32(bits) >> np.int32(31))
+    # The bits of a negative number fall already; of a positive one all but the sign are flipped.
     return np.uint32(bits ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
 
 
 def pack(
     values: Array, labels: Array, offsets: Array, errors: bool = False, above_zero: bool = False
 ) -> tuple[Array, Array]:
-    """Keys that sort upwards as ``values`` (total,) fall: (m,) uint64, and their segment offsets (n+1,); O(total).
+    """Returns keys that rise as ``values`` (total,) fall, (m,) uint64, and their segment offsets (n+1,); O(total).
 
-    With ``errors`` the values are scores s, and their margin errors ``1 - s (2 y - 1)`` (LH Eq. 34) are packed in their
-    place; with ``above_zero`` only what is above 0 enters. ``labels`` (total,) bool travel along in the keys.
+    With ``errors`` the values are scores s, and their margin errors ``1 - s (2 y - 1)`` (LH Eq. 34) are packed instead.
+    With ``above_zero`` only what is above 0 gets a key. The ``labels`` (total,) bool are stored in the keys.
     """
     keys, starts = np.empty(len(values), np.uint64), np.zeros(len(offsets), np.int64)
     _pack(values, labels, offsets, errors, above_zero, keys, starts)
@@ -55,28 +56,31 @@ def _pack(
     values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
 ) -> None:
     above = np.uint64(falling_bits(0.0)) << np.uint64(32) if above_zero else ~np.uint64(0)
-    m = 0
+    kept = 0
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
         if errors:
             _pack_errors(values[a:b], labels[a:b], keys[a:b])
         else:
             _pack_values(values[a:b], labels[a:b], keys[a:b])
+        # Close the gaps without a branch: a key that is not kept is overwritten by the next.
         for key in keys[a:b]:
-            keys[m] = key
-            m += key < above
-        starts[i + 1] = m
+            keys[kept] = key
+            kept += key < above
+        starts[i + 1] = kept
 
 
 @kernel
 def _pack_values(values: Array, labels: Array, keys: Array) -> None:
-    """Plain indices and no branches: this loop compiles to vector instructions."""
+    """Writes the keys of the values of one set."""
+    # Plain indices and no branches: this loop compiles to vector instructions.
     for j in range(len(values)):
         keys[j] = np.uint64(falling_bits(values[j])) << np.uint64(32) | np.uint64(2 * j + labels[j])
 
 
 @kernel
 def _pack_errors(scores: Array, labels: Array, keys: Array) -> None:
+    """Writes the keys of the margin errors of one set, computed in the precision of its scores."""
     one, two = scores.dtype.type(1), scores.dtype.type(2)
     for j in range(len(scores)):
         error = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
@@ -85,6 +89,8 @@ def _pack_errors(scores: Array, labels: Array, keys: Array) -> None:
 
 @kernel
 def _sort_segments(keys: Array, starts: Array, small: int, large: int) -> None:
+    """Sorts the segments of up to ``large`` keys upwards, in place; those of up to ``small`` keys by insertion."""
+    # One array for all radix sorts.
     longest = 0
     for i in range(len(starts) - 1):
         size = starts[i + 1] - starts[i]
@@ -111,14 +117,14 @@ def _insertion(keys: Array) -> None:
 
 
 def sort_packed(keys: Array, starts: Array) -> Array:
-    """Every segment of ``keys`` sorted upwards, in this array or, where it is one large segment, maybe in a new one.
+    """Returns every segment of ``keys`` sorted upwards, in this array or, for one large segment, maybe in a new one.
 
-    Small segments are sorted by insertion, middle ones by radix, large ones as in :mod:`setwise.kernels.large_sort`:
-    the loop over those in Python is short because they are large.
+    Small segments are sorted by insertion, middle ones by radix, large ones as in :mod:`setwise.kernels.large_sort`.
     """
     _sort_segments(keys, starts, INSERTION, MIDDLE)
     if len(keys) <= MIDDLE:
         return keys
+    # Large segments are few, so this loop may run in Python.
     for i in np.flatnonzero(np.diff(starts) > MIDDLE):
         found = sort_large(keys[starts[i] : starts[i + 1]])
         if len(starts) == 2:
@@ -128,7 +134,7 @@ def sort_packed(keys: Array, starts: Array) -> Array:
 
 
 def unpack(keys: Array, starts: Array, offsets: Array) -> tuple[Array, Array, Array]:
-    """Flat items (m,) int32, labels (m,) bool and rounded values (m,) float32 of sorted keys; O(m)."""
+    """Returns the flat items (m,) int32, labels (m,) bool and rounded values (m,) float32 of sorted keys; O(m)."""
     m = len(keys)
     items, labels, rounded = np.empty(m, np.int32), np.empty(m, np.bool_), np.empty(m, np.float32)
     _unpack(keys, starts, offsets, items, labels, rounded.view(np.uint32))
@@ -138,17 +144,17 @@ def unpack(keys: Array, starts: Array, offsets: Array) -> tuple[Array, Array, Ar
 def sort_falling(
     values: Array, labels: Array, offsets: Array, errors: bool = False, above_zero: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """Every set of ``values`` (total,) sorted downwards: items (m,), their labels and values, segment offsets (n+1,).
+    """Sorts every set of ``values`` (total,) downwards: returns items, labels and values (m,), segment offsets (n+1,).
 
-    Exact for float32 and float64; O(m log m) in the number m of values that enter (see :func:`pack`).
+    The order is exact for float32 and float64. O(m log m) for the m values that get a key (see :func:`pack`).
     """
     keys, starts = pack(values, labels, offsets, errors, above_zero)
     keys = sort_packed(keys, starts)
     if values.dtype == np.float32:
         return *unpack(keys, starts, offsets), starts
     exact = exact_order(keys, values, starts, offsets[:-1], ERRORS if errors else VALUES)
-    items, tags, _ = unpack(keys, starts, offsets)
-    return items, tags, np.negative(exact, out=exact), starts
+    items, sorted_labels, _ = unpack(keys, starts, offsets)
+    return items, sorted_labels, np.negative(exact, out=exact), starts
 
 
 @kernel
@@ -164,15 +170,16 @@ def _unpack_set(keys: Array, first: np.int32, items: Array, labels: Array, bits:
         low, falling = np.uint32(keys[j]), np.uint32(keys[j] >> np.uint64(32))
         items[j] = np.int32(first) + np.int32(low >> np.uint32(1))
         labels[j] = np.bool_(low & np.uint32(1))
+        # The inverse of ``falling_bits``.
         negative = np.uint32(np.int32(falling) >> np.int32(31))
         bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
 
 
 def exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: int) -> Array:
-    """Put sorted ``keys`` (m,) in the exact order of their float64 ``values``, in place; returns what rises with them.
+    """Puts sorted ``keys`` (m,) in the exact order of their float64 ``values``, in place; returns what rises with them.
 
-    ``firsts`` (n,) says where the places of each segment begin in ``values``, ``kind`` what the keys stand for. O(m)
-    but for long runs of values that float32 can not tell apart.
+    ``firsts`` (n,) says where the places of each segment begin in ``values``, and ``kind`` what the keys hold. O(m),
+    except for long runs of values that are equal in float32.
     """
     rising = np.empty(len(keys))
     _exact_order(keys, values, starts, firsts, kind, rising)
@@ -191,7 +198,7 @@ def _exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind:
 
 @kernel
 def block_end(keys: Array, first: int, stop: int) -> int:
-    """The end of a block that fits the first cache, but never cuts a run of keys with equal upper halves."""
+    """Returns the end of the block that begins at ``first``; no run of keys with equal upper halves is cut."""
     last = min(first + BLOCK, stop)
     while last < stop and keys[last] >> np.uint64(32) == keys[last - 1] >> np.uint64(32):
         last += 1
@@ -200,19 +207,20 @@ def block_end(keys: Array, first: int, stop: int) -> int:
 
 @kernel
 def order_block(keys: Array, values: Array, first: int, kind: int, rising: Array) -> None:
-    """Look up what rises with the keys of a block, and put both in exact order; the places begin at ``first``.
+    """Writes what rises with the keys of a block to ``rising``, and puts both in exact order; O(m) without long runs.
 
-    That is ``-value``, or ``-u = s (2 y - 1) - 1``, or the margin ``s (2 y - 1)``.
-    The keys know values by their float32 rounding, so only runs of equal upper halves can be out of order. Equal values
-    stay in the order of their places.
+    That is ``-value``, or ``-u = s (2 y - 1) - 1``, or the margin ``s (2 y - 1)``, of the values whose places begin at
+    ``first``. The keys hold values rounded to float32, so only runs of equal upper halves can be out of order. Equal
+    values stay in the order of their places.
     """
     m = len(keys)
-    # All look-ups first, and none in the loop that decides by them: memory answers many questions at a time.
+    # Read all values first, in a loop without branches: the processor then waits for many reads at a time.
     for j in range(m):
         low = keys[j] & np.uint64(0xFFFFFFFF)
         s = values[first + np.int64(low >> np.uint64(1))]
         margin = s * (2.0 * np.float64(low & np.uint64(1)) - 1.0)
         rising[j] = -s if kind == VALUES else margin - 1.0 if kind == ERRORS else margin
+    # Sort each run of equal upper halves that is not in order yet.
     a = 0
     while a < m:
         b = a + 1
@@ -227,7 +235,7 @@ def order_block(keys: Array, values: Array, first: int, kind: int, rising: Array
 
 @kernel
 def _sort_pairs(values: Array, keys: Array) -> None:
-    """Sort both upwards by the values; stable. Pieces are sorted by insertion, then merged two by two."""
+    """Sorts both upwards by the values; stable. Pieces are sorted by insertion, then merged in pairs; O(m log m)."""
     m, width = len(values), INSERTION
     for a in range(0, m, width):
         _insert_pairs(values[a : a + width], keys[a : a + width])

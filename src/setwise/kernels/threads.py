@@ -1,10 +1,10 @@
-"""One way to share work: a function mapped over independent units by threads."""
+"""Work in parallel: a function is mapped over independent units by threads."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Unit = TypeVar("Unit")
 Found = TypeVar("Found")
@@ -13,13 +13,13 @@ _local = threading.local()
 
 
 def available() -> int:
-    """How many threads the calling code may use: what :func:`allowed` says, 1 inside a mapped function."""
+    """Returns how many threads the calling code may use: what :func:`allowed` has set, else 1."""
     return int(getattr(_local, "threads", 1))
 
 
 @contextmanager
 def allowed(threads: int) -> Iterator[None]:
-    """Lets the code inside use so many threads."""
+    """Allows the code in the ``with`` block to use this number of threads."""
     before = available()
     _local.threads = threads
     try:
@@ -29,17 +29,13 @@ def allowed(threads: int) -> Iterator[None]:
 
 
 def map_units(function: Callable[[Unit], Found], units: Sequence[Unit]) -> list[Found]:
-    """``function`` of every unit, in order, by as many threads as are available; nested calls are serial.
+    """Returns ``function`` of every unit, in order, by as many threads as are available; nested calls are serial.
 
-    Results do not depend on the number of threads, as long as the units do not touch one another.
+    The results do not depend on the number of threads, as long as the units share no state.
     """
     threads = min(available(), len(units))
     if threads <= 1:
         return [function(unit) for unit in units]
-
-    def alone(unit: Any) -> Found:
-        with allowed(1):
-            return function(unit)
-
+    # The setting belongs to the thread that made it: those of the pool have none, so nested calls are serial.
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(alone, units))
+        return list(pool.map(function, units))

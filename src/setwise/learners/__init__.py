@@ -1,6 +1,6 @@
-"""What minimizes ``0.5 |w|^2 + C risk(w)`` to a certified gap, seeing planes and nothing else.
+"""Learners: they minimize ``0.5 |w|^2 + C risk(w)`` to a certified gap, from planes below the risk alone.
 
-All learners in this folder are found by themselves: ``LEARNERS`` maps their short names to classes.
+All learners in this folder are discovered: ``LEARNERS`` maps their short names to classes.
 """
 
 from typing import Any

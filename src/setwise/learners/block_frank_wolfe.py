@@ -1,4 +1,4 @@
-"""A step for one part of the risk at a time: block-coordinate Frank-Wolfe."""
+"""Block-coordinate Frank-Wolfe: the dual is climbed for one part of the risk at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import as_count, as_number, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.learners.blocks import Blocks, batch_size, batches
 
 SHARE = 32
-"""A pass is cut into so many batches; the planes of a batch are made at one point."""
+"""The number of batches of a pass; the planes of a batch are all made at one point."""
 
 FULL = 3
-"""Every so many passes visit all parts; the others draw them by their gaps."""
+"""One pass in this number visits all parts; the others draw parts by their gaps."""
 
 
 @final
@@ -24,18 +24,18 @@ FULL = 3
 class BlockFrankWolfe(Learner):
     """``min_w 0.5 |w|^2 + C sum_i R_i(w)`` by ascent on the dual, part by part (Lacoste-Julien et al. 2013).
 
-    The step of a part is exact, over its new plane and all that it keeps (with ``planes=2``, between the new one and
-    the mean of those before, as published). Two passes of three draw the parts by their shares of the duality gap, and
-    each pass is followed by one on the planes at hand, without inference (Osokin et al. 2016). A pass makes ``n_parts``
-    planes in 32 batches. The objective is evaluated after each pass that visits every part, and when the shares add up
-    to less than the gap that is asked for; in between, a step repeats the last point with a better lower bound.
+    The update of a part is exact, over its new plane and all that it keeps (with ``planes=2``, between the new one and
+    the mean of the earlier ones, as published). Two passes of three draw the parts by their shares of the duality gap,
+    and each pass is followed by one over the planes that are kept, without inference (Osokin et al. 2016). A pass makes
+    ``n_parts`` planes in 32 batches. The objective is evaluated after each pass that visits every part, and when the
+    shares add up to less than the required gap; in between, the last point is reported again with a better lower bound.
 
     Parameters
     ----------
     C : weight of the risk, > 0
     tol : stop at this certified relative gap, >= 0
     max_iter : largest number of passes, >= 1
-    planes : most planes kept for a part, >= 2
+    planes : largest number of planes kept for a part, >= 2
     memory : bytes for planes; Refusal where two planes for each part, 16 n_parts (size + 4) bytes, need more
     random_state : seed of the order of the parts, int, numpy Generator or None
     """
@@ -53,9 +53,10 @@ class BlockFrankWolfe(Learner):
         super().__post_init__()
         as_count(self.planes, "planes", low=2)
         as_number(self.memory, "memory", low=0.0)
+        as_random_state(self.random_state)
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """One pass at a time; the planes of the first are made at ``w0``."""
+        """Yields after each pass; the first planes are made at ``w0``."""
         rng = np.random.default_rng(self.random_state)
         blocks = Blocks("BlockFrankWolfe", risk, self.C, self.planes, self.memory)
         n, size = risk.n_parts, batch_size(risk, SHARE)
@@ -70,28 +71,31 @@ class BlockFrankWolfe(Learner):
         while True:
             full = passes % FULL == 0
             for batch in batches(rng.permutation(n), size):
+                # Parts without a gap need no new plane, so most passes draw the others.
                 parts = batch if full else _draw(rng, blocks.gaps, len(batch))
                 blocks.take(parts, risk.cuts(blocks.w, parts))
             blocks.climb(rng.permutation(n))
             passes += 1
 
-            left = float(blocks.gaps.sum())
-            if step is None or full or left <= self.close_to(blocks.lower + left):
+            # The shares are of different points, so their sum is an estimate: it decides when to evaluate, no more.
+            gap = float(blocks.gaps.sum())
+            if step is None or full or gap <= self.close_to(blocks.lower + gap):
                 blocks.recompute_weights()
                 best = np.inf if step is None else self.objective(step.w, step.cut, step.known)
                 step = self._evaluate(risk, blocks, blocks.w.copy(), best)
-            stalled = full and left <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
+            stalled = full and gap <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
             yield Step(step.w, step.cut, step.known, blocks.lower, stalled)
 
     def _evaluate(self, risk: Risk, blocks: Blocks, w: Values, objective: float) -> Step:
+        # The planes of the parts bound the value of the risk from below, where inference is not exact.
         known = float(blocks.plane_maxima(w, np.arange(risk.n_parts)).sum())
         return Step(w, risk.cut(w, self.tolerance(objective)), known, blocks.lower)
 
 
 def _draw(rng: np.random.Generator, gaps: Values, size: int) -> Ints:
-    """Distinct parts drawn by their gaps, each having a little chance whatever its gap.
+    """Returns distinct parts drawn with chances by their gaps; a part without a gap has a small chance too.
 
-    The least of ``Exp(1) / chance_i`` are a draw without replacement (Efraimidis and Spirakis 2006).
+    The parts with the least ``Exp(1) / chance_i`` are such a draw without replacement (Efraimidis and Spirakis 2006).
     """
     chance = gaps + 1e-3 * gaps.mean() + 1e-300
     return np.argpartition(rng.standard_exponential(len(gaps)) / chance, size - 1)[:size]

@@ -1,4 +1,4 @@
-"""Planes for every part of the risk: the n-slack cutting-plane method."""
+"""The n-slack cutting-plane method: every part of the risk has planes of its own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from setwise.core.watched import padded, refuse_planes_above
 from setwise.learners.blocks import Blocks, batch_size, batches
 
 PLANES = 50
-"""A part keeps at most so many planes."""
+"""The largest number of planes of a part."""
 
 
 @final
@@ -24,9 +24,9 @@ class NSlack(Learner):
     """``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)``, a working set of planes for each part (LH Algorithm 1).
 
     Each iteration makes one plane for every part at the master's solution, keeps those that are violated, and solves
-    the master by block-coordinate ascent on its dual, part by part, to a tenth of the gap that is left. It needs few
-    iterations, each one inference for every part; the planes take much memory. A part that holds 50 planes, or as many
-    as ``memory`` allows, replaces its two lightest ones by their mean, which costs no bound.
+    the master by block-coordinate ascent on its dual, part by part, to a tenth of the remaining gap. It needs few
+    iterations, each with one inference for every part; the planes take much memory. A part that holds 50 planes, or as
+    many as ``memory`` allows, replaces the two of least weight by their mean, which leaves the lower bound as it is.
 
     Parameters
     ----------
@@ -48,22 +48,25 @@ class NSlack(Learner):
         as_number(self.memory, "memory", low=0.0)
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """New planes for all parts, then the master over all planes."""
+        """Yields after each iteration: new planes for all parts, then the master over all planes."""
         blocks = Blocks("NSlack", risk, self.C, PLANES, self.memory)
-        everyone, size = np.arange(risk.n_parts), batch_size(risk, 1)
+        all_parts, size = np.arange(risk.n_parts), batch_size(risk, 1)
         w, lowest = w0, np.inf
         while True:
             value = upper = rounding = 0.0
-            for parts in batches(everyone, size):
+            for parts in batches(all_parts, size):
                 known, cuts = blocks.plane_maxima(w, parts), risk.cuts(w, parts, self.tolerance(lowest))
-                slack = 0.0 if cuts.roundings is None else float(cuts.roundings.max())
+                rounding_each = 0.0 if cuts.roundings is None else float(cuts.roundings.max())
+                # A plane above the upper bound of its part is no lower bound: the loss breaks a promise.
                 worst = int(np.argmax(known - cuts.uppers))
-                refuse_planes_above(float(known[worst]), float(cuts.uppers[worst]), slack)
+                refuse_planes_above(float(known[worst]), float(cuts.uppers[worst]), rounding_each)
+                # Inexact inference may find less than older planes know, so the larger of both counts.
                 value += float(np.maximum(cuts.values, known).sum())
                 upper += float(np.maximum(cuts.uppers, known).sum())
                 rounding += 1e-14 * float(np.abs(cuts.offsets).sum() + np.abs(cuts.values).sum())
                 blocks.take(parts, cuts)
             cut, w = Cut(value, np.zeros(0), value, upper, rounding), padded(w, risk.size)
+            # The planes are in the master already, so this cut carries values alone and no slope.
             objective = self.objective(w, cut, -np.inf)
 
             lowest = min(lowest, objective)

@@ -1,4 +1,4 @@
-"""One plane for the whole risk in each iteration: the one-slack cutting-plane method, stabilized."""
+"""The one-slack cutting-plane method, stabilized: one plane below the whole risk in each iteration."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from setwise.core.watched import padded
 from setwise.learners.planes import Planes
 
 SHORTEST = 0.05
-"""The next plane is made at least so far on the way from the best point to the master's solution."""
+"""The least share of the way from the best point to the master's solution at which the next plane is made."""
 
 MASTER_SHARE = 0.01
-"""The master is solved to this part of the gap that is asked for."""
+"""The master is solved to this share of the required gap."""
 
 
 @final
 @dataclass(frozen=True)
 class OneSlack(Learner):
-    """``min_w 0.5 |w|^2 + C risk(w)`` by planes below the whole risk (Joachims, Finley and Yu 2009; LH Algorithm 2).
+    """``min_w 0.5 |w|^2 + C risk(w)`` by planes below the whole risk (Joachims, Finley and Yu 2009; LH 4.3).
 
     Each iteration makes one plane and solves the master over all planes so far; its solution ``v`` gives the lower
     bound. The next plane is made on the way to ``v``, at ``x = best + share (v - best)``. If the objective still falls
     at ``x`` in the direction of ``v``, the share doubles (to at most 1, the plain method), else it halves. Franc and
     Sonnenburg (2009) search that line exactly, which only some risks allow; the slope at ``x`` is known for all.
 
-    An iteration costs one ``risk.cut`` and O(t d) for the t planes kept. It is the method to begin with.
+    An iteration costs one ``risk.cut`` and O(t d) for the t planes that are kept. It is the default learner.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class OneSlack(Learner):
     name: ClassVar[str] = "one_slack"
 
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """One plane and one master at a time."""
+        """Yields after each iteration: one plane, then the master over all planes."""
         planes = Planes(risk, self.C, w0)
         x = best = w0
         lowest, share, stalled = np.inf, 0.5, False
@@ -54,18 +54,18 @@ class OneSlack(Learner):
             objective = self.objective(x, cut, known)
             x, best = padded(x, risk.size), padded(best, risk.size)
 
-            # What the new plane adds at the master's solution, and whether the objective falls on the way there.
+            # What the new plane adds at the master's solution, and whether the objective descends on the way there.
             v = padded(planes.w, risk.size)
             gain = self.C * (cut.offset + float(cut.slope @ v) - planes.at(v))
-            falls = float((x + self.C * cut.slope) @ (v - best)) < 0
+            descends = float((x + self.C * cut.slope) @ (v - best)) < 0
             if objective < lowest:
                 best, lowest = x, objective
             enough = MASTER_SHARE * self.close_to(lowest)
             if gain <= enough:
-                # Inexact inference may see less than the planes know: ask at v itself, and if that adds nothing, end.
+                # Inexact inference may find less than the planes know: try v itself, and stop if that adds nothing.
                 stalled, share = x is planes.w, 1.0
             else:
-                share = min(2 * share, 1.0) if falls else max(share / 2, SHORTEST)
+                share = min(2 * share, 1.0) if descends else max(share / 2, SHORTEST)
 
             planes.add(cut)
             planes.solve(enough)

@@ -1,4 +1,4 @@
-"""Planes below a risk, kept for a master problem."""
+"""Planes below the whole risk, and the master problem over them."""
 
 from typing import final
 
@@ -10,7 +10,7 @@ from setwise.core.risk import Risk
 from setwise.kernels.simplex import solve_simplex
 
 ROUNDING = 1e-14
-"""Lower bounds give way by this part of the numbers that cancel in them."""
+"""A lower bound is lowered by this share of the numbers that cancel in it."""
 
 
 @final
@@ -22,8 +22,8 @@ class Bounded:
         self.places: Ints = np.flatnonzero(lower > -np.inf)
         self.low: Values = np.ascontiguousarray(lower[self.places])
 
-    def lift(self, w: Values) -> float:
-        """Raises ``w`` to the least values in place; returns what the multipliers add to the dual value."""
+    def clip(self, w: Values) -> float:
+        """Raises ``w`` to the least values in place; returns ``sum_j e_j l_j``, their term of the dual value."""
         if len(self.places) == 0:
             return 0.0
         excess = np.maximum(self.low - w[self.places], 0.0)
@@ -35,17 +35,17 @@ class Bounded:
 class Planes:
     """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, for ``w >= lower``.
 
-    ``w = max(-C sum_t alpha_t a_t, lower)`` with alpha in the simplex, and for every such alpha the dual value lies
-    below the master, hence below every objective that the planes support. Where the risk has a floor, that is the first
-    plane. The Gram matrix of the slopes grows by a row with each plane, O(t d); arrays double when they are full.
+    ``w = max(-C sum_t alpha_t a_t, lower)`` with alpha in the simplex. For every such alpha the dual value lies below
+    the minimum of the master, hence below that of the objective. Where the risk has a floor, this is the first plane.
+    The Gram matrix of the slopes grows by a row with each plane, O(t d); arrays double when they are full.
 
     Attributes
     ----------
-    w, lower : the solution of the last :meth:`solve` and its dual value; -inf before the first plane
+    w, lower : the solution of the last :meth:`solve` and its dual value, less its rounding; -inf before the first plane
     """
 
     PATIENCE = 50
-    """A plane leaves after so many solves without weight."""
+    """A plane may be dropped after this number of solutions in which it has no weight."""
 
     def __init__(self, risk: Risk, C: float, start: Values) -> None:
         self.C, self.count, self._bounds = C, 0, Bounded(risk)
@@ -60,16 +60,16 @@ class Planes:
 
     @property
     def slopes(self) -> Values:
-        """(t, d)."""
+        """The slopes of the planes, (t, d)."""
         return self._slopes[: self.count]
 
     @property
     def offsets(self) -> Values:
-        """(t,)."""
+        """The offsets of the planes, (t,)."""
         return self._offsets[: self.count]
 
     def at(self, w: Values) -> float:
-        """``max_t b_t + <a_t, w>`` less the rounding of the offsets, -inf without planes; O(t d)."""
+        """Returns ``max_t b_t + <a_t, w>`` less the rounding of the offsets, -inf without planes; O(t d)."""
         if self.count == 0:
             return -np.inf
         # A risk may have grown since; older planes are flat in its new weights.
@@ -77,7 +77,7 @@ class Planes:
         return float((self.offsets - self._rounding[: self.count] + known).max())
 
     def add(self, cut: Cut) -> None:
-        """One more plane, with weight 0 unless it is the first."""
+        """Adds a plane, with weight 0 unless it is the first; O(t d)."""
         t, size = self.count, len(cut.slope)
         if t == len(self._offsets) or size > self._slopes.shape[1]:
             self._resize(2 * t if t == len(self._offsets) else len(self._offsets), size)
@@ -90,21 +90,23 @@ class Planes:
         self.count = t + 1
 
     def solve(self, tol: float) -> None:
-        """Solves the master to the gap ``tol`` (in units of the objective), from the last alpha on."""
+        """Solves the master to the gap ``tol``, in units of the objective, with the last alpha as the warm start."""
         t, C = self.count, self.C
         low = self._bounds.low
         solve_simplex(self._gram, self.offsets, C, self._alpha, self._bounded, low, tol / C, 100)
         w = -C * (self._alpha @ self.slopes)
-        lifted = self._bounds.lift(w)
+        bound_terms = self._bounds.clip(w)
         self.w, half = w, 0.5 * float(w @ w)
-        size = C * float(self._alpha @ np.abs(self.offsets)) + half + abs(lifted)
-        lost = ROUNDING * size + C * float(self._alpha @ self._rounding[:t])
-        self.lower = C * float(self._alpha @ self.offsets) + lifted - half - lost
+        magnitude = C * float(self._alpha @ np.abs(self.offsets)) + half + abs(bound_terms)
+        rounding = ROUNDING * magnitude + C * float(self._alpha @ self._rounding[:t])
+        self.lower = C * float(self._alpha @ self.offsets) + bound_terms - half - rounding
+        # Planes are dropped many at a time, since each drop copies the Gram matrix.
         self._idle = np.where(self._alpha > 0, 0, self._idle + 1)
         if np.count_nonzero(self._idle > self.PATIENCE) > t // 4:
             self._drop()
 
     def _drop(self) -> None:
+        """Drops the planes that have had no weight for long."""
         keep = self._idle <= self.PATIENCE
         t = np.count_nonzero(keep)
         for array in (self._slopes, self._offsets, self._rounding, self._bounded):
@@ -113,6 +115,7 @@ class Planes:
         self._alpha, self._idle, self.count = self._alpha[keep], self._idle[keep], int(t)
 
     def _resize(self, capacity: int, size: int) -> None:
+        """Makes room for ``capacity`` planes of ``size`` weights."""
         t, width = self.count, self._slopes.shape[1]
         slopes, gram = np.zeros((capacity, size)), np.zeros((capacity, capacity))
         slopes[:t, :width], gram[:t, :t] = self.slopes, self._gram[:t, :t]

@@ -1,4 +1,4 @@
-"""Small steps along subgradients of a few parts, averaged."""
+"""Stochastic subgradient descent with averaging, and planes that certify its gap."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.core.watched import padded
@@ -15,19 +16,20 @@ from setwise.learners.blocks import batch_size, batches
 from setwise.learners.planes import Planes
 
 SHARE = 32
-"""An epoch is cut into so many batches, one step each."""
+"""The number of batches of an epoch; each batch gives one step."""
 
 
 @final
 @dataclass(frozen=True)
 class Subgradient(Learner):
-    """``w <- w - 2/(t+1) (w + C g)``, g a subgradient seen through a batch of parts; averaged with weights t.
+    """``w <- w - 2/(t+1) (w + C g)``, g a subgradient estimated from a batch of parts; averaged with weights t.
 
-    Pegasos (Shalev-Shwartz et al. 2011) with the steps and the average of Lacoste-Julien, Schmidt and Bach (2012).
-    After each epoch one full plane is made, and the master over these planes gives the lower bound: in turn at the
-    average and halfway from the best point to the master's solution, for averages lie too close together to bound the
-    minimum well. The objective is 1-strongly convex, so its minimum is within ``sqrt(2 gap)`` of the best point: steps
-    that leave that ball are pulled back. It needs little memory, whatever the number of parts.
+    This is Pegasos (Shalev-Shwartz et al. 2011) with the step lengths and the average of Lacoste-Julien, Schmidt and
+    Bach (2012). After each epoch one plane of the whole risk is made, in turn at the average and halfway from the best
+    point to the master's solution; the master over these planes gives the lower bound. (Averages alone lie too close
+    together to bound the minimum well.) The objective is 1-strongly convex, so its minimum is within ``sqrt(2 gap)`` of
+    the best point, and points that leave this ball are projected onto it. It needs little memory, whatever the number
+    of parts.
 
     Parameters
     ----------
@@ -44,8 +46,12 @@ class Subgradient(Learner):
 
     name: ClassVar[str] = "subgradient"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_random_state(self.random_state)
+
     def steps(self, risk: Risk, w0: Values) -> Iterator[Step]:
-        """One evaluation and one epoch at a time."""
+        """Yields after each evaluation, then takes the steps of one epoch."""
         rng = np.random.default_rng(self.random_state)
         planes, size = Planes(risk, self.C, w0), batch_size(risk, SHARE)
         w = mean = best = w0
@@ -65,13 +71,16 @@ class Subgradient(Learner):
             radius = np.sqrt(2 * max(lowest - planes.lower, 0.0))
             for parts in batches(rng.permutation(risk.n_parts), size):
                 t += 1
+                # The sum over the batch, scaled to all parts, is an unbiased estimate.
                 slope = risk.cuts(w, parts).slopes.sum(axis=0) * (risk.n_parts / len(parts))
                 w = _into_ball(w - 2 / (t + 1) * (w + self.C * slope), best, radius)
                 w = w if risk.lower is None else np.maximum(w, risk.lower)
+                # The running form of an average with weights 1, 2, ..., t.
                 mean = mean + 2 / (t + 1) * (w - mean)
 
 
 def _into_ball(w: Values, center: Values, radius: float) -> Values:
+    """Returns the point of the ball around ``center`` that is nearest to w."""
     away = w - center
     length = float(np.sqrt(away @ away))
     return w if length <= radius else center + (radius / length) * away

@@ -7,6 +7,7 @@ All losses in this folder are found by themselves: ``LOSSES`` maps their short n
 from dataclasses import MISSING, fields
 from typing import Any
 
+from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.core.registry import discover
 from setwise.core.traits import Trait
@@ -32,10 +33,10 @@ def as_loss(loss: object) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):
-        raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {loss!r}.")
+        raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
     if loss not in plain_losses():
         needs = f" ({LOSSES[loss].__name__} needs parameters)" if loss in LOSSES else ""
-        raise ValueError(f"there is no loss {loss!r}{needs}; use {', '.join(plain_losses())}, or a loss object.")
+        raise ValueError(f"there is no loss {shown(loss)}{needs}; use {', '.join(plain_losses())}, or a loss object.")
     return plain_losses()[loss]()
 
 

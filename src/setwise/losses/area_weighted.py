@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch
-from setwise.core.checks import as_weights
+from setwise.core.checks import as_areas
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
@@ -16,6 +16,7 @@ from setwise.core.structure import Structure
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.f_beta import FBeta
+from setwise.losses.inner import inner_loss, is_quotient
 from setwise.losses.jaccard import Jaccard
 from setwise.losses.weights import check_weights, example_weights, weights_repr
 
@@ -31,7 +32,7 @@ class AreaWeighted(Loss):
 
     Parameters
     ----------
-    loss : f
+    loss : f, or its name
     areas : (p,) above 0, one for each place; every set must have p decisions
     """
 
@@ -41,11 +42,9 @@ class AreaWeighted(Loss):
     name: ClassVar[str] = "area_weighted"
 
     def __post_init__(self) -> None:
-        areas = as_weights(self.areas, "areas")
-        if (areas == 0).any():
-            raise ValueError("areas must be above 0.")
-        object.__setattr__(self, "areas", areas)
-        if not isinstance(self.loss, CountLoss) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
+        object.__setattr__(self, "loss", inner_loss(self.loss))
+        object.__setattr__(self, "areas", as_areas(self.areas))
+        if not is_quotient(self.loss):
             why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
             raise Refusal(f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky or ErrorRate.")
 

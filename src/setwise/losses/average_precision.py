@@ -34,7 +34,7 @@ class AveragePrecision(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
         found = ranked.positives_before + ranked.positives
         precision = found / (found + ranked.negatives_before + ranked.negatives)

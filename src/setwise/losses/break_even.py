@@ -41,5 +41,5 @@ class BreakEven(CountLoss):
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

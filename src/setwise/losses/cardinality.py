@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.checks import as_weights
 from setwise.core.count_loss import CountLoss
 from setwise.core.shapes import shapes_of_sequence
 from setwise.core.traits import SHAPES, Trait
@@ -28,13 +29,9 @@ class Cardinality(CountLoss):
     name: ClassVar[str] = "cardinality"
 
     def __post_init__(self) -> None:
-        try:
-            g = np.array(self.g, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"g must hold numbers, the losses of 0..p mistakes; got {self.g!r}.") from None
-        if g.ndim != 1 or g.size < 2 or not np.isfinite(g).all() or (g < 0).any():
-            raise ValueError(f"g must hold p + 1 >= 2 finite, non-negative losses of 0..p mistakes; got {self.g!r}.")
-        g.setflags(write=False)
+        g = as_weights(self.g, "g")
+        if g.size < 2:
+            raise ValueError("g must hold p + 1 >= 2 finite, non-negative losses of 0..p mistakes; got one.")
         object.__setattr__(self, "g", g)
 
     @classmethod

@@ -16,6 +16,7 @@ from setwise.losses.balanced_error import BalancedError
 from setwise.losses.class_weighted_hamming import ClassWeightedHamming
 from setwise.losses.f_beta import FBeta
 from setwise.losses.hamming import Hamming
+from setwise.losses.inner import inner_loss, is_quotient
 from setwise.losses.jaccard import Jaccard
 
 
@@ -28,7 +29,7 @@ class ClassWeighted(CountLoss):
 
     Parameters
     ----------
-    loss : f
+    loss : f, or its name
     negative, positive : a and b, above 0
     """
 
@@ -39,9 +40,10 @@ class ClassWeighted(CountLoss):
     name: ClassVar[str] = "class_weighted"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", inner_loss(self.loss))
         as_number(self.negative, "negative", low=0.0, open_low=True)
         as_number(self.positive, "positive", low=0.0, open_low=True)
-        if not isinstance(self.loss, CountLoss) or self.loss.quotient(np.ones(1), np.ones(1)) is None:
+        if not is_quotient(self.loss):
             raise Refusal(
                 f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "
                 "Use loss='jaccard' or loss='hamming'."

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from setwise.core.batch import Batch
 from setwise.core.measure import Loss
 from setwise.core.one_label import binary_view, flip_back, flipped, lift
-from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.f_beta import FBeta
+from setwise.losses.inner import inner_of_labels
 from setwise.losses.jaccard import Jaccard
 
 
@@ -25,7 +25,7 @@ class MeanOverClasses(Loss):
 
     Parameters
     ----------
-    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free
+    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
     """
 
     loss: Loss
@@ -34,7 +34,7 @@ class MeanOverClasses(Loss):
     reads: ClassVar = "classes"
 
     def __post_init__(self) -> None:
-        check_inner(self.loss, "MeanOverClasses")
+        object.__setattr__(self, "loss", inner_of_labels(self.loss, "MeanOverClasses"))
 
     @classmethod
     def examples(cls, p: int) -> "list[MeanOverClasses]":
@@ -55,11 +55,3 @@ class MeanOverClasses(Loss):
 
     def __repr__(self) -> str:
         return f"MeanOverClasses({self.loss!r})"
-
-
-def check_inner(loss: Any, name: str) -> None:
-    """Refuse what is no loss of labels 0 and 1."""
-    if not isinstance(loss, Loss):
-        raise TypeError(f"loss must be a loss object, as setwise.losses.Jaccard(); got {loss!r}.")
-    if loss.reads != "labels":
-        raise Refusal(f"{name} refuses {loss!r}: it judges {loss.reads}, not labels 0 and 1.")

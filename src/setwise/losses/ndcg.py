@@ -45,7 +45,7 @@ class NDCG(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
         best = self._ideal(batch.positives)
         sums = np.concatenate(([0.0], np.cumsum(self._discount(np.arange(1, batch.sizes.max() + 1)))))

@@ -11,8 +11,8 @@ from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.f_beta import FBeta
+from setwise.losses.inner import inner_of_labels
 from setwise.losses.jaccard import Jaccard
-from setwise.losses.mean_over_classes import check_inner
 
 
 @final
@@ -22,7 +22,7 @@ class OneClass(Loss):
 
     Parameters
     ----------
-    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free
+    loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
     label : the class that the loss is about, 0..k-1
     """
 
@@ -33,7 +33,7 @@ class OneClass(Loss):
     reads: ClassVar = "classes"
 
     def __post_init__(self) -> None:
-        check_inner(self.loss, "OneClass")
+        object.__setattr__(self, "loss", inner_of_labels(self.loss, "OneClass"))
         as_count(self.label, "label", low=0)
 
     @classmethod

@@ -53,5 +53,5 @@ class PrecisionAtK(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return 1.0 - hits(fn, fp, P, self.k) / self.k
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

@@ -56,5 +56,5 @@ class RecallAtK(CountLoss):
         found = hits(fn, fp, P, self.k) / np.maximum(P, 1.0)
         return 1.0 - np.where(P > 0, found, self.zero_division)
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         return of_largest(self, batch, predictions)

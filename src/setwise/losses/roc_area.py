@@ -34,7 +34,7 @@ class RocArea(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
-    def values(self, batch: Any, predictions: NDArray[Any]) -> Values:
+    def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
         # All negatives of earlier ties stand above a positive, those of its own tie count half.
         swapped = ranked.positives * (ranked.negatives_before + 0.5 * ranked.negatives)

@@ -1,4 +1,4 @@
-"""Models: what turns features and weights into scores."""
+"""Models: linear functions that turn features and weights into scores."""
 
 from setwise.core.features import Features
 from setwise.models.independent import Independent

@@ -1,4 +1,4 @@
-"""One weight vector scores every decision from its own row of features."""
+"""The linear model of independent decisions: one weight vector scores each decision from its own row of features."""
 
 from typing import Any, final
 
@@ -7,47 +7,53 @@ from scipy.sparse import issparse
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
+from setwise.core.checks import as_shaped, as_vector
 from setwise.core.features import Features, as_base, as_lower
 from setwise.kernels.segments import chosen_offsets
-from setwise.models.rows import check_rows, row_lengths
+from setwise.models.rows import QUIET, check_rows
 
 
 @final
 class Independent(Features):
-    """``s_i = <w, x_i> + intercept b``: row i of ``X`` (rows, features) is decision i.
+    """``s_i = <w, x_i> + intercept b`` for decision i, whose features x_i are row i of ``X``.
 
     Parameters
     ----------
     X : (rows, features) float64, dense or CSR
-    offsets : (n+1,) set ``i`` owns the rows ``offsets[i]:offsets[i+1]``
-    intercept : value of a constant feature, whose weight b comes last and is regularized like the others; the larger
-        the value, the less. 0 leaves it out
-    base : (rows,) fixed scores, None for none
+    offsets : (n+1,) set i has the rows ``offsets[i]:offsets[i+1]``; None makes all rows one set
+    intercept : value of a constant feature, whose weight b comes last in w. It is regularized like the others, but the
+        less the larger the value is; 0 leaves it out
+    base : (rows,) fixed scores that are added, None for none
     lower : (d,) least values of the weights, None for none
     """
 
     def __init__(
-        self, X: Any, offsets: Ints, intercept: float = 1.0, base: Values | None = None, lower: Any = None
+        self, X: Any, offsets: Ints | None = None, intercept: float = 1.0, base: Values | None = None, lower: Any = None
     ) -> None:
-        self.X, self.offsets, self.intercept = check_rows(X, offsets, intercept)
+        self.X, self.offsets, self.intercept, self.row_lengths = check_rows(X, offsets, intercept)
         self.size = int(self.X.shape[1]) + bool(intercept)
         self.base, self.lower = as_base(base, int(self.X.shape[0])), as_lower(lower, self.size)
-        self.row_lengths = row_lengths(self.X, intercept)
 
+    @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        at = slice(None) if parts is None else segments(parts, self.offsets)
-        rows = self.X if parts is None else self.X[at]
+        w, places = as_vector(w, self.size, "w"), slice(None) if parts is None else segments(parts, self.offsets)
+        rows = self.X if parts is None else self.X[places]
         s = np.asarray(rows @ w[:-1] + self.intercept * w[-1] if self.intercept else rows @ w)
-        return s if self.base is None else s + self.base[at]
+        return s if self.base is None else s + self.base[places]
 
+    @QUIET
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
+        gradient = as_shaped(gradient, rows.shape[0], "gradient")
         slope = np.asarray(rows.T @ gradient)
         return np.append(slope, self.intercept * gradient.sum()) if self.intercept else slope
 
+    @QUIET
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
+        gradient = as_shaped(gradient, rows.shape[0], "gradient")
         offsets = self.offsets if parts is None else chosen_offsets(parts, self.offsets)
+        # The slope of a set is the sum of its rows, each times its entry of the gradient.
         scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]
         if self.intercept:
             scaled = np.column_stack([scaled, self.intercept * gradient])

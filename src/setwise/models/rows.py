@@ -1,4 +1,4 @@
-"""What models of rows of features share: their checks and products with one constant feature beside the others."""
+"""Helpers of the models that score rows of features: checks, lengths, and the constant feature."""
 
 from typing import Any
 
@@ -6,40 +6,47 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_number
+from setwise.core.checks import as_array, as_number, as_offsets
+
+QUIET = np.errstate(over="ignore", invalid="ignore")
+"""Products that leave float64 are inf or NaN, without a warning; what takes them for scores refuses them."""
 
 
-def check_rows(X: Any, offsets: Ints, intercept: float) -> tuple[Any, Ints, float]:
-    """X (rows, features) as float64, dense or CSR; offsets of the sets in its rows; the value of the constant feature.
+def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Ints, float, Values]:
+    """Returns X (rows, features), dense or CSR, the offsets of the sets in its rows, the constant, and lengths (rows,).
 
-    Raises ValueError where the shapes do not agree or X is not finite.
+    The lengths are those of the rows with their constant feature.
+
+    All rows are one set where the offsets are None. Raises ValueError where the shapes do not agree, or where X is not
+    float64 or not finite.
     """
-    try:
-        X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("X must hold numbers, in a dense or sparse matrix (rows, features).") from None
+    X = X if issparse(X) else as_array(X, "X")
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"X must have shape (rows, features) with rows >= 1; got shape {X.shape}.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, in a dense or sparse matrix (rows, features); got dtype {X.dtype}.")
+    X = X.tocsr() if issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
     if X.dtype != np.float64:
         raise ValueError(f"X must be float64; got {X.dtype}.")
-    if not np.isfinite(X.data if issparse(X) else X).all():
+    intercept = as_number(intercept, "intercept", low=0.0)
+    lengths = _row_lengths(X, intercept)
+    # The squares of finite numbers may overflow, so X is looked at once more before it is refused.
+    if not np.isfinite(lengths).all() and not np.isfinite(X.data if issparse(X) else X).all():
         raise ValueError("X must be finite; got NaN or inf.")
-    offsets = np.asarray(offsets)
-    if offsets.ndim != 1 or len(offsets) < 2 or offsets[0] != 0 or (np.diff(offsets) < 1).any():
-        raise ValueError("offsets must rise strictly from 0, one for each set and one more.")
-    if offsets[-1] != X.shape[0]:
-        raise ValueError(f"offsets must end at the {X.shape[0]} rows of X; they end at {offsets[-1]}.")
-    return X, offsets.astype(np.int64), as_number(intercept, "intercept", low=0.0)
+    # Empty sets are refused here, for sums over rows by ``np.add.reduceat`` would take a row of another set for them.
+    whole = np.array([0, X.shape[0]], dtype=np.int64) if offsets is None else offsets
+    return X, as_offsets(whole, int(X.shape[0])), intercept, lengths
 
 
-def row_lengths(X: Any, intercept: float) -> Values:
-    """The length of each row, constant feature included, (rows,)."""
-    with np.errstate(over="ignore"):
+def _row_lengths(X: Any, intercept: float) -> Values:
+    """Returns the Euclidean length of each row with its constant feature, (rows,)."""
+    # A length that overflows is inf, and the rounding that is computed from it then is, too.
+    with np.errstate(over="ignore", invalid="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.sqrt(np.ravel(squares) + intercept**2)
 
 
 def with_constant(rows: Any, intercept: float) -> Values:
-    """Dense rows with the constant feature last."""
+    """Returns the rows as a dense array with the constant feature last."""
     dense = rows.toarray() if issparse(rows) else rows
     return np.column_stack([dense, np.full(len(dense), intercept)]) if intercept else dense

@@ -1,4 +1,4 @@
-"""Pictures with matplotlib. Every function returns a ``matplotlib.figure.Figure``; nothing touches ``pyplot``."""
+"""Pictures with matplotlib. Every function returns a ``matplotlib.figure.Figure``, and none uses ``pyplot``."""
 
 try:
     import matplotlib  # noqa: F401

@@ -1,4 +1,4 @@
-"""The certified gap of a fit, iteration by iteration (LH Fig. 6)."""
+"""A picture of the certified gap of fits over their iterations (LH Fig. 6)."""
 
 from collections.abc import Mapping
 
@@ -13,20 +13,19 @@ from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
 def gap_curves(
     histories: Mapping[str, Mapping[str, ArrayLike]], tol: float | None = None, title: str = "", seconds: bool = False
 ) -> Figure:
-    """``(upper_bound - lower_bound) / upper_bound`` on a log scale against the iteration, or against time with
-    ``seconds``.
+    """Draw ``(upper_bound - lower_bound) / upper_bound`` of each fit on a log scale against its iterations.
 
     Parameters
     ----------
-    histories : for each fit its name and its ``history_``, a mapping with arrays ``lower_bound``, ``upper_bound``,
-        ``seconds``
-    tol : draws the gap at which learners stop
-    title : of the picture
-    seconds : the horizontal axis is time instead of iterations
+    histories : the ``history_`` of each fit by its name, a mapping with the arrays ``lower_bound``, ``upper_bound``
+        and ``seconds``
+    tol : the gap at which the learners stop, drawn as a line; None draws no line
+    title : the title of the picture
+    seconds : whether the horizontal axis is time instead of iterations
 
     Raises
     ------
-    ValueError : where there is no history to draw
+    ValueError : if there is no history to draw
     """
     if not histories:
         raise ValueError("gap_curves needs at least one history.")
@@ -35,13 +34,17 @@ def gap_curves(
     longest = 1.0
     for i, (name, history) in enumerate(histories.items()):
         lower, upper = (np.asarray(history[k], dtype=np.float64) for k in ("lower_bound", "upper_bound"))
+        # A fit whose upper bound is 0 has a gap of 0.
         gap = np.where(upper > 0, (upper - lower) / np.where(upper > 0, upper, 1.0), 0.0)
         x = np.asarray(history["seconds"], dtype=np.float64) if seconds else np.arange(1.0, len(gap) + 1.0)
         longest = max(longest, len(gap))
         color, dash = CYCLE[i % len(CYCLE)], DASHES[i % len(DASHES)]
+        # A log scale cannot show 0, so gaps below the rounding of float64 are drawn there.
         axes.plot(x, np.maximum(gap, 1e-16), color=color, linestyle=dash, linewidth=1.8, label=name)
+        # The dot marks the end of a fit that stops inside the picture.
         axes.plot(x[-1:], np.maximum(gap[-1:], 1e-16), "o", color=color, markersize=4)
     axes.set_yscale("log")
+    # Long fits gain most in their first iterations, which a linear axis would squeeze.
     if longest > 30 and not seconds:
         axes.set_xscale("log")
         ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if t <= longest]

@@ -1,4 +1,4 @@
-"""Learned scores: decision lines in the plane, and histograms."""
+"""Pictures of learned scores: decision lines in the plane, and histograms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,19 +20,20 @@ def plane(
     title: str = "",
     axis_names: tuple[str, str] = ("first feature", "second feature"),
 ) -> Figure:
-    """Samples of the plane and the lines ``a x + b y + c = 0`` that classifiers draw through them (LH Fig. 3).
+    """Draw samples of the plane and the lines ``a x + b y + c = 0`` of classifiers (LH Fig. 3).
 
     Parameters
     ----------
-    X : (n, 2)
-    kinds : (n,) whole numbers, which of ``names`` a sample is; drawn in that order
-    names : of the kinds, at most four
-    lines : name and (a, b, c); the side where the form is positive is marked by a short arrow
-    title, axis_names : words
+    X : (n, 2) the samples
+    kinds : (n,) whole numbers, the indices into ``names`` of the samples; kinds are drawn in this order
+    names : the names of the kinds, at most four
+    lines : (a, b, c) of each line by its name; a short arrow points to the side on which a x + b y + c is positive
+    title : the title of the picture
+    axis_names : the names of the two axes
 
     Raises
     ------
-    ValueError : where X is not (n, 2)
+    ValueError : if X is not (n, 2) or ``kinds`` is not (n,)
     """
     points, kind = np.asarray(X, dtype=np.float64), np.asarray(kinds)
     if points.ndim != 2 or points.shape[1] != 2 or kind.shape != (len(points),):
@@ -45,6 +46,7 @@ def plane(
         axes.plot(
             chosen[:, 0], chosen[:, 1], marker, color=color, markersize=3.6, alpha=0.55, markeredgewidth=0, label=name
         )
+    # The range leaves out the outermost samples, so that one outlier does not shrink the picture.
     low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
     pad = 0.08 * (high - low)
     low, high = low - pad, high + pad
@@ -54,16 +56,18 @@ def plane(
             continue
         color, dash = ((BLACK, GREEN, PINK, ORANGE, SKY, PURPLE)[i % 6], DASHES[i % len(DASHES)])
         axes.plot(ends[:, 0], ends[:, 1], color=color, linestyle=dash, linewidth=2.2, label=name)
+        # Arrows start at different points, so that those of close lines do not cover each other.
         middle, normal = ends[0] + (0.12 + 0.05 * i) * (ends[1] - ends[0]), np.array([a, b]) / np.hypot(a, b)
-        reach = 0.06 * float(np.min(high - low))
+        length = 0.06 * float(np.min(high - low))
         axes.annotate(
             "",
-            middle + reach * normal,
+            middle + length * normal,
             middle,
             arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "linewidth": 1.6},
         )
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
+    # With equal units an arrow is perpendicular to its line.
     axes.set_aspect("equal", adjustable="box")
     tidy(axes, *axis_names)
     if title:
@@ -71,6 +75,7 @@ def plane(
     legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
     for handle in legend.legend_handles:
         if handle is not None:
+            # Samples are transparent in the plane, but not in the legend.
             handle.set_alpha(1.0)
     return figure
 
@@ -78,8 +83,9 @@ def plane(
 def _clip(
     a: float, b: float, c: float, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), or None where it misses the box."""
+    """The ends of the part of ``a x + b y + c = 0`` inside a box, (2, 2), from left to right; None if it misses it."""
     found = []
+    # Intersect the line with the four edges of the box.
     for axis, (slope, other) in enumerate(((a, b), (b, a))):
         if other == 0:
             continue
@@ -90,6 +96,7 @@ def _clip(
     if len(found) < 2:
         return None
     ends = np.array(found)
+    # A line through a corner meets two edges there, so the ends are the two points farthest apart.
     far = np.argmax(np.sum((ends - ends[0]) ** 2, axis=1))
     found_ends: NDArray[np.float64] = ends[np.array([0, far])]
     return found_ends[np.argsort(found_ends[:, 0])]
@@ -101,20 +108,21 @@ def scores(
     classes: Sequence[str] = ("negative", "positive"),
     title: str = "",
 ) -> Figure:
-    """Histograms of learned scores by true class, one panel for each classifier, with its threshold.
+    """Draw histograms of learned scores by true class, in one panel for each classifier, with its threshold.
 
-    Scores are shown minus the threshold and divided by their standard deviation, so that the panels compare.
+    The threshold is subtracted from the scores, which are divided by their standard deviation, so that panels can be
+    compared.
 
     Parameters
     ----------
-    found : name, and scores (n,) or (n, p) with the threshold above which a decision is positive
-    y : 0 and 1, of the shape of the scores
-    classes : names of the two classes
-    title : of the picture
+    found : for each name the scores, (n,) or (n, p), and the threshold above which a decision is positive
+    y : the true labels 0 and 1, in the shape of the scores
+    classes : the names of the two classes
+    title : the title of the picture
 
     Raises
     ------
-    ValueError : where there is nothing to draw or shapes do not agree
+    ValueError : if there is nothing to draw or the shapes do not agree
     """
     truth = np.asarray(y).ravel().astype(bool)
     if not found or any(np.size(s) != truth.size for s, _ in found.values()):
@@ -128,9 +136,11 @@ def scores(
     edges = np.linspace(-4, 4, 49)
     for i, (name, (values, threshold)) in enumerate(found.items()):
         axes, s = grid.flat[i], np.asarray(values, dtype=np.float64).ravel()
+        # Scores that are all equal have no standard deviation, and are shown in their own unit.
         shown = np.clip((s - threshold) / (s.std() or 1.0), -4, 4)
         for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
             part = shown[side]
+            # Each class has the area 1, so that a rare class is as visible as the other.
             weights = np.full(len(part), 1.0 / max(len(part), 1))
             axes.hist(
                 part, edges, weights=weights, color=color, alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3

@@ -1,4 +1,4 @@
-"""One look for all pictures: colors that the color-blind can tell apart (Okabe and Ito 2008), few lines, no clutter."""
+"""The style of all pictures, with colors that color-blind readers can tell apart (Okabe and Ito 2008)."""
 
 from matplotlib.axes import Axes
 
@@ -20,7 +20,7 @@ DPI = 150
 
 
 def tidy(axes: Axes, xlabel: str, ylabel: str, title: str = "") -> None:
-    """Labels, a left-aligned title, a light grid below the data, and no box."""
+    """Set the labels and a left-aligned title, draw a light grid below the data, and remove the box."""
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     if title:

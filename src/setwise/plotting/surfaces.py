@@ -1,4 +1,4 @@
-"""Surfaces of surrogates over two decisions (LH Fig. 1 and 2)."""
+"""Pictures of surrogates as surfaces over two decisions (LH Fig. 1 and 2)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,18 +23,19 @@ def surface(
     title: str = "",
     view: tuple[float, float] = VIEW,
 ) -> Figure:
-    """The surrogate over the margin errors ``u_i = 1 - s_i (2 y_i - 1)`` of two decisions, and its loss at vertices.
+    """Draw a surrogate over the margin errors ``u_i = 1 - s_i (2 y_i - 1)`` of two decisions.
 
     Parameters
     ----------
-    surrogate : for two decisions; where it has a loss, the loss is drawn as dots
-    y : (2,) ground truth, 0 or 1
-    low, high : range of both margin errors
-    title, view : words above, and elevation and azimuth in degrees
+    surrogate : a surrogate for two decisions; if it has a loss, the loss at the four vertices is drawn as dots
+    y : (2,) the true labels, 0 or 1
+    low, high : the range of both margin errors
+    title : the title of the picture
+    view : the elevation and the azimuth in degrees
 
     Raises
     ------
-    ValueError : where ``y`` is not (2,)
+    ValueError : if ``y`` is not (2,)
     """
     return surfaces([(title, surrogate)], y, low, high, view)
 
@@ -47,7 +48,10 @@ def surfaces(
     view: tuple[float, float] = VIEW,
     columns: int = 3,
 ) -> Figure:
-    """Several surfaces as :func:`surface` draws them, with titles, ``columns`` in a row; None leaves a place empty."""
+    """Draw several surfaces as :func:`surface` does, each with its title; there are ``columns`` in a row.
+
+    A panel whose surrogate is None shows its title alone.
+    """
     truth = Sets.single(y)
     if truth.total != 2:
         raise ValueError(f"y must have two decisions; got {truth.total}.")
@@ -75,9 +79,11 @@ def _draw(
     high: float,
     view: tuple[float, float],
 ) -> None:
+    """Draw one surface, the unit square below it, and the losses as dots on dotted lines."""
     sign = np.where(truth.truth, 1.0, -1.0)
     grid = np.linspace(low, high, 73)
     u = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    # Each point of the grid is a set of two decisions, so that one call evaluates the whole surface.
     many = Sets.rows(np.broadcast_to(truth.truth, u.shape))
     z = surrogate.batch(many, ((1.0 - u) * sign).ravel()).values.reshape(73, 73)
     x1, x2 = u[:, 0].reshape(73, 73), u[:, 1].reshape(73, 73)
@@ -94,6 +100,7 @@ def _draw(
         antialiased=True,
         zorder=1,
     )
+    # At a vertex of the unit square the margin errors are 1 for mistakes and 0 for correct decisions.
     for corner, value in zip(subsets(2).astype(float), losses, strict=False):
         axes.plot(*([c, c] for c in corner), [0, value], color=RED, linewidth=1.0, linestyle=":", zorder=2)
         axes.plot([corner[0]], [corner[1]], [value], "o", color=RED, markersize=6, zorder=3)

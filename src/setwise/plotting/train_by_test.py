@@ -1,4 +1,4 @@
-"""A train-by-test table as a picture."""
+"""A picture of a train-by-test table."""
 
 from collections.abc import Sequence
 
@@ -16,25 +16,27 @@ _BEST_TO_WORST = LinearSegmentedColormap.from_list("best_to_worst", ["#cfe8f7", 
 def cross_table(
     rows: Sequence[str], columns: Sequence[str], means: ArrayLike, errors: ArrayLike | None = None, title: str = ""
 ) -> Figure:
-    """Mean losses, one row for each way of training and one column for each loss at test; the best of a column is bold.
+    """Draw a table of mean losses with one row for each method of training and one column for each loss at test.
 
-    Cells run from blue (best of the column) over white to orange (worst).
+    The best mean of a column is bold. The colors of the cells run from blue (the best of the column) over white to
+    orange (the worst).
 
     Parameters
     ----------
-    rows, columns : names
-    means : (rows, columns) mean losses, NaN where there is none
+    rows, columns : the names of the rows and of the columns
+    means : (rows, columns) mean losses, NaN for an empty cell
     errors : (rows, columns) standard errors, or None
-    title : of the picture
+    title : the title of the picture
 
     Raises
     ------
-    ValueError : where the shapes do not agree
+    ValueError : if the shapes do not agree
     """
     values = np.asarray(means, dtype=np.float64)
     spread = None if errors is None else np.asarray(errors, dtype=np.float64)
     if values.shape != (len(rows), len(columns)) or (spread is not None and spread.shape != values.shape):
         raise ValueError(f"means and errors must have shape ({len(rows)}, {len(columns)}); got {values.shape}.")
+    # Lengths are in inches: the column of names grows with the longest name, and cells have a fixed size.
     left, cell, height = 0.085 * max(map(len, rows)) + 0.4, 1.75, 0.42
     size = (left + cell * len(columns) + 0.15, height * (len(rows) + 1) + (0.95 if title else 0.45))
     figure = Figure(figsize=size)
@@ -48,6 +50,7 @@ def cross_table(
         for i in range(len(rows)):
             if np.isnan(values[i, j]):
                 continue
+            # Colors compare the methods inside one column, since losses have different units.
             share = (values[i, j] - low) / (high - low) if high > low else 0.0
             axes.add_patch(_box(j, i, _BEST_TO_WORST(share)))
             best = values[i, j] == low
@@ -67,5 +70,5 @@ def cross_table(
 
 
 def _box(x: float, y: float, color: tuple[float, ...]) -> Rectangle:
-
+    """The background of the cell whose upper left corner is at (x, y), with a thin margin."""
     return Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=color, edgecolor="none")

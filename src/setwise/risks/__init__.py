@@ -1,4 +1,4 @@
-"""Risks: what learners minimize."""
+"""Risks: the functions of the weights that learners minimize."""
 
 from setwise.core.risk import Risk
 from setwise.risks.mean import MeanRisk

@@ -1,4 +1,4 @@
-"""The mean of a surrogate over the sets of a batch, as a function of the weights."""
+"""The weighted mean of a surrogate over the sets of a batch, as a function of the weights of a model."""
 
 from itertools import pairwise
 from typing import final
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_number, as_reals, as_shaped
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.features import Features
@@ -20,19 +20,19 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 @final
 class MeanRisk(Risk):
-    """``R(w) = sum_i omega_i B_i(base_i + Phi_i w)``, weights ``omega`` that sum to 1.
+    """``R(w) = sum_i omega_i B_i(base_i + Phi_i w)`` over the n sets of a batch, with ``omega`` that sum to 1.
 
     Parameters
     ----------
-    features : what gives the scores of all sets
+    features : the model of scores, ``base + Phi w`` for all sets
     evaluator : B, a surrogate bound to the batch: ``LovaszHinge("jaccard").on(sets)``
-    weights : (n,) non-negative, not all 0; None weighs all sets alike
-    n_jobs : threads that share the sets. The sets are cut into the same chunks whatever their number, so results do
-        not depend on it.
+    weights : (n,) non-negative, not all 0; None gives all sets the same weight
+    n_jobs : number of threads that share the sets. The sets are cut into the same chunks for any number of threads, so
+        results do not depend on it.
     """
 
     CHUNK = 1 << 16
-    """Scores of one chunk, at least."""
+    """Chunks have about this number of scores."""
 
     def __init__(
         self, features: Features, evaluator: Evaluator, weights: ArrayLike | None = None, n_jobs: int = 1
@@ -47,26 +47,28 @@ class MeanRisk(Risk):
         self.features, self.evaluator, self.batch = features, evaluator, batch
         self.size, self.lower, self.n_parts = features.size, features.lower, len(batch)
         self.convex, self.n_jobs = evaluator.convex, as_count(n_jobs, "n_jobs")
-        n_scores = len(features.scores(np.zeros(self.size)))
+        n_scores = len(features.row_lengths)
         if n_scores != batch.n_scores:
             raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
-        omega = np.ones(len(batch)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if omega.shape != (len(batch),) or not np.isfinite(omega).all() or (omega < 0).any() or omega.max() == 0:
+        omega = np.ones(len(batch)) if weights is None else as_reals(weights, "weights", (len(batch),))
+        if (omega < 0).any() or omega.max() == 0:
             raise ValueError(f"weights must be {len(batch)} finite numbers >= 0, one for each set and not all zero.")
         # Divided by the largest first, for a sum of large weights may overflow.
         self.weights = omega / omega.max() / (omega / omega.max()).sum()
+        # Where the surrogate has a floor, each part of the risk has one, and learners begin with it.
         self.floors = None if evaluator.floor == -np.inf else self.weights * evaluator.floor
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
-        """The plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``."""
-        # Every fit begins at 0, where the product with X can be spared.
-        base = self.features.base
+        """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
+        w, tol, base = as_shaped(w, self.size, "w"), as_number(tol, "tol", low=0.0), self.features.base
+        # Most fits begin at w = 0, where no product with X is needed.
         scores = self.features.scores(w) if w.any() or base is not None else np.zeros(self.batch.n_scores)
         found = self._evaluate(scores, tol)
         gradient = found.gradient * self._spread(self.weights, self.batch.score_offsets)
         value = float(self.weights @ found.values)
+        # The plane is linear in Phi w, so fixed scores belong to its offset.
         moved = scores if base is None else scores - base
         inner = float(gradient @ moved)
         # Each score may have lost digits in proportion to the length of its row times |w|, and so has the plane.
@@ -80,10 +82,13 @@ class MeanRisk(Risk):
         )
 
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
-        """The planes of the chosen sets, each times its ``omega_i``."""
-        everyone = len(parts) == self.n_parts and np.array_equal(parts, np.arange(self.n_parts))
-        chosen = None if everyone else parts
-        evaluator = self.evaluator if everyone else self.evaluator.take(parts)
+        """Returns the planes of the chosen sets, each times its ``omega_i``."""
+        tol = as_number(tol, "tol", low=0.0)
+        # Where all sets are chosen in order, no copy of X and of the batch is made.
+        every = isinstance(parts, np.ndarray) and len(parts) == self.n_parts
+        all_parts = every and np.array_equal(parts, np.arange(self.n_parts))
+        chosen = None if all_parts else parts
+        evaluator = self.evaluator if all_parts else self.evaluator.take(parts)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets
         omega = self.weights[parts]
         with allowed(self.n_jobs):
@@ -92,7 +97,7 @@ class MeanRisk(Risk):
         values = omega * found.values
         moved = scores if self.features.base is None else scores - self.features.scores(np.zeros(self.size), chosen)
         inner = np.add.reduceat(gradient * moved, offsets[:-1])
-        places = slice(None) if everyone else segments(parts, self.batch.score_offsets)
+        places = slice(None) if all_parts else segments(parts, self.batch.score_offsets)
         lengths = np.add.reduceat(np.abs(gradient) * self.features.row_lengths[places], offsets[:-1])
         slopes = self.features.pullbacks(gradient, chosen)
         return Cuts(values - inner, slopes, values, omega * found.upper, lengths=lengths)
@@ -107,6 +112,7 @@ class MeanRisk(Risk):
         return MeanRisk(self.features, self.evaluator.redrawn(seed), self.weights, self.n_jobs)
 
     def _evaluate(self, scores: Floats, tol: float) -> Evaluation:
+        """Evaluates all sets, in chunks that the threads share."""
         with allowed(self.n_jobs):
             if len(self._chunks) == 1:
                 return self.evaluator(scores, tol)
@@ -121,12 +127,13 @@ class MeanRisk(Risk):
 
     @staticmethod
     def _spread(omega: Values, offsets: Ints) -> Values | float:
-        """The weights of the sets, one for each score."""
+        """Returns the weight of its set for each score."""
         return float(omega[0]) if len(omega) == 1 else np.repeat(omega, np.diff(offsets))
 
 
 def _runs(offsets: Ints, size: int) -> list[Ints]:
-    """Runs of whole sets with at least ``size`` scores each (the last may have fewer)."""
+    """Returns runs of whole sets with about ``size`` scores each, more where single sets are larger."""
+    # Cut before the first set that begins at or after each multiple of ``size``.
     edges = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1], size)))
     edges = np.append(edges[edges < len(offsets) - 1], len(offsets) - 1)
     return [np.arange(a, b) for a, b in pairwise(edges)]

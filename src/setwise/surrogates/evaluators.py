@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import segments
+from setwise.core.batch import Batch, segments
+from setwise.core.checks import as_areas, as_kind, as_limit, as_number, as_reals, as_vector
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.inference import Maximizer
 from setwise.core.refusal import Refusal
@@ -17,22 +18,31 @@ from setwise.kernels.segments import segment_sums
 class Support(Evaluator):
     """``max_y l(y) + <s, phi(y) - target> / g``, with the gradient ``(phi(yhat) - target) / g``. Convex.
 
-    A maximum of affine functions of the scores (LH Eq. 21 where g = 1). It is as exact as its inference.
+    This is margin rescaling (LH Eq. 21 where g = 1), a maximum of affine functions of the scores. It is as exact as its
+    inference.
 
     Parameters
     ----------
-    maximizer : a method bound to l, without slack
+    maximizer : a method of inference bound to l, without slack rescaling
     scale : g > 0, one number or one for each set, (n,)
     """
 
     def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
-        self.maximizer, self.batch, self.scale = maximizer, maximizer.structure.batch, scale
-        # The target is the mean of some labelings; none has a negative loss, so neither has the best.
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
+        self.maximizer, self.batch = maximizer, maximizer.structure.batch
+        self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
+        # The target is a mean of labelings. Their losses are >= 0 and their scores 0 on average, so the best is >= 0.
         self.floor = 0.0
-        self._divide = not (isinstance(scale, float) and scale == 1.0)
-        counts = np.diff(self.batch.score_offsets)
-        spread = np.ravel(scale) if isinstance(scale, float) or len(scale) == 1 else np.repeat(scale, counts)
-        self._scales: dict[Any, Floats] = {np.dtype(kind): spread.astype(kind) for kind in (np.float32, np.float64)}
+        self._divide = not (isinstance(self.scale, float) and self.scale == 1.0)
+        # Each score is divided in its own precision, so both are prepared here once.
+        counts, each = np.diff(self.batch.score_offsets), np.atleast_1d(self.scale)
+        per_score = each if len(each) == 1 else np.repeat(each, counts)
+        self._scales: dict[Any, Floats] = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
+
+    def _scale(self, scale: object) -> float | Values:
+        if np.ndim(scale) == 0:  # type: ignore[arg-type]
+            return as_number(scale, "scale", low=0.0, open_low=True)
+        return as_areas(as_vector(scale, len(self.batch), "scale"), "scale")
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         scale = self._scales[scores.dtype]
@@ -52,19 +62,25 @@ class Support(Evaluator):
 
 @final
 class Slack(Evaluator):
-    """``max_y l(y) (1 + <s, phi(y) - target>)``, its gradient is ``l(yhat) (phi(yhat) - target)`` (LH Eq. 22). Convex.
+    """``max_y l(y) (1 + <s, phi(y) - target>)``, with the gradient ``l(yhat) (phi(yhat) - target)``. Convex.
+
+    This is slack rescaling (LH Eq. 22).
 
     Parameters
     ----------
-    maximizer : a method bound to l with slack
+    maximizer : a method of inference bound to l, with slack rescaling
     """
 
     def __init__(self, maximizer: Maximizer) -> None:
+        as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure, slack=True)")
+        if not maximizer.slack:
+            raise ValueError(f"maximizer must be prepared with slack=True; got one of {maximizer.structure!r} without.")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
         self.floor = 0.0
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         found = self.maximizer.solve(scores, tol)
+        # Inference gives the labeling; its loss is the factor of the gradient.
         weight = np.repeat(self.maximizer.structure.values(found.labels), np.diff(self.batch.score_offsets))
         gradient = (weight * self.batch.away(found.labels)).astype(scores.dtype)
         return Evaluation(found.values, gradient, found.bounds, found.exact)
@@ -78,17 +94,19 @@ class Slack(Evaluator):
 
 @final
 class Linear(Evaluator):
-    """``constant + <s, direction>`` of each set; its own tangent everywhere.
+    """``constant + <s, direction>`` of each set, an affine function of the scores.
 
     Parameters
     ----------
-    batch : what the scores mean
+    batch : the batch whose scores it takes
     direction : (n_scores,)
     constant : (n,)
     """
 
     def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
-        self.batch, self.direction, self.constant = batch, direction, constant
+        self.batch = as_kind(batch, "batch", Batch, "Sets.single(y)")
+        self.direction = as_reals(direction, "direction", (batch.n_scores,))
+        self.constant = as_reals(constant, "constant", (len(batch),))
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         values = self.constant + segment_sums(scores * self.direction, self.batch.score_offsets)
@@ -101,19 +119,23 @@ class Linear(Evaluator):
 
 @final
 class Difference(Evaluator):
-    """``first - second``: what cannot be avoided is taken off what could be (completions, ramps, missing data).
+    """``first - second`` of two evaluators, as in ramp losses, completions of unknown labels and missing data.
 
-    The difference of two convex functions is convex only where the second is linear. Its majorant puts the tangent of
-    the second at the given scores in its place. The upper bound is the first's less the second's value; where the
-    second is not exact the value is no lower bound.
+    The difference of two convex functions counts as convex only where the second is affine. Its majorant is the first
+    less the tangent of the second at the given scores. The upper bound is that of the first less the value of the
+    second; where the second is not exact, the value is no lower bound.
 
     Parameters
     ----------
     first, second : evaluators of one batch
-    floor : a number below all differences
+    floor : a number that no difference falls below
     """
 
     def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
+        for name, part in (("first", first), ("second", second)):
+            as_kind(part, name, Evaluator, "surrogate.on(batch)")
+        if as_limit(floor, "floor") == np.inf:
+            raise ValueError("floor must be below inf; got inf.")
         if first.batch.n_scores != second.batch.n_scores or len(first.batch) != len(second.batch):
             raise ValueError("first and second must be evaluators of one batch; they differ in size.")
         self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
@@ -131,10 +153,10 @@ class Difference(Evaluator):
             return self
         if not self.first.convex:
             raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
-        here = np.asarray(scores, dtype=np.float64)
-        at = self.second(here)
-        direction = at.gradient.astype(np.float64)
-        constant = at.values - segment_sums(here * direction, self.batch.score_offsets)
+        tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
+        # A convex function lies above its tangent, so the first less the tangent lies above the difference.
+        direction = tangent.gradient.astype(np.float64)
+        constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
         return Difference(self.first, Linear(self.batch, direction, constant), self.floor)
 
     def redrawn(self, seed: int) -> "Difference":

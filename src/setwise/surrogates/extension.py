@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_number, shown
 from setwise.core.enumerate import LIMIT, subsets, table
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -22,9 +23,10 @@ def is_extension(
     ``y`` (p,) in 0/1 with p <= 16, or a whole number p: then every ground truth of that length is tried.
     """
     if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling):
-        raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {surrogate!r}.")
+        raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {shown(surrogate)}.")
     _check_labels(surrogate.loss, "is_extension")
-    if isinstance(y, int | np.integer):
+    as_number(tolerance, "tolerance", low=0.0)
+    if isinstance(y, int | np.integer) and not isinstance(y, bool):
         if not 1 <= y <= LIMIT:
             raise ValueError(f"y must be 1 to {LIMIT} decisions to be enumerated; got {y}.")
         return all(is_extension(surrogate, row, tolerance) for row in subsets(int(y)))

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.measure import Loss
@@ -47,8 +49,8 @@ class LovaszHinge(Surrogate):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", as_loss(self.loss))
-        if self.increasing not in (None, True, False):
-            raise TypeError(f"increasing must be None, True or False; got {self.increasing!r}.")
+        if self.increasing is not None and not isinstance(self.increasing, bool | np.bool_):
+            raise TypeError(f"increasing must be None, True or False; got {shown(self.increasing)}.")
         if self.loss.reads != "labels":
             why = "it judges a ranking" if self.loss.reads == "scores" else "it judges more than two labels"
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.")
@@ -56,6 +58,7 @@ class LovaszHinge(Surrogate):
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.")
 
     def on(self, batch: Any) -> Evaluator:
+        as_kind(batch, "batch", Batch, "Sets.single(y)")
         if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
             what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
             raise Refusal(f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.")
@@ -118,7 +121,7 @@ class Lovasz(Evaluator):
         items, labels, ordered, starts = sort_falling(
             scores, sets.truth, sets.offsets, errors=True, above_zero=self.thresholded
         )
-        gains = self._rest.gains(Orders(items, labels, starts))
+        gains = self._rest.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(scores)
         values = lovasz_values(ordered, gains, items, labels, starts, self._none, gradient)
         return values, gradient

@@ -7,9 +7,9 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number
+from setwise.core.checks import as_number, shown
 from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.inference import Inference
+from setwise.core.inference import Inference, check_inference
 from setwise.core.measure import Loss
 from setwise.core.rankings import Rankings
 from setwise.inference.auto import Auto
@@ -50,10 +50,10 @@ class MarginRescaling(Surrogate):
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", as_loss(self.loss))
         check_inference(self.inference)
-        if self.scale != "size":
-            if isinstance(self.scale, str):
-                raise ValueError(f"scale must be a number above 0 or 'size'; got {self.scale!r}.")
+        if not isinstance(self.scale, str):
             as_number(self.scale, "scale", low=0.0, open_low=True)
+        elif self.scale != "size":
+            raise ValueError(f"scale must be a number above 0 or 'size'; got {shown(self.scale)}.")
 
     def on(self, batch: Batch) -> Evaluator:
         structure = self.loss.structure(batch)
@@ -64,12 +64,6 @@ class MarginRescaling(Surrogate):
         return Difference(worst, Support(method.prepare(structure.zero()), scale), floor=0.0)
 
     def _scale(self, batch: Any) -> float | Values:
-        if self.scale != "size":
+        if not isinstance(self.scale, str):
             return float(self.scale)
         return 1.0 if isinstance(batch, Rankings) else batch.sizes.astype(np.float64)
-
-
-def check_inference(inference: object) -> None:
-    """Refuse what is no inference."""
-    if inference is not None and not isinstance(inference, Inference):
-        raise TypeError(f"inference must be None or an Inference, as setwise.inference.Greedy(); got {inference!r}.")

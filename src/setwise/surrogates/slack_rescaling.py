@@ -5,14 +5,13 @@ from typing import ClassVar, final
 
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.inference import Inference
+from setwise.core.inference import Inference, check_inference
 from setwise.core.measure import Loss
 from setwise.core.rankings import Rankings
 from setwise.core.refusal import Refusal
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack
-from setwise.surrogates.margin_rescaling import check_inference
 
 
 @final

@@ -1,4 +1,4 @@
-"""The decisions of a batch in the order in which they become mistakes, and what counts of them cost in score."""
+"""The decisions of a batch in the order in which they become mistakes, and the score that numbers of them lose."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class RankedMargins:
-    """Margins of each class of each set sorted upwards; with c of a class wrong the best choice is the c smallest.
+    """The margins of each class of each set, sorted upwards: the best c mistakes of a class are its c smallest margins.
 
-    Segment ``2 i`` holds the positives of set i and ``2 i + 1`` its negatives. Decisions with a margin at or under
+    Segment 2 i holds the positives of set i and segment 2 i + 1 its negatives. Decisions with a margin at or under
     ``floor`` are always wrong, ``low`` (2n,) of them, and win ``base`` (n,) in score; those at or over their cap are
     never wrong. The rest are ranked. ``truth`` (n,) is the score of the true labels.
     """
@@ -39,18 +39,18 @@ class RankedMargins:
     def of(
         cls, sets: Sets, scores: NDArray[Any], floor: float = -np.inf, caps: Floats | None = None
     ) -> "RankedMargins":
-        """Sort all margins in (floor, cap), O(p log p)."""
+        """Sorts all margins between floor and cap; O(p log p)."""
         caps = np.full(2 * len(sets), np.inf) if caps is None else caps
         return cls(sets, scores, floor, caps, *rank_margins(scores, sets.truth, sets.offsets, floor, caps))
 
     @cached_property
     def sums(self) -> Floats:
-        """Prefix sums of the ranked margins; those of segment k begin at ``starts[k] + k``."""
+        """Prefix sums of the ranked margins, (m + 2n,); those of segment k begin at ``starts[k] + k``."""
         return np.asarray(prefix_sums(self.margins, self.starts))
 
     @cached_property
     def ranked(self) -> Ints:
-        """Number of ranked decisions of each segment, (2n,)."""
+        """The number of ranked decisions of each segment, (2n,)."""
         return np.diff(self.starts)
 
     @property
@@ -58,12 +58,12 @@ class RankedMargins:
         """The arrays as kernels take them."""
         return self.keys, self.margins, self.sums, self.starts, self.low, self.floor
 
-    def paid(self, segment: Ints, count: Ints) -> Floats:
-        """Sum of the ``count`` smallest ranked margins of segments; vectorized."""
+    def score_lost(self, segment: Ints, count: Ints) -> Floats:
+        """Returns the sum of the ``count`` smallest ranked margins of segments; vectorized."""
         return np.asarray(self.sums[self.starts[segment] + segment + count])
 
     def mistakes(self, x: Ints, y: Ints) -> Bools:
-        """The mistakes of the best choice with x (n,) ranked positives and y (n,) ranked negatives wrong, (total,)."""
+        """Returns the best mistakes with x (n,) ranked positives and y (n,) ranked negatives wrong, (total,)."""
         counts = np.stack([x, y], axis=1).ravel()
         sets = self.sets
         return np.asarray(

@@ -22,7 +22,7 @@ from setwise.kernels.quotients import quotient_argmax
 from setwise.kernels.segments import segment_argmax
 
 SCANNED_TABLE = 1 << 16
-"""Tables of so many cells are scanned, larger ones pruned where the loss increases."""
+"""Tables of up to this number of cells are scanned; larger ones are pruned where the loss increases."""
 
 
 @final
@@ -30,19 +30,20 @@ SCANNED_TABLE = 1 << 16
 class CountSearch(Inference):
     """``max_A Delta(fn, fp) - m(A)``, or with slack ``max_A Delta(fn, fp) (1 - m(A))``, for losses of the counts.
 
-    For given counts the best mistakes are those of least margin, so the maximum is one over the table (P+1) x (N+1) of
-    ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave (Joachims 2005, DD Alg. 1). What the loss promises decides how:
+    For given counts the best mistakes are those of least margin, so the maximum is one over the (P+1) x (N+1) table of
+    ``Delta(fn, fp) + S0(fn) + S1(fp)``, both S concave (Joachims 2005, DD Algorithm 1). The search depends on the loss:
 
-    - a quotient of linear functions (Jaccard, F_beta, Tversky, error rate), margin: O(p) after the sort;
-    - a loss on labelings with a given number of predicted positives: one diagonal, O(p) after the sort;
-    - Monge losses (G-mean, H-mean), margin: divide and conquer, O(p log p);
-    - other increasing losses, and slack: bound and prune over blocks of the table;
-    - any other loss: the whole table, O(P N).
+    - quotients of linear functions (Jaccard, F_beta, Tversky, error rate), margin rescaling: O(p) after the sort;
+    - losses on labelings with a given number of predicted positives: one diagonal, O(p) after the sort;
+    - Monge losses (G-mean, H-mean), margin rescaling: divide and conquer, O(p log p);
+    - other increasing losses, and slack rescaling: bound and prune over blocks of the table;
+    - all other losses: a scan of the whole table, O(P N).
 
     Parameters
     ----------
-    budget : cells that one set may cost. Where pruning needs more, the best labeling seen is returned with ``exact``
-        False and its bound; a table that can not be pruned and has more cells is refused.
+    budget : the most cells that are computed for one set. Where pruning needs more, the best labeling so far is
+    returned
+        with its bound and ``exact`` False; a larger table that can not be pruned is refused.
     """
 
     budget: int = 1 << 27
@@ -54,7 +55,7 @@ class CountSearch(Inference):
         as_count(self.budget, "budget")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
-        """A sentence for losses that are no functions of counts, and for those without structure beyond the budget."""
+        """Returns a sentence for losses that are no functions of counts, and for tables that are beyond the budget."""
         why = unfit(self, structure, slack)
         if why is not None:
             return why
@@ -63,6 +64,7 @@ class CountSearch(Inference):
             return (
                 f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
             )
+        # An increasing loss can be pruned, and a given number of positives leaves one diagonal.
         if Trait.INCREASING in counts.traits or counts.predicted is not None:
             return None
         cells = (counts.P + 1) * (counts.N + 1)
@@ -110,6 +112,7 @@ class _CountSearch(Maximizer):
             x, y = quotient_argmax(order.margins, order.sums, order.starts, order.low, *self._bound.quotient)
         else:
             x, y, above = self._search(objective, tol)
+        # Only a pruned table has a bound of its own; the other searches are exact.
         values = objective(np.arange(len(x)), x, y)
         bounds = values if above is None else np.maximum(values, above)
         base = (0.0 if self.slack else objective.order.base) + self._reduced.lift(scores)
@@ -124,7 +127,10 @@ class _CountSearch(Maximizer):
         return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
 
     def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:
-        """Every set by the scan, divide and conquer, or bound and prune that suits it."""
+        """Searches the table of each set by divide and conquer, by a scan, or by bound and prune.
+
+        Returns rows and columns of the best cells, and upper bounds, which are -inf where the search was exact.
+        """
         order, increasing = objective.order, Trait.INCREASING in objective.counts.traits
         heights, widths = order.ranked[::2] + 1, order.ranked[1::2] + 1
         x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
@@ -143,18 +149,19 @@ class _CountSearch(Maximizer):
 
 
 def _on_diagonal(objective: Objective, predicted: Ints) -> tuple[Ints, Ints]:
-    """A loss with ``predicted`` positives: the diagonal of the table on which ``P - fn + fp`` is that."""
+    """Returns the best cells on the diagonals with ``P - fn + fp = predicted``, for losses with a given number."""
     positives, negatives = objective.order.sets.positives, objective.order.sets.negatives
-    ahead = predicted - positives
-    first = np.maximum(0, -ahead)
-    heights = np.minimum(positives, negatives - ahead) - first + 1
-    rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + ahead[i]), heights, np.ones_like(heights))
+    excess = predicted - positives
+    # The diagonal enters the table at row ``first``; its cells are the rows of a table of one column.
+    first = np.maximum(0, -excess)
+    heights = np.minimum(positives, negatives - excess) - first + 1
+    rows = Rows(lambda i, r, _: objective(i, first[i] + r, first[i] + r + excess[i]), heights, np.ones_like(heights))
     x = first + _best_rows(rows, scan_rows)[0]
-    return x, x + ahead
+    return x, x + excess
 
 
 def _best_rows(rows: Rows, search: Callable[[Rows], tuple[Values, Ints]]) -> tuple[Ints, Ints]:
-    """Row and column of the best cell of each table."""
+    """Returns the row and the column of the best cell of each table."""
     best, where = search(rows)
     at = segment_argmax(best, rows.edges)
     return at - rows.edges[:-1], where[at]

@@ -1,0 +1,76 @@
+"""What holds the truth, and what losses are bound to: batches, orders, structures."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from setwise.core.classes import Classes
+from setwise.core.rankings import Rankings
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+from setwise.losses import LOSSES
+from surface.malformed import COUNTS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
+
+P = 4
+Y = [1, 0, 1, 0]
+BOOLS, CODES, ENDS = np.array(Y, dtype=bool), np.array([0, 2, 1, 0]), np.array([0, 4])
+SETS = Sets.rows([Y[:2], Y[2:]])
+FLAT = without(labels(P), "generator") | {"ints": Y, "floats": np.ones(P), "short": BOOLS[:-1]}
+
+
+def batches():
+    yield Parameter("Sets(labels, offsets)", lambda v: Sets(v, ENDS), FLAT)
+    yield Parameter("Sets(offsets)", partial(Sets, BOOLS), OFFSETS)
+    yield Parameter("Sets(compared)", partial(Sets, BOOLS, ENDS), without(numbers(P), "None"))
+    totals = without(numbers(2), "None", "matrix") | {"flat": [2.0, 2.0], "NaN": [[np.nan, 2.0]], "few": [[1.0, 1.0]]}
+    yield Parameter("Sets(totals)", partial(Sets, BOOLS, ENDS, None), totals)
+    yield Parameter("Sets.single(y_true)", Sets.single, labels(P))
+    rows = {"flat": Y, "ragged": [[1], [1, 0]], "twos": [[0, 2]], "cube": np.zeros((2, 2, 2)), "words": [["a"]]}
+    rows |= {"None": None, "text": "a", "empty": [[]], "NaN": [[np.nan]], "complex": [[1j]], "number": 1}
+    yield Parameter("Sets.rows(Y)", Sets.rows, rows)
+    codes = without(FLAT, "another label") | {"ints": None, "bools": BOOLS, "high": CODES + 1, "negative": CODES - 2}
+    yield Parameter("Classes(labels, offsets)", lambda v: Classes(v, ENDS, 3), codes)
+    yield Parameter("Classes(offsets)", lambda v: Classes(CODES, v, 3), OFFSETS)
+    sizes = COUNTS | {"one": 1, "huge": 2**40}
+    yield Parameter("Classes(k)", partial(Classes, CODES, ENDS), sizes)
+    yield Parameter("Classes.single(y_true)", lambda v: Classes.single(v, 3), labels(P, 2))
+    yield Parameter("Classes.single(k)", partial(Classes.single, CODES), sizes)
+    yield Parameter("Rankings(labels, offsets)", lambda v: Rankings(v, ENDS), FLAT)
+    yield Parameter("Rankings(offsets)", partial(Rankings, BOOLS), OFFSETS)
+    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets)):
+        yield Parameter(f"{type(batch).__name__}.take(parts)", batch.take, PARTS)
+        yield Parameter(f"{type(batch).__name__}.decisions(parts)", batch.decisions, PARTS)
+
+
+def orders():
+    """Orders of mistakes, of which kernels read."""
+    items, two, ends = np.array([0, 3], dtype=np.int32), np.array([True, False]), np.array([0, 1, 2])
+    part = {"None": None, "text": "a", "floats": [0.0, 1.0], "matrix": [[0, 1]], "short": items[:1], "list": [2, 0]}
+    found = {f"items {label}": Orders(value, two, ends) for label, value in part.items()}
+    found |= {f"labels {label}": Orders(items, value, ends) for label, value in part.items()}
+    part |= {"falls": np.array([0, 3, 2]), "late": np.array([1, 1, 2]), "one set": np.array([0, 2])}
+    found |= {f"offsets {label}": Orders(items, two, value) for label, value in part.items()}
+    for label, wrong in {"outside": [0, 4], "below": [-1, 3], "of another set": [0, 1], "twice": [1, 1]}.items():
+        found[label] = Orders(np.array(wrong, dtype=np.int32), two, np.array([0, 2, 2]) if label == "twice" else ends)
+    return found | {"None": None, "text": "a", "list": [0, 1]}
+
+
+def structures():
+    """What every loss is bound to."""
+    wrong = {"None": None, "text": "a", "short": [1, 0], "matrix": [Y], "floats": np.ones(P), "words": ["a"] * 4}
+    wrong |= {"NaN": np.full(4, np.nan), "complex": [1j] * 4, "ragged": [[1], [1, 0], [], []], "one": [1]}
+    yield Parameter("Structure(batch)", Structure, OBJECTS)
+    for kind in LOSSES.values():
+        loss = kind.examples(2)[0]
+        name, bound = f"{kind.__name__}.structure", loss.structure(SETS)
+        yield Parameter(f"{name}.values(labels)", bound.values, wrong)
+        yield Parameter(f"{name}.take(parts)", bound.take, PARTS)
+        if loss.reads == "labels":
+            yield Parameter(f"{name}.marginals(labels)", bound.marginals, wrong)
+            yield Parameter(f"{name}.gains(orders)", bound.gains, orders())
+
+
+@pytest.mark.parametrize("parameter", [*batches(), *structures()], ids=lambda parameter: parameter.where)
+def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
+    try_all(parameter)

@@ -1,0 +1,91 @@
+"""Features, risks and learners: every argument of every call."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_matrix
+
+from setwise.core.sets import Sets
+from setwise.learners import LEARNERS
+from setwise.models import Independent, MultiLabel
+from setwise.risks import MeanRisk
+from setwise.surrogates import LovaszHinge
+from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
+
+X, ENDS = np.arange(12.0).reshape(4, 3), np.array([0, 2, 4])
+MODELS = {
+    "Independent": lambda X=X, offsets=ENDS, **more: Independent(X, offsets, **more),
+    "MultiLabel": lambda X=X, offsets=ENDS, **more: MultiLabel(X, 2, offsets, **more),
+}
+MATRICES = {
+    "None": None, "text": "a", "number": 1.0, "flat": X[0], "cube": X[None], "words": [["a"]], "NaN": X * np.nan,
+    "inf": X + np.inf, "complex": X + 1j, "ragged": [[1.0], [1.0, 2.0]], "empty": np.zeros((0, 3)), "dict": {},
+    "objects": np.full((4, 3), Odd()), "dates": np.zeros((4, 3), "M8[D]"), "digits": [["1"] * 3] * 4,
+    "sparse complex": csr_matrix(X + 1j), "sparse NaN": csr_matrix(X * np.nan), "sparse": coo_array(X[0]),
+}  # fmt: skip
+SOME = without(PARTS, "None")
+HUGE = ("huge", "all huge")
+
+
+def features():
+    for name, make in MODELS.items():
+        model = make()
+        n_scores = 4 if name == "Independent" else 8
+        base = without(numbers(n_scores, negative=True), "None", *HUGE)
+        weights = without(numbers(model.size, negative=True), *HUGE)
+        low, gradients = without(weights, "None"), without(numbers(n_scores, negative=True), "NaN", "inf", *HUGE)
+        w, half = np.ones(model.size), np.ones(n_scores // 2)
+        yield Parameter(f"{name}(X)", make, MATRICES)
+        for parameter, values in {"offsets": OFFSETS, "intercept": NUMBERS, "base": base, "lower": low}.items():
+            yield Parameter(f"{name}({parameter})", lambda v, m=make, k=parameter: m(**{k: v}), values)
+        yield Parameter(f"{name}.scores(w)", model.scores, weights)
+        yield Parameter(f"{name}.scores(parts)", partial(model.scores, w), SOME)
+        yield Parameter(f"{name}.pullback(gradient)", model.pullback, gradients)
+        yield Parameter(f"{name}.pullback(parts)", partial(model.pullback, half), SOME)
+        yield Parameter(f"{name}.pullbacks(gradient)", model.pullbacks, gradients)
+        yield Parameter(f"{name}.pullbacks(parts)", partial(model.pullbacks, half), SOME)
+        yield Parameter(f"{name}.centred(w)", model.centred, weights)
+        yield Parameter(f"{name}.based(base)", lambda v, m=model: m.based(v, None), base)
+        yield Parameter(f"{name}.based(lower)", partial(model.based, None), low)
+    yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
+    yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
+    columns = MultiLabel(X, 2, columns=True)
+    yield Parameter("MultiLabel by columns: scores(parts)", partial(columns.scores, np.ones(8)), SOME)
+    yield Parameter("MultiLabel by columns: pullback(parts)", partial(columns.pullback, np.ones(4)), SOME)
+
+
+def risks():
+    model, evaluator = Independent(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
+    risk, w, point = MeanRisk(model, evaluator), np.ones(4), numbers(4, negative=True)
+    wrong = OBJECTS | {"another batch": Independent(np.ones((3, 2)))}
+    yield Parameter("MeanRisk(features)", lambda v: MeanRisk(v, evaluator), wrong)
+    wrong = OBJECTS | {"surrogate": LovaszHinge("jaccard"), "name": "lovasz"}
+    yield Parameter("MeanRisk(evaluator)", partial(MeanRisk, model), wrong)
+    weights = without(numbers(2), "None", *HUGE) | {"zeros": [0.0, 0.0]}
+    yield Parameter("MeanRisk(weights)", partial(MeanRisk, model, evaluator), weights)
+    yield Parameter("MeanRisk(n_jobs)", lambda v: MeanRisk(model, evaluator, n_jobs=v), COUNTS)
+    yield Parameter("MeanRisk.cut(w, scores)", risk.cut, point)
+    yield Parameter("MeanRisk.cut(tol)", partial(risk.cut, w), NUMBERS)
+    yield Parameter("MeanRisk.cuts(w, scores)", lambda v: risk.cuts(v, np.array([0])), point)
+    yield Parameter("MeanRisk.cuts(parts)", partial(risk.cuts, w), PARTS)
+    yield Parameter("MeanRisk.cuts(tol)", partial(risk.cuts, w, np.array([1])), NUMBERS)
+    for kind in LEARNERS.values():
+        learner, name = kind(max_iter=2), f"{kind.__name__}.minimize"
+        yield Parameter(f"{name}(risk)", learner.minimize, OBJECTS | {"evaluator": evaluator, "features": model})
+        starts = without(point, "None", *HUGE)
+        yield Parameter(f"{name}(w0)", lambda v, one=learner: one.minimize(risk, w0=v), starts)
+        calls = {"text": "a", "number": 3, "list": []}
+        yield Parameter(f"{name}(callback)", lambda v, one=learner: one.minimize(risk, callback=v), calls)
+
+
+@pytest.mark.parametrize("parameter", [*features(), *risks()], ids=lambda parameter: parameter.where)
+def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
+    try_all(parameter)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_products_beyond_float64_are_inf_and_what_takes_them_for_scores_refuses_them(make):
+    model = make()
+    assert np.isinf(model.scores(np.full(model.size, 1e308))).any()
+    assert np.isinf(model.pullback(np.full(4 * (model.size // 4), 1e308))).any()

@@ -65,7 +65,7 @@ def test_gap_curves_show_the_gap(seconds):
 
 
 def test_gap_curves_need_a_history():
-    with pytest.raises(ValueError, match="at least one history"):
+    with pytest.raises(ValueError, match="histories must map one name or more"):
         plotting.gap_curves({})
 
 
@@ -80,7 +80,7 @@ def test_cross_table_writes_every_number_once_and_the_best_in_bold():
     assert "nan" not in " ".join(texts)
     assert overlaps(figure) == 0
     assert png(figure)
-    with pytest.raises(ValueError, match="must have shape"):
+    with pytest.raises(ValueError, match="means must be numbers of shape"):
         plotting.cross_table(["a"], ["b"], means)
 
 
@@ -110,7 +110,7 @@ def test_scores_say_the_share_of_mistakes():
     texts = [t.get_text() for axes in figure.axes for t in axes.texts]
     assert texts == ["0.0% wrong", "25.0% wrong"]
     assert png(figure)
-    with pytest.raises(ValueError, match="at least one classifier"):
+    with pytest.raises(ValueError, match="found must map one name or more"):
         plotting.scores({}, y)
 
 

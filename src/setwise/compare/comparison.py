@@ -1,21 +1,24 @@
 """Compare methods on the same folds: their mean losses, and paired differences with confidence intervals."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.stats import t as student
 
 from setwise.compare.budget import Advance, within_budget
 from setwise.compare.methods import METHODS, ROUGH, Method, Trained, only_order, standardized
 from setwise.compare.plan import GRID, QUICK_GRID, Plan
 from setwise.compare.problem import Problem
+from setwise.core.checks import as_choice, as_kind, as_mapping, as_number, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
+from setwise.losses import as_loss
 
 __all__ = ["GRID", "QUICK_GRID", "Comparison", "Duel", "Plan", "Row", "choose", "compare"]
 
@@ -90,7 +93,7 @@ class Comparison:
 def compare(
     problem: Problem,
     measure: str,
-    losses: dict[str, Loss],
+    losses: Mapping[str, Loss | str],
     plan: Plan,
     advance: Advance,
     methods: Sequence[Method] = METHODS,
@@ -105,7 +108,7 @@ def compare(
     ----------
     problem : the data
     measure : the measure to train for, a key of ``losses``
-    losses : the measures by name
+    losses : the measures by name, each a loss or the name of one
     plan : the folds, the grid and the seed
     advance : called with words on what was done and with the number of fits that it took, of ``plan.fits(methods)``
     methods : the rows of the table
@@ -116,8 +119,10 @@ def compare(
     ------
     ValueError : if the data do not allow the folds, the measure does not fit the sets, or the budget is too small
     """
-    loss = losses[measure]
-    names = (measure, *(n for n in losses if n != measure))
+    _check(problem, plan, advance, methods, budget)
+    judges = {name: as_loss(one) for name, one in as_mapping(losses, "losses", "losses").items()}
+    loss = judges[as_choice(measure, "measure", judges)]
+    names = (measure, *(n for n in judges if n != measure))
     outer = _outer(problem, plan)
     notes: list[str] = []
     if budget is not None:
@@ -136,13 +141,27 @@ def compare(
 
     for i, method in enumerate(methods, 1):
         try:
-            rows.append(_row(method, outer, loss, [losses[n] for n in names], plan, count))
+            rows.append(_row(method, outer, loss, [judges[n] for n in names], plan, count))
         except Refusal as refusal:
             notes.append(f"{method.name} is left out: {refusal}")
             # The fits that the method did not make count as done.
             count(f"{method.name} refused", plan.fits(methods[:i]) - done)
-    ordered = frozenset(n for n in names if only_order(losses[n]))
+    ordered = frozenset(n for n in names if only_order(judges[n]))
     return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes), ordered)
+
+
+def _check(problem: object, plan: object, advance: object, methods: object, budget: object) -> None:
+    """Refuse what is none of the kinds that a comparison takes."""
+    given = as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
+    as_kind(plan, "plan", Plan, "Plan()")
+    if not np.isfinite(given.X.data if issparse(given.X) else given.X).all():
+        raise ValueError("X of the problem must be finite; got NaN or inf.")
+    if not callable(advance):
+        raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
+    if not isinstance(methods, Sequence) or not methods or not all(isinstance(m, Method) for m in methods):
+        raise TypeError(f"methods must be a list of methods, as METHODS; got {shown(methods)}.")
+    if budget is not None:
+        as_number(budget, "budget", low=0.0, open_low=True)
 
 
 def _outer(problem: Problem, plan: Plan) -> list[tuple[Problem, Problem]]:

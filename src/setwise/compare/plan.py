@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from setwise.compare.methods import METHODS, Method
+from setwise.core.checks import as_count, as_number, shown
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """The constants C, counted for each decision, from which every method chooses."""
@@ -30,6 +31,16 @@ class Plan:
     grid: tuple[float, ...] = GRID
     tol: float = 1e-3
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        as_count(self.folds, "folds", low=2)
+        as_count(self.inner, "inner", low=2)
+        if not isinstance(self.grid, tuple) or not self.grid:
+            raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
+        for c in self.grid:
+            as_number(c, "a constant of grid", low=0.0, open_low=True)
+        as_number(self.tol, "tol", low=0.0)
+        as_count(self.seed, "seed", low=0)
 
     def fits(self, methods: Sequence[Method] = METHODS) -> int:
         """The number of fits for one problem and one measure."""

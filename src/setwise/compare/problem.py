@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from setwise.core.checks import as_array, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.estimators.grouping import Grouping, group_matrix, group_vector
+from setwise.estimators.target import as_ids
 
 Rows = NDArray[np.int64]
 
@@ -31,6 +33,16 @@ class Problem:
     classes: tuple[str, ...] = ("negative", "positive")
     kinds: NDArray[np.int64] | None = None
     kind_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
+            raise ValueError(f"X must be a matrix of numbers (n, d), dense or CSR; got {shown(self.X)}.")
+        y = as_array(self.y, "y")
+        if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
+            raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
+        as_labels(y.ravel(), "y")
+        if self.groups is not None:
+            as_ids(self.groups, len(y))
 
     @property
     def many(self) -> bool:

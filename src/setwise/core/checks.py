@@ -1,6 +1,6 @@
 """Checks of what enters from outside; each refuses in one sentence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -149,6 +149,32 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {shown(value)}.")
     return value
+
+
+def as_text(value: Any, name: str) -> str:
+    """``value`` if it is text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text; got {shown(value)}.")
+    return value
+
+
+def as_names(values: Any, name: str, size: int | None = None) -> tuple[str, ...]:
+    """``values`` as a tuple of texts, ``size`` of them if given, else one or more."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of texts; got {shown(values)}.")
+    found = tuple(values)
+    if not all(isinstance(value, str) for value in found) or len(found) != (size or max(len(found), 1)):
+        raise ValueError(f"{name} must hold {size or 'one or more'} texts; got {shown(values)}.")
+    return found
+
+
+def as_mapping(values: Any, name: str, of: str) -> Mapping[str, Any]:
+    """``values`` if it maps one text or more to something; ``of`` says to what."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} must map names to {of}; got {shown(values)}.")
+    if not values or not all(isinstance(key, str) for key in values):
+        raise ValueError(f"{name} must map one name or more to {of}; got {shown(values)}.")
+    return values
 
 
 def as_flag(value: Any, name: str) -> bool:

@@ -72,6 +72,12 @@ class Watched(Risk):
             self._check_size(4.0 * max(self.C, self.C**2) * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
             lost = ROUNDING * (np.abs(cuts.values) + lengths * float(np.sqrt(w @ w)))
         roundings = lost if cuts.roundings is None else cuts.roundings + lost
+        if self.inner.convex and len(parts) == self.n_parts:
+            # The planes of all parts make one of the whole risk.
+            slope = np.ones(len(parts)) @ cuts.slopes
+            value, upper, rounding = (float(each.sum()) for each in (cuts.values, cuts.uppers, roundings))
+            whole = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
+            self._seen.compare(w, whole, float(np.sqrt(slope @ slope)))
         return Cuts(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
 
     def _check_size(self, largest: float) -> None:

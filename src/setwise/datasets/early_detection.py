@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_random_state
 
 EARLY = 2.5 * np.array([0.0, 1.0])
 """The mean of positives in the first third of a bag."""
@@ -43,7 +43,7 @@ def early_detection(
     groups : (n_bags * p,) int64, the index of the bag
     """
     n_bags, p = as_count(n_bags, "n_bags"), as_count(p, "p")
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(as_random_state(random_state))
     labels = rng.random((n_bags, p)) < 0.5
     X = rng.normal(size=(n_bags, p, 2))
     # Negatives have mean 0; the mean of a positive depends on its stage.

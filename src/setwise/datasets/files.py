@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.checks import as_names, as_text, shown
 from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz
 from setwise.datasets.svmlight import read_svmlight
@@ -58,8 +59,12 @@ def load(
     ------
     ValueError, OSError : with one sentence that says what is wrong and where
     """
-    path = Path(path)
-    names = _names(target)
+    if not isinstance(path, str | Path) or "\0" in str(path):
+        raise TypeError(f"path must be the path of a file; got {shown(path)}.")
+    path, names = Path(path), _names(target)
+    for name, value in (("group", group), ("positive", positive)):
+        if value is not None:
+            as_text(value, name)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}.")
     reader = _READERS.get(path.suffix.lower())
@@ -74,9 +79,9 @@ def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """The names in ``target``, which must be distinct and not empty."""
     if target is None:
         return None
-    names = tuple(n.strip() for n in target.split(",")) if isinstance(target, str) else tuple(target)
-    if not names or "" in names or len(set(names)) != len(names):
-        raise ValueError(f"target must name distinct columns, joined by commas; got {target!r}.")
+    names = tuple(n.strip() for n in target.split(",")) if isinstance(target, str) else as_names(target, "target")
+    if "" in names or len(set(names)) != len(names):
+        raise ValueError(f"target must name distinct columns, joined by commas; got {shown(target)}.")
     return names
 
 

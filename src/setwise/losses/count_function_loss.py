@@ -1,20 +1,25 @@
 """A user's own function of the counts."""
 
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from functools import cached_property
+from typing import ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_array
 from setwise.core.count_loss import CountLoss
 from setwise.core.refusal import BrokenPromise
 from setwise.core.sets import Sets
 from setwise.core.shapes import shapes_of_table
 from setwise.core.structure import Structure
 from setwise.core.traits import SHAPES, Trait
+from setwise.losses.functions import check_function, takes
 from setwise.losses.promises import as_promises, broken_promise
+
+WORDS_ON_ARRAYS = ("truth value", "arrays can be converted", "scalar arrays")
+"""What NumPy says where Python's ``if``, ``min``, ``float`` or ``range`` meet an array."""
 
 CHECKED_CELLS = 1 << 20
 """Tables of the distinct sizes of a batch are looked at whole where they have no more cells together."""
@@ -44,8 +49,7 @@ class CountFunctionLoss(CountLoss):
     name: ClassVar[str] = "count_function"
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
-            raise TypeError(f"f must be a function of (fn, fp, P, N); got {self.f!r}.")
+        check_function(self.f, "fn, fp, P, N", "fn, fp")
         object.__setattr__(self, "promises", as_promises(self.promises, frozenset(SHAPES)))
 
     @classmethod
@@ -59,6 +63,10 @@ class CountFunctionLoss(CountLoss):
     @property
     def traits(self) -> frozenset[Trait]:
         return frozenset(self.promises) | {Trait.COUNTS}
+
+    @cached_property
+    def _takes_all(self) -> bool:
+        return takes(self.f, 4)
 
     def bind(self, batch: Sets) -> Structure:
         seen, whole = self.shapes(batch.count(1), batch.count(0))
@@ -92,14 +100,15 @@ class CountFunctionLoss(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         shape = np.broadcast_shapes(*(np.shape(c) for c in (fn, fp, P, N)))
         try:
-            found = self.f(fn, fp) if _takes_two(self.f) else self.f(fn, fp, P, N)
-            values = np.asarray(found)
-        except ValueError as error:
-            if "truth value" not in str(error):
+            found = self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
+        except (TypeError, ValueError) as error:
+            if not any(words in str(error) for words in WORDS_ON_ARRAYS):
                 raise
             raise ValueError(
-                f"f of {self!r} must take arrays: write np.where for if, np.minimum for min, np.maximum for max."
+                f"f of {self!r} must take arrays: write np.where for if, np.minimum for min, np.maximum for max, and "
+                "np.sqrt for math.sqrt."
             ) from None
+        values = as_array(found, "what f returns")
         if values.shape != shape or values.dtype.kind not in "biuf":
             raise ValueError(
                 f"f must return real numbers of shape {shape}, one for each of its counts; got {values.dtype} of shape "
@@ -111,18 +120,6 @@ class CountFunctionLoss(CountLoss):
                 f"f must return finite numbers >= 0; got {values[~(values >= 0) | np.isinf(values)][:3].tolist()}."
             )
         return values
-
-
-def _takes_two(f: Callable[..., Any]) -> bool:
-    """Whether f takes two arguments by position and no more."""
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    kinds = [p.kind for p in parameters]
-    return len(kinds) == 2 and all(
-        k in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for k, p in zip(kinds, parameters, strict=True)
-    )
 
 
 def _misses_squared(fn: Values, fp: Values, P: Values, N: Values) -> Values:

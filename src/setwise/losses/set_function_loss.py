@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.set_function import SetFunction
@@ -16,6 +17,7 @@ from setwise.core.shapes import search_shapes
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.core.traits import SHAPES, Trait
+from setwise.losses.functions import check_function
 from setwise.losses.promises import as_promises, broken_promise
 
 TRIED_SETS = 4
@@ -43,8 +45,7 @@ class SetFunctionLoss(Loss):
     name: ClassVar[str] = "set_function"
 
     def __post_init__(self) -> None:
-        if not callable(self.f):
-            raise TypeError(f"f must be a function of (y_true, mistakes); got {self.f!r}.")
+        check_function(self.f, "y_true, mistakes")
         allowed = frozenset(SHAPES) | {Trait.LABEL_FREE}
         object.__setattr__(self, "promises", as_promises(self.promises, allowed))
 
@@ -83,17 +84,19 @@ class SetFunctionLoss(Loss):
                 raise BrokenPromise(broken_promise(self, broken))
 
     def _values(self, sets: Sets, mistakes: Bools) -> Values:
-        return np.array([self._call(sets.truth[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
+        # What f writes into its arguments must not reach the sets.
+        truth = sets.truth.view()
+        truth.setflags(write=False)
+        return np.array([self._call(truth[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
 
     def _call(self, y: Bools, mistakes: Bools) -> float:
         found = self.f(y, mistakes.copy())
-        try:
-            value = float(found)
-        except (TypeError, ValueError):
-            raise ValueError(f"f must return one finite number >= 0; got {found!r}.") from None
+        if np.ndim(found) or np.asarray(found).dtype.kind not in "biuf":
+            raise ValueError(f"f must return one finite number >= 0; got {shown(found)}.")
+        value = float(found)
         if not 0.0 <= value < np.inf:
             wrong = np.flatnonzero(mistakes).tolist()
-            raise ValueError(f"f must return a finite number >= 0; got {value!r} for the mistakes {wrong}.")
+            raise ValueError(f"f must return a finite number >= 0; got {value!r} for the mistakes {shown(wrong)}.")
         return value
 
     def __repr__(self) -> str:

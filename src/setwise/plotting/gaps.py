@@ -7,6 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Values
+from setwise.core.checks import as_mapping, as_number, as_reals, shown
 from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
 
 
@@ -27,16 +29,16 @@ def gap_curves(
     ------
     ValueError : if there is no history to draw
     """
-    if not histories:
-        raise ValueError("gap_curves needs at least one history.")
+    curves = {
+        name: _curve(history, seconds)
+        for name, history in as_mapping(histories, "histories", "the history_ of a fit").items()
+    }
+    if tol is not None:
+        as_number(tol, "tol", low=0.0)
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.add_subplot()
     longest = 1.0
-    for i, (name, history) in enumerate(histories.items()):
-        lower, upper = (np.asarray(history[k], dtype=np.float64) for k in ("lower_bound", "upper_bound"))
-        # A fit whose upper bound is 0 has a gap of 0.
-        gap = np.where(upper > 0, (upper - lower) / np.where(upper > 0, upper, 1.0), 0.0)
-        x = np.asarray(history["seconds"], dtype=np.float64) if seconds else np.arange(1.0, len(gap) + 1.0)
+    for i, (name, (x, gap)) in enumerate(curves.items()):
         longest = max(longest, len(gap))
         color, dash = CYCLE[i % len(CYCLE)], DASHES[i % len(DASHES)]
         # A log scale cannot show 0, so gaps below the rounding of float64 are drawn there.
@@ -62,3 +64,18 @@ def gap_curves(
         axes.set_ylim(bottom=min(axes.get_ylim()[0], tol / 3))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     return figure
+
+
+def _curve(history: Mapping[str, ArrayLike], seconds: bool) -> tuple[Values, Values]:
+    """The places on the horizontal axis and the gaps."""
+    names = ("lower_bound", "upper_bound", "seconds")[: 3 if seconds else 2]
+    if not isinstance(history, Mapping) or not all(name in history for name in names):
+        raise ValueError(f"histories must hold a mapping with {', '.join(names)} for each fit; got {shown(history)}.")
+    # Before the first plane the lower bound may be -inf.
+    lower, upper, *times = (
+        as_reals(history[name], f"{name} of histories", finite=name != "lower_bound") for name in names
+    )
+    if upper.ndim != 1 or not upper.size or any(other.shape != upper.shape for other in (lower, *times)):
+        raise ValueError(f"histories must hold {', '.join(names)} as flat arrays of one length, and not empty.")
+    gap = np.where(upper > 0, (upper - lower) / np.where(upper > 0, upper, 1.0), 0.0)
+    return times[0] if seconds else np.arange(1.0, len(gap) + 1.0), gap

@@ -7,6 +7,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
+from setwise.core.arrays import Values
+from setwise.core.checks import (
+    as_array,
+    as_class_labels,
+    as_labels,
+    as_mapping,
+    as_names,
+    as_number,
+    as_reals,
+    as_scores,
+    shown,
+)
 from setwise.plotting.style import BLACK, BLUE, DASHES, GRAY, GREEN, ORANGE, PINK, PURPLE, RED, SKY, tidy
 
 Line = tuple[float, float, float]
@@ -35,9 +47,14 @@ def plane(
     ------
     ValueError : if X is not (n, 2) or ``kinds`` is not (n,)
     """
-    points, kind = np.asarray(X, dtype=np.float64), np.asarray(kinds)
-    if points.ndim != 2 or points.shape[1] != 2 or kind.shape != (len(points),):
-        raise ValueError(f"X must have shape (n, 2) and kinds (n,); got {points.shape} and {kind.shape}.")
+    points, names = as_reals(X, "X"), as_names(names, "names")
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError(f"X must have shape (n, 2) with n >= 1; got {points.shape}.")
+    kind = as_class_labels(kinds, "kinds")
+    if kind.shape != (len(points),) or kind.max() >= len(names) or len(names) > 4:
+        raise ValueError(f"kinds must be {len(points)} numbers of the names, of which there are at most four.")
+    for name, line in as_mapping(lines, "lines", "(a, b, c)").items():
+        as_reals(line, f"lines[{name!r}]", (3,))
     figure = Figure(figsize=(8.4, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for i, name in enumerate(names):
@@ -48,7 +65,7 @@ def plane(
         )
     # The range leaves out the outermost samples, so that one outlier does not shrink the picture.
     low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
-    pad = 0.08 * (high - low)
+    pad = np.where(high > low, 0.08 * (high - low), 1.0)
     low, high = low - pad, high + pad
     for i, (name, (a, b, c)) in enumerate(lines.items()):
         ends = _clip(a, b, c, low, high)
@@ -124,9 +141,8 @@ def scores(
     ------
     ValueError : if there is nothing to draw or the shapes do not agree
     """
-    truth = np.asarray(y).ravel().astype(bool)
-    if not found or any(np.size(s) != truth.size for s, _ in found.values()):
-        raise ValueError("scores needs at least one classifier, with one score for each label in y.")
+    truth, names = as_labels(np.ravel(as_array(y, "y")), "y"), as_names(classes, "classes", 2)
+    margins = {name: _shifted(pair, truth.size) for name, pair in as_mapping(found, "found", "scores").items()}
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure = Figure(figsize=(3.2 * columns + 0.4, 2.35 * rows + 0.75), layout="constrained")
@@ -134,19 +150,17 @@ def scores(
     for axes in grid.flat[len(found) :]:
         axes.axis("off")
     edges = np.linspace(-4, 4, 49)
-    for i, (name, (values, threshold)) in enumerate(found.items()):
-        axes, s = grid.flat[i], np.asarray(values, dtype=np.float64).ravel()
-        # Scores that are all equal have no standard deviation, and are shown in their own unit.
-        shown = np.clip((s - threshold) / (s.std() or 1.0), -4, 4)
+    for i, (name, shifted) in enumerate(margins.items()):
+        axes, drawn = grid.flat[i], np.clip(shifted, -4, 4)
         for side, color, hatch in ((~truth, GRAY, None), (truth, ORANGE, "////")):
-            part = shown[side]
+            part = drawn[side]
             # Each class has the area 1, so that a rare class is as visible as the other.
             weights = np.full(len(part), 1.0 / max(len(part), 1))
             axes.hist(
                 part, edges, weights=weights, color=color, alpha=0.55, hatch=hatch, edgecolor="white", linewidth=0.3
             )
         axes.axvline(0, color="#000000", linewidth=1.3)
-        wrong = float(np.mean((shown > 0) != truth))
+        wrong = float(np.mean((drawn > 0) != truth))
         tidy(axes, "", "", name)
         axes.title.set_fontsize(9)
         axes.text(
@@ -159,7 +173,16 @@ def scores(
         Rectangle((0, 0), 1, 1, color=color, alpha=0.55, hatch=hatch)
         for color, hatch in ((GRAY, None), (ORANGE, "////"))
     ]
-    figure.legend(handles, [str(c) for c in classes], loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    figure.legend(handles, names, loc="outside upper right", ncols=2, frameon=False, fontsize=9)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     return figure
+
+
+def _shifted(pair: object, size: int) -> Values:
+    """The scores minus their threshold, in standard deviations, (size,)."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError(f"found must hold (scores, threshold) for each name; got {shown(pair)}.")
+    s = as_scores(np.ravel(as_array(pair[0], "scores")), size).astype(np.float64)
+    # Scores that are all equal have no standard deviation, and are shown in their own unit.
+    return np.asarray((s - as_number(pair[1], "threshold of scores")) / (s.std() or 1.0))

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 from numpy.typing import ArrayLike
 
+from setwise.core.checks import as_count, as_kind, as_number, as_reals, as_text, shown
 from setwise.core.enumerate import subsets, table
 from setwise.core.evaluator import Surrogate
 from setwise.core.sets import Sets
@@ -37,7 +38,8 @@ def surface(
     ------
     ValueError : if ``y`` is not (2,)
     """
-    return surfaces([(title, surrogate)], y, low, high, view)
+    as_kind(surrogate, "surrogate", Surrogate, "LovaszHinge('jaccard')")
+    return surfaces([(as_text(title, "title"), surrogate)], y, low, high, view)
 
 
 def surfaces(
@@ -52,10 +54,14 @@ def surfaces(
 
     A panel whose surrogate is None shows its title alone.
     """
-    truth = Sets.single(y)
+    truth = Sets.single(y, "y")
     if truth.total != 2:
         raise ValueError(f"y must have two decisions; got {truth.total}.")
-    columns = min(columns, len(panels))
+    if as_number(low, "low") >= as_number(high, "high"):
+        raise ValueError(f"low must be below high; got {low:g} and {high:g}.")
+    as_reals(view, "view", (2,))
+    _check_panels(panels)
+    columns = min(as_count(columns, "columns"), len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.9 * columns, 3.75 * rows))
     for i, (title, surrogate) in enumerate(panels):
@@ -68,6 +74,16 @@ def surfaces(
         axes.set_title(title, fontsize=10, y=0.98)
     figure.subplots_adjust(left=0.02, right=0.94, bottom=0.03, top=0.99, wspace=0.12, hspace=0.02)
     return figure
+
+
+def _check_panels(panels: object) -> None:
+    if not isinstance(panels, list | tuple) or not panels:
+        raise ValueError(f"panels must be a list of (title, surrogate); got {shown(panels)}.")
+    for panel in panels:
+        if not isinstance(panel, tuple | list) or len(panel) != 2 or not isinstance(panel[0], str):
+            raise ValueError(f"panels must hold (title, surrogate); got {shown(panel)}.")
+        if panel[1] is not None:
+            as_kind(panel[1], "the surrogate of panels", Surrogate, "LovaszHinge('jaccard')")
 
 
 def _draw(

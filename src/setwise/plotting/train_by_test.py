@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Values
+from setwise.core.checks import as_array, as_names, shown
 from setwise.plotting.style import GRAY
 
 _BEST_TO_WORST = LinearSegmentedColormap.from_list("best_to_worst", ["#cfe8f7", "#ffffff", "#fbe3cf"])
@@ -32,10 +34,9 @@ def cross_table(
     ------
     ValueError : if the shapes do not agree
     """
-    values = np.asarray(means, dtype=np.float64)
-    spread = None if errors is None else np.asarray(errors, dtype=np.float64)
-    if values.shape != (len(rows), len(columns)) or (spread is not None and spread.shape != values.shape):
-        raise ValueError(f"means and errors must have shape ({len(rows)}, {len(columns)}); got {values.shape}.")
+    rows, columns = as_names(rows, "rows"), as_names(columns, "columns")
+    values = _table(means, "means", (len(rows), len(columns)))
+    spread = None if errors is None else _table(errors, "errors", values.shape)
     # Lengths are in inches: the column of names grows with the longest name, and cells have a fixed size.
     left, cell, height = 0.085 * max(map(len, rows)) + 0.4, 1.75, 0.42
     size = (left + cell * len(columns) + 0.15, height * (len(rows) + 1) + (0.95 if title else 0.45))
@@ -46,7 +47,9 @@ def cross_table(
     axes.axis("off")
     for j, column in enumerate(columns):
         axes.text(j + 0.5, -0.45, column, ha="center", va="center", color=GRAY, fontsize=10)
-        low, high = np.nanmin(values[:, j]), np.nanmax(values[:, j])
+        low, high = (
+            f(values[:, j], initial=start) for f, start in ((np.fmin.reduce, np.nan), (np.fmax.reduce, np.nan))
+        )
         for i in range(len(rows)):
             if np.isnan(values[i, j]):
                 continue
@@ -67,6 +70,14 @@ def cross_table(
         "mean loss at test (lower is better)", ha="center", va="top", color=GRAY, fontsize=9,
     )  # fmt: skip
     return figure
+
+
+def _table(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Values:
+    """Numbers of a shape, NaN where there is none."""
+    given = as_array(values, name)
+    if given.shape != shape or given.dtype.kind not in "biuf" or np.isinf(given).any():
+        raise ValueError(f"{name} must be numbers of shape {shape}, finite or NaN; got {shown(values)}.")
+    return given.astype(np.float64)
 
 
 def _box(x: float, y: float, color: tuple[float, ...]) -> Rectangle:

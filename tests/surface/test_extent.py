@@ -1,0 +1,40 @@
+"""The surface is covered: every public name has its malformed arguments, or takes none."""
+
+from importlib import import_module
+
+import setwise
+from surface import (
+    test_batches,
+    test_calls,
+    test_comparisons,
+    test_constructors,
+    test_maximizers,
+    test_pictures,
+    test_set_classifier,
+    test_training,
+)
+
+PARAMETERS = [
+    *test_batches.batches(), *test_batches.structures(), *test_calls.PARAMETERS, *test_comparisons.of_compare(),
+    *test_comparisons.of_plans(), *test_comparisons.of_problems(), *test_constructors.PARAMETERS,
+    *test_maximizers.PARAMETERS, *test_pictures.PARAMETERS, *test_set_classifier.calls(), *test_training.features(),
+    *test_training.risks(),
+]  # fmt: skip
+
+ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "plotting", "compare")
+
+ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
+RESULTS = {"Comparison", "Duel", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
+OTHERS = {"Trait", "plain_losses"}
+
+
+def test_every_public_name_is_tried():
+    tried = {parameter.where.split("(")[0].split(".")[0].split(" of ")[0] for parameter in PARAMETERS}
+    public = set(setwise.__all__)
+    for room in ROOMS:
+        public |= {name for name in import_module(f"setwise.{room}").__all__ if not name.isupper()}
+    assert public - ABSTRACT - RESULTS - OTHERS - tried == set()
+
+
+def test_there_are_many_cases():
+    assert sum(len(parameter.values) for parameter in PARAMETERS) >= 5000

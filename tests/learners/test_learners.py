@@ -32,7 +32,7 @@ def certified(fit, risk, C, best=None):
 @pytest.mark.parametrize("p", [1, 2, 4])
 def test_reaches_the_minimum_with_all_constraints_listed(make, C, p):
     risk = hamming_risk(p=p, seed=p)
-    fit = make(C=C, tol=1e-2 if make is Subgradient else 1e-5, max_iter=3000).minimize(risk)
+    fit = make(C=C, tol=make.attainable, max_iter=3000).minimize(risk)
     assert fit.status == "converged"
     assert certified(fit, risk, C)
     assert fit.objective == pytest.approx(minimum(risk, C), rel=2 * fit.gap + 1e-9)

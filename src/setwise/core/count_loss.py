@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Loss
+from setwise.core.refusal import BrokenPromise
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
@@ -70,6 +71,11 @@ class CountLoss(Loss):
         alarm = self.of_counts(none, np.minimum(N, 1.0), P, N)
         if (start != 0).any():
             return None
+        whole, sums = self.of_counts(P, N, P, N), P * miss + N * alarm
+        if (np.abs(whole - sums) > 1e-9 * (np.abs(whole) + np.abs(sums))).any():
+            raise BrokenPromise(
+                f"{self!r} breaks its promise: on these sets it is not modular. Leave that promise out."
+            )
         return np.where(batch.truth, np.repeat(miss, batch.sizes), np.repeat(alarm, batch.sizes))
 
 

@@ -33,7 +33,7 @@ from setwise.surrogates import SURROGATES
 class SetClassifier(ClassifierMixin, BaseEstimator):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
-    The loss judges a set of decisions together. What is a set follows from the shape of the target:
+    The loss evaluates a set of decisions together. What is a set follows from the shape of the target:
 
     - ``fit(X, y)``, y (n,): the whole sample is one set.
     - ``fit(X, y, groups=g)``: the rows of one group are a set, in their order.

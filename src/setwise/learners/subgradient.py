@@ -45,6 +45,7 @@ class Subgradient(Learner):
     random_state: int | np.random.Generator | None = None
 
     name: ClassVar[str] = "subgradient"
+    attainable: ClassVar[float] = 1e-2
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,216 @@
+"""One new file in a room is all that a new loss, surrogate, inference or learner needs: lists and contracts find it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import setwise
+
+TESTS = Path(__file__).parents[1]
+
+FILES = {
+    "losses/late_misses.py": '''
+"""The share of positives that are missed."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.count_loss import CountLoss
+from setwise.core.traits import CURVATURES, Trait
+
+
+@final
+@dataclass(frozen=True)
+class LateMisses(CountLoss):
+    """``fn / P``. Modular."""
+
+    name: ClassVar[str] = "late_misses"
+
+    @classmethod
+    def examples(cls, p):
+        return [LateMisses()]
+
+    @property
+    def traits(self):
+        return CURVATURES | {Trait.INCREASING, Trait.COUNTS}
+
+    def of_counts(self, fn, fp, P, N):
+        return fn / np.maximum(P, 1.0) + 0.0 * fp
+''',
+    "surrogates/half_scale.py": '''
+"""Margin rescaling in the scale 1/2."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.evaluator import Surrogate
+from setwise.core.measure import Loss
+from setwise.losses import as_loss
+from setwise.surrogates.margin_rescaling import MarginRescaling
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HalfScale(Surrogate):
+    """``max_y loss(y) + 2 <s, phi(y) - phi(truth)>``."""
+
+    loss: Loss
+
+    name: ClassVar[str] = "half_scale"
+
+    def __post_init__(self):
+        object.__setattr__(self, "loss", as_loss(self.loss))
+
+    def on(self, batch):
+        return MarginRescaling(self.loss, scale=0.5).on(batch)
+''',
+    "inference/tiny_tables.py": '''
+"""The labelings of tiny sets, one by one."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.inference import Inference
+from setwise.inference.binary import unfit
+from setwise.inference.enumeration import Enumeration
+
+
+@final
+@dataclass(frozen=True)
+class TinyTables(Inference):
+    """Every labeling of at most 6 decisions. Exact."""
+
+    name: ClassVar[str] = "tiny_tables"
+    about: ClassVar[str] = "all labelings of a tiny set are tried"
+
+    def refuses(self, structure, slack=False):
+        why = unfit(self, structure, slack)
+        if why is None and structure.batch.sizes.max() > 6:
+            return "TinyTables refuses sets of more than 6 decisions. Use Auto."
+        return why
+
+    def bind(self, structure, slack):
+        return Enumeration(6).bind(structure, slack)
+''',
+    "learners/plain_planes.py": '''
+"""One plane after another, at the solution of the master."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.learner import Learner, Step
+from setwise.core.watched import padded
+from setwise.learners.planes import Planes
+
+
+@final
+@dataclass(frozen=True)
+class PlainPlanes(Learner):
+    """The cutting-plane method without stabilization."""
+
+    C: float = 1.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+
+    name: ClassVar[str] = "plain_planes"
+
+    def steps(self, risk, w0):
+        planes, w = Planes(risk, self.C, w0), w0
+        while True:
+            cut, known = risk.cut(w), planes.at(w)
+            planes.add(cut)
+            planes.solve(0.0)
+            yield Step(padded(w, risk.size), cut, known, planes.lower)
+            w = planes.w
+''',
+}
+NAMES = [Path(path).stem for path in FILES]
+ASKED = [*NAMES, "LateMisses", "auto_names", "examples_of_its_own"]
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A copy of the package with one new file in each of four rooms, its compiled kernels included."""
+    room = tmp_path_factory.mktemp("package")
+    shutil.copytree(Path(setwise.__file__).parent, room / "setwise")
+    for path, text in FILES.items():
+        (room / "setwise" / path).write_text(text.lstrip())
+    return room
+
+
+def python(package, *arguments):
+    """What Python prints with the copy in place of the package."""
+    path = os.pathsep.join([str(package), str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=TESTS.parent, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def test_registries_rooms_names_and_lists_find_it(package):
+    found = python(
+        package,
+        "-c",
+        "import setwise; print(setwise.__file__)\n"
+        "from setwise import SetClassifier\n"
+        "from setwise.cli import main\n"
+        "from setwise.losses import LOSSES, LateMisses, as_loss\n"
+        "from setwise.surrogates import SURROGATES, HalfScale\n"
+        "from setwise.inference import INFERENCES, TinyTables\n"
+        "from setwise.learners import LEARNERS, PlainPlanes\n"
+        "assert LOSSES['late_misses'] is LateMisses and as_loss('late_misses') == LateMisses()\n"
+        "assert SURROGATES['half_scale'] is HalfScale and INFERENCES['tiny_tables'] is TinyTables\n"
+        "assert LEARNERS['plain_planes'] is PlainPlanes\n"
+        "model = SetClassifier('late_misses', 'half_scale', 'plain_planes')\n"
+        "print(model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).status_)\n"
+        "main(['list'])\n",
+    )
+    assert found.startswith(str(package))
+    assert "\nconverged\n" in found
+    for name in NAMES:
+        assert re.search(rf"^\s+{name}\s+\S", found, re.MULTILINE), f"{name} is not in the list:\n{found}"
+
+
+@pytest.mark.slow
+def test_its_contract_is_tested_with_no_other_edit(package):
+    suites = ("contract/test_losses.py", "contract/test_gains.py", "contract/test_structures.py")
+    suites += (
+        "contract/test_surrogates.py",
+        "contract/test_inference.py",
+        "contract/test_masters.py",
+        "learners/test_learners.py",
+        "surface",
+    )
+    found = python(
+        package,
+        "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-rA", "-k", " or ".join(ASKED),
+        *(str(TESTS / suite) for suite in suites),
+    )  # fmt: skip
+    assert "FAILED" not in found
+    passed = re.findall(r"^PASSED (\S+)", found, re.MULTILINE)
+    for name, suite in zip(NAMES, ("test_losses", "test_surrogates", "test_inference", "test_learners"), strict=True):
+        assert sum(name in test and suite in test for test in passed) >= 8, f"{name}: {passed}"
+    assert any("LateMisses" in test and "surface" in test for test in passed)
+
+
+@pytest.mark.slow
+def test_a_promise_that_does_not_hold_fails_its_contract(package):
+    path = package / "setwise" / "losses" / "late_misses.py"
+    true = path.read_text()
+    path.write_text(true.replace("+ 0.0 * fp", "* (1.0 + fp)"))
+    try:
+        with pytest.raises(AssertionError, match="breaks its promise: on these sets it is not modular"):
+            python(
+                package, "-m", "pytest", "-q", "-n", "0", "-k", "late_misses", str(TESTS / "contract/test_losses.py")
+            )
+    finally:
+        path.write_text(true)

@@ -1,0 +1,91 @@
+"""What the estimator refuses, in a sentence."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import NotFittedError
+
+from setwise import SetClassifier
+from setwise.learners import OneSlack
+from setwise.losses import (
+    Hamming,
+    Jaccard,
+)
+from setwise.surrogates import MarginRescaling
+
+
+def test_zeros_and_huge_features():
+    y = np.array([0, 1, 0, 1])
+    nothing = SetClassifier(C=10).fit(np.zeros((4, 2)), y)
+    assert (nothing.coef_ == 0).all()
+    with pytest.raises(OverflowError, match="scale X or C down"):
+        SetClassifier(C=10).fit(np.array([[1e300], [-1e300], [1e300], [2e300]]), y)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"X": np.full((4, 2), np.nan)}, "NaN"),
+        ({"X": np.full((4, 2), np.inf)}, "X must be finite"),
+        ({"y": [0, 1, 0]}, "inconsistent numbers of samples"),
+        ({"y": [1, 1, 1, 1]}, "only one class"),
+        ({"y": [0, 1, 2, 1], "class_weight": "balanced"}, "class_weight refuses more than two classes"),
+        ({"y": [0, 1, 2, 1], "loss": "auc"}, r"SetClassifier refuses RocArea\(\) for 3 classes"),
+        ({"y": [0, 1, 0, 1], "pos_label": 7}, r"pos_label must be one of the labels \[0, 1\]; got 7"),
+        ({"y": None}, "requires y to be passed"),
+        ({"y": csr_matrix(np.eye(4))}, "a sparse matrix: pass Y.toarray"),
+        ({"y": [[0, 1], [1]]}, "got a ragged sequence"),
+        ({"y": np.array([0, None, 1, 1], dtype=object)}, "y must not hold missing values"),
+        ({"y": [0.1, 0.2, 0.3, 0.4]}, "Unknown label type"),
+        ({"y": [[0, 2], [1, 0], [1, 1], [0, 1]]}, "must be a matrix of labels 0 and 1|multiclass-multioutput"),
+        ({"groups": [0, 1]}, r"groups must have shape \(4,\)"),
+        ({"groups": [0.0, 1.0, np.nan, 1.0]}, "groups must not hold NaN"),
+        ({"groups": np.array([0, None, 1, 1], dtype=object)}, "groups must not hold missing"),
+        ({"groups": [1, "1", 2, 2]}, "groups must be ids of one type; got text and whole numbers"),
+        ({"groups": [2**53, 0.5, 2**53 + 1, 0.5]}, "groups must be ids of one type; got numbers and whole numbers"),
+        ({"groups": np.array(["a", 1, 1, "a"], dtype=object)}, "groups must be ids of one type"),
+        ({"groups": np.array(["2020-01-01", "NaT"] * 2, dtype="M8[D]")}, "groups must not hold NaT"),
+        ({"sample_weight": ["a", 1, 1, 1]}, "sample_weight must hold real numbers"),
+        ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be finite, not negative"),
+        ({"sample_weight": [1, 2, 1, 1]}, "the same for all rows of a set"),
+        ({"sample_weight": [1, 1]}, r"sample_weight must have shape \(4,\)"),
+        (
+            {"y": [[0, 1], [1, 0], [1, 1], [0, 1]], "groups": [0, 0, 1, 1]},
+            "what is a set in a label matrix Y, average says",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change, words):
+    arguments = {"X": np.eye(4)[:, :2], "y": [0, 1, 0, 1]} | change
+    parameters = {name: arguments.pop(name) for name in ("loss", "class_weight", "pos_label") if name in arguments}
+    with pytest.raises((ValueError, TypeError), match=words):
+        SetClassifier(**parameters).fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": 0.0}, {"tol": -1.0}, {"max_iter": 0}),
+        *({"loss": Jaccard}, {"surrogate": MarginRescaling}, {"learner": OneSlack}, {"tol": "a"}),
+    ],
+)
+def test_bad_parameters_are_refused(parameters):
+    with pytest.raises(ValueError, match="parameter of SetClassifier"):
+        SetClassifier(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_loss_that_does_not_fit_the_sets(bags):
+    X, y, groups = bags
+    with pytest.raises(ValueError, match="has 3 weights, one for each place; got a set of 10"):
+        SetClassifier(Hamming([1, 2, 3])).fit(X, y, groups=groups)
+
+
+def test_unfitted_and_unknown_labels(bags):
+    X, y, _groups = bags
+    with pytest.raises(NotFittedError):
+        SetClassifier().predict(X)
+    model = SetClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="y must hold the labels"):
+        model.score(X, np.full(len(y), "cured"))
+    with pytest.raises(ValueError, match="y must have the shape of predict"):
+        model.score(X, np.zeros((len(y), 2)))

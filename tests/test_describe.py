@@ -210,10 +210,10 @@ def test_the_random_search_is_the_same_every_time_and_small_for_large_sets():
 
 def test_losses_of_a_ranking_have_one_surrogate():
     text = describe(RocArea(), LARGE)
-    assert "judges an order of scores, not a set of mistakes, and has no traits" in text
-    assert "lovasz  refused: it judges a ranking" in text
+    assert "evaluates an order of scores, not a set of mistakes, and has no traits" in text
+    assert "lovasz  refused: it evaluates a ranking" in text
     assert "margin  convex; tractable: WorstRanking" in text
-    assert "slack   refused: it judges a ranking" in text
+    assert "slack   refused: it evaluates a ranking" in text
 
 
 def test_a_given_number_of_predicted_positives_has_margin_rescaling():

@@ -6,13 +6,10 @@ parts it is made of; ``describe``, ``loss_augmented_inference`` and ``max_margin
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-try:
-    __version__ = version("setwise")
-except PackageNotFoundError:  # a checkout that was not installed
-    __version__ = "unknown"
+# The only place of the version: the build reads it from here.
+__version__ = "0.1.0"
 
 _HOMES = {
     "SetClassifier": "setwise.estimators",

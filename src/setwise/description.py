@@ -47,7 +47,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"
     lines = [f"{loss!r} for a ground truth of {size}, {int(truth.positives[0]):,} of them positive."]
     if loss.reads == "scores":
-        lines.append("It judges an order of scores, not a set of mistakes, and has no traits.")
+        lines.append("It evaluates an order of scores, not a set of mistakes, and has no traits.")
         return "\n".join([*lines, "Surrogates:", *map(str, order_verdicts(loss, truth))])
     found = examine(loss, truth, random_state)
     lines.append(found.how)
@@ -154,7 +154,7 @@ def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, Verdict, V
 
 
 def order_verdicts(loss: Loss, truth: Sets) -> tuple[Verdict, ...]:
-    """The same for a loss that judges an order of scores: tightness means nothing there."""
+    """The same for a loss that evaluates an order of scores: tightness means nothing there."""
     answers = []
     for kind in (LovaszHinge, MarginRescaling, SlackRescaling):
         try:

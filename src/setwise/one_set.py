@@ -79,7 +79,7 @@ def _prepare(
     check_inference(inference)
     as_flag(slack, "slack")
     if loss.reads == "scores" and not isinstance(loss, CountLoss):
-        raise Refusal(f"inference for one set refuses {loss!r}: it judges a ranking. Use MarginRescaling.")
+        raise Refusal(f"inference for one set refuses {loss!r}: it evaluates a ranking. Use MarginRescaling.")
     s = as_array(scores, "scores")
     if s.ndim == 2:
         batch: Batch = Classes.single(y, as_count(s.shape[1], "the number of columns of scores", low=2), "y")

@@ -14,9 +14,9 @@ REFUSED = {
     "f1": {LOVASZ: "the loss is not submodular"},
     "break_even": {LOVASZ: "LovaszHinge refuses BreakEven()", TUNED: "in which no threshold occurs"},
     "auc": {
-        LOVASZ: "it judges a ranking, not a set of mistakes",
-        SLACK: "SlackRescaling refuses RocArea(): it judges a ranking, not a set of mistakes",
-        TUNED: "RocArea() judges the order of scores, in which no threshold occurs",
+        LOVASZ: "it evaluates a ranking, not a set of mistakes",
+        SLACK: "SlackRescaling refuses RocArea(): it evaluates a ranking, not a set of mistakes",
+        TUNED: "RocArea() evaluates the order of scores, in which no threshold occurs",
     },
     "average_precision": {
         LOVASZ: "LovaszHinge refuses AveragePrecision()",

@@ -149,7 +149,7 @@ def test_other_sentences():
     with pytest.raises(TypeError, match="surrogate must be a surrogate of a loss"):
         is_extension("lovasz", 3)
     for ask in (lambda: is_extension(MarginRescaling(RocArea()), 3), lambda: margin_scale(RocArea(), [0, 1])):
-        with pytest.raises(ValueError, match="judges a ranking"):
+        with pytest.raises(ValueError, match="evaluates a ranking"):
             ask()
     assert margin_scale(1e-20 * Hamming(), [0, 1]) == pytest.approx(1e20)
     assert margin_scale("jaccard", [0, 1, 1]) == margin_scale(Jaccard(), [0, 1, 1])

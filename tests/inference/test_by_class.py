@@ -97,7 +97,7 @@ def test_a_number_of_steps_is_a_count():
 @pytest.mark.parametrize("loss", [RocArea(), BreakEven()], ids=repr)
 @pytest.mark.parametrize("kind", [MeanOverClasses, lambda loss: OneClass(loss, 0)])
 def test_losses_of_scores_are_refused(kind, loss):
-    with pytest.raises(Refusal, match="it judges scores, not labels 0 and 1"):
+    with pytest.raises(Refusal, match="it evaluates scores, not labels 0 and 1"):
         kind(loss)
 
 

@@ -150,7 +150,7 @@ def test_names_are_taken_for_losses_of_areas_and_of_weighted_classes():
     assert ClassWeighted("f1", 2.0, 0.5)(y, guess) == ClassWeighted(FBeta(), 2.0, 0.5)(y, guess)
     with pytest.raises(Refusal, match=r"AreaWeighted refuses RocArea\(\)"):
         AreaWeighted("auc", areas)
-    with pytest.raises(Refusal, match=r"MeanOverClasses refuses RocArea\(\): it judges scores"):
+    with pytest.raises(Refusal, match=r"MeanOverClasses refuses RocArea\(\): it evaluates scores"):
         MeanOverClasses("auc")
 
 

@@ -120,9 +120,9 @@ def compare(
     ValueError : if the data do not allow the folds, the measure does not fit the sets, or the budget is too small
     """
     _check(problem, plan, advance, methods, budget)
-    judges = {name: as_loss(one) for name, one in as_mapping(losses, "losses", "losses").items()}
-    loss = judges[as_choice(measure, "measure", judges)]
-    names = (measure, *(n for n in judges if n != measure))
+    named = {name: as_loss(one) for name, one in as_mapping(losses, "losses", "losses").items()}
+    loss = named[as_choice(measure, "measure", named)]
+    names = (measure, *(n for n in named if n != measure))
     outer = _outer(problem, plan)
     notes: list[str] = []
     if budget is not None:
@@ -141,12 +141,12 @@ def compare(
 
     for i, method in enumerate(methods, 1):
         try:
-            rows.append(_row(method, outer, loss, [judges[n] for n in names], plan, count))
+            rows.append(_row(method, outer, loss, [named[n] for n in names], plan, count))
         except Refusal as refusal:
             notes.append(f"{method.name} is left out: {refusal}")
             # The fits that the method did not make count as done.
             count(f"{method.name} refused", plan.fits(methods[:i]) - done)
-    ordered = frozenset(n for n in names if only_order(judges[n]))
+    ordered = frozenset(n for n in names if only_order(named[n]))
     return Comparison(problem, measure, names, tuple(rows), plan, outer[0], tuple(notes), ordered)
 
 

@@ -108,7 +108,7 @@ class Logistic(Method):
             coef, intercept = _logistic(problem, c, deadline)
             return Trained(coef, intercept, 0.0, time.perf_counter() - begin)
         if only_order(loss):
-            raise Refusal(f"{loss!r} judges the order of scores, in which no threshold occurs.")
+            raise Refusal(f"{loss!r} evaluates the order of scores, in which no threshold occurs.")
         # The folds are made first, so that too small a part is refused alike by both ways of tuning.
         try:
             parts = problem.folds(3, 0)

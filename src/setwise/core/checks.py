@@ -213,7 +213,7 @@ def as_random_state(value: Any, name: str = "random_state") -> int | np.random.G
 def as_tolerances(tol: Any, n: int) -> Values:
     """``tol``, one number or one for each of n sets, as float64 (n,), not negative."""
     if isinstance(tol, float) and 0.0 <= tol < np.inf:
-        return np.broadcast_to(np.float64(tol), n)
+        return np.full(n, tol)
     given = as_reals(tol, "tol")
     if given.shape not in ((), (n,)) or (given < 0).any():
         raise ValueError(f"tol must be one number >= 0 or {n} of them, one for each set; got {shown(tol)}.")

@@ -162,7 +162,7 @@ class Combination(Loss):
             flat += [(as_factor(factor * c), part) for c, part in inner]
         odd = [loss for _, loss in flat if loss.reads == "scores"]
         if odd and len(flat) > 1:
-            raise Refusal(f"+ refuses {odd[0]!r}: it judges an order of scores, not labels. Train for it alone.")
+            raise Refusal(f"+ refuses {odd[0]!r}: it evaluates an order of scores, not labels. Train for it alone.")
         return cls(tuple(flat))
 
     @classmethod

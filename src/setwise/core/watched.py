@@ -1,6 +1,5 @@
 """A wrapper of a risk that checks each new plane for overflow, and against earlier planes for broken promises."""
 
-from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -56,7 +55,7 @@ class Watched(Risk):
             length = float(np.sqrt(cut.slope @ cut.slope))
             # The offset is value - <slope, w>, so it has the rounding of the larger of these two.
             lost = ROUNDING * (abs(cut.value) + length * float(np.sqrt(w @ w)))
-            cut = replace(cut, rounding=cut.rounding + lost)
+            cut = Cut(cut.offset, cut.slope, cut.value, cut.upper, cut.rounding + lost)
             self._check_size(4.0 * max(self.C, self.C * self.C) * length**2 + self.C * (abs(cut.offset) + cut.rounding))
         # Planes of a risk that is not convex may lie above it, which breaks no promise.
         if self.inner.convex:
@@ -76,11 +75,11 @@ class Watched(Risk):
         roundings = lost if cuts.roundings is None else cuts.roundings + lost
         if self.inner.convex and len(parts) == self.n_parts:
             # The planes of all parts make one of the whole risk.
-            slope = cuts.slopes.sum(axis=0)
+            slope = np.ones(len(parts)) @ cuts.slopes
             value, upper, rounding = (float(each.sum()) for each in (cuts.values, cuts.uppers, roundings))
             whole = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
             self._seen.compare(w, whole, float(np.sqrt(slope @ slope)))
-        return replace(cuts, roundings=roundings)
+        return Cuts(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
 
     def _check_size(self, largest: float) -> None:
         """Raise OverflowError if ``largest``, an upper bound of what the masters compute, is not finite."""

@@ -96,7 +96,7 @@ def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupin
     order, offsets = _runs(groups, len(y))
     codes = np.full(len(y), -1)
     for code, label in enumerate(classes.tolist()):
-        codes[y == label] = code
+        codes = np.where(y == label, code, codes)
     if (codes < 0).any():
         odd = y[codes < 0].tolist()[0]
         raise ValueError(f"y must hold the labels {classes.tolist()} that were fitted; got {odd!r}.")

@@ -34,7 +34,7 @@ from setwise.surrogates import SURROGATES
 class SetClassifier(ClassifierMixin, BaseEstimator):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
-    The loss judges a set of decisions together. What is a set follows from the shape of the target:
+    The loss evaluates a set of decisions together. What is a set follows from the shape of the target:
 
     - ``fit(X, y)``, y (n,): the whole sample is one set.
     - ``fit(X, y, groups=g)``: the rows of one group are a set, in their order.
@@ -218,7 +218,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Fit, Grouping, Loss]:
         target = None if y is None else as_target(y)
-        X, target = as_matrix(self, X, target, multi_output=True, order="C")
+        # Where the lengths of the rows are computed, it shows whether X is finite: one pass over X less.
+        X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
         if target.ndim == 2 and target.shape[1] > 1:
             grouping = self._group(target, groups, column_names(y, target.shape[1]))
         else:

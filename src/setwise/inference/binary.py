@@ -78,7 +78,7 @@ def unfit(method: Inference, structure: Structure, slack: bool, unknown: bool = 
         kind = type(batch).__name__
         return f"{name} refuses {kind}: it knows independent binary decisions. Use an inference made for {kind}."
     if batch.totals is not None:
-        return f"{name} refuses pieces of sets: their labelings are judged together. Use the whole sets."
+        return f"{name} refuses pieces of sets: their labelings are evaluated together. Use the whole sets."
     if batch.known is not None and not unknown:
         return f"{name} refuses labels that are not known. Use Auto or Enumeration."
     if slack and batch.compared is not None:

@@ -28,9 +28,11 @@ class WorstRanking(Inference):
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         if not isinstance(structure.batch, Rankings):
-            return f"WorstRanking refuses {structure!r}: it judges no ranking. Use Auto."
+            return f"WorstRanking refuses {structure!r}: it evaluates no ranking. Use Auto."
         if slack:
-            return f"WorstRanking refuses slack rescaling of {structure!r}: it judges a ranking, not a set of mistakes."
+            return (
+                f"WorstRanking refuses slack rescaling of {structure!r}: it evaluates a ranking, not a set of mistakes."
+            )
         if len(structure.terms) != 1 or not isinstance(structure.terms[0], Swaps):
             return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
         return None

@@ -19,7 +19,7 @@ def inner_of_labels(loss: object, outer: str) -> Loss:
     """The same for losses of labels 0 and 1; ``outer`` is named where it is another one."""
     found = inner_loss(loss)
     if found.reads != "labels":
-        raise Refusal(f"{outer} refuses {found!r}: it judges {found.reads}, not labels 0 and 1.")
+        raise Refusal(f"{outer} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.")
     return found
 
 

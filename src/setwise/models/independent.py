@@ -10,7 +10,7 @@ from setwise.core.batch import segments
 from setwise.core.checks import as_shaped, as_vector
 from setwise.core.features import Features, as_base, as_lower
 from setwise.kernels.segments import chosen_offsets
-from setwise.models.rows import QUIET, check_rows, row_lengths
+from setwise.models.rows import QUIET, check_rows
 
 
 @final
@@ -30,10 +30,9 @@ class Independent(Features):
     def __init__(
         self, X: Any, offsets: Ints | None = None, intercept: float = 1.0, base: Values | None = None, lower: Any = None
     ) -> None:
-        self.X, self.offsets, self.intercept = check_rows(X, offsets, intercept)
+        self.X, self.offsets, self.intercept, self.row_lengths = check_rows(X, offsets, intercept)
         self.size = int(self.X.shape[1]) + bool(intercept)
         self.base, self.lower = as_base(base, int(self.X.shape[0])), as_lower(lower, self.size)
-        self.row_lengths = row_lengths(self.X, intercept)
 
     @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:

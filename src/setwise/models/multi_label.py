@@ -8,7 +8,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.checks import as_count, as_flag, as_parts, as_shaped, as_vector
 from setwise.core.features import Features, as_base, as_lower
-from setwise.models.rows import QUIET, check_rows, row_lengths, with_constant
+from setwise.models.rows import QUIET, check_rows, with_constant
 
 
 @final
@@ -44,11 +44,10 @@ class MultiLabel(Features):
         lower: Any = None,
     ) -> None:
         self.p, self.columns = as_count(p, "p"), as_flag(columns, "columns")
-        self.X, self.offsets, self.intercept = check_rows(X, None if columns else offsets, intercept)
+        self.X, self.offsets, self.intercept, lengths = check_rows(X, None if columns else offsets, intercept)
         self._width = int(self.X.shape[1]) + bool(intercept)
         self.size = self.p * self._width
         self.base, self.lower = as_base(base, int(self.X.shape[0]) * self.p), as_lower(lower, self.size)
-        lengths = row_lengths(self.X, intercept)
         self.row_lengths = np.tile(lengths, p) if columns else np.repeat(lengths, p)
 
     @QUIET

@@ -47,7 +47,7 @@ class MeanRisk(Risk):
         self.features, self.evaluator, self.batch = features, evaluator, batch
         self.size, self.lower, self.n_parts = features.size, features.lower, len(batch)
         self.convex, self.n_jobs = evaluator.convex, as_count(n_jobs, "n_jobs")
-        n_scores = len(features.scores(np.zeros(self.size)))
+        n_scores = len(features.row_lengths)
         if n_scores != batch.n_scores:
             raise ValueError(f"features must give {batch.n_scores} scores, as the batch has them; got {n_scores}.")
         omega = np.ones(len(batch)) if weights is None else as_reals(weights, "weights", (len(batch),))
@@ -63,8 +63,8 @@ class MeanRisk(Risk):
     @np.errstate(over="ignore", invalid="ignore")
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
-        # Most fits begin at w = 0, where no product with X is needed.
         w, tol, base = as_shaped(w, self.size, "w"), as_number(tol, "tol", low=0.0), self.features.base
+        # Most fits begin at w = 0, where no product with X is needed.
         scores = self.features.scores(w) if w.any() or base is not None else np.zeros(self.batch.n_scores)
         found = self._evaluate(scores, tol)
         gradient = found.gradient * self._spread(self.weights, self.batch.score_offsets)
@@ -87,8 +87,8 @@ class MeanRisk(Risk):
         """Returns the planes of the chosen sets, each times its ``omega_i``."""
         tol = as_number(tol, "tol", low=0.0)
         # Where all sets are chosen in order, no copy of X and of the batch is made.
-        whole = isinstance(parts, np.ndarray) and len(parts) == self.n_parts
-        all_parts = whole and np.array_equal(parts, np.arange(self.n_parts))
+        every = isinstance(parts, np.ndarray) and len(parts) == self.n_parts
+        all_parts = every and np.array_equal(parts, np.arange(self.n_parts))
         chosen = None if all_parts else parts
         evaluator = self.evaluator if all_parts else self.evaluator.take(parts)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets

@@ -33,12 +33,12 @@ class Support(Evaluator):
         self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
         # The target is a mean of labelings. Their losses are >= 0 and their scores 0 on average, so the best is >= 0.
         self.floor = 0.0
-        self._divide = not (isinstance(self.scale, float) and self.scale == 1.0)
-        # Each score is divided in its own precision, so both are prepared here once.
-        counts = np.diff(self.batch.score_offsets)
-        each = np.atleast_1d(self.scale)
-        per_score = each if len(each) == 1 else np.repeat(each, counts)
-        self._scales: dict[Any, Floats] = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
+        # Scores are divided in their own precision, so both are prepared here once; a scale of 1 divides nothing.
+        self._scales: dict[Any, Floats] = {}
+        if not (isinstance(self.scale, float) and self.scale == 1.0):
+            each = np.atleast_1d(self.scale)
+            per_score = each if len(each) == 1 else np.repeat(each, np.diff(self.batch.score_offsets))
+            self._scales = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
 
     def _scale(self, scale: object) -> float | Values:
         if np.ndim(scale) == 0:  # type: ignore[arg-type]
@@ -46,10 +46,10 @@ class Support(Evaluator):
         return as_areas(as_vector(scale, len(self.batch), "scale"), "scale")
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
-        scale = self._scales[scores.dtype]
-        found = self.maximizer.solve(scores / scale if self._divide else scores, tol)
+        scale = self._scales.get(scores.dtype)
+        found = self.maximizer.solve(scores if scale is None else scores / scale, tol)
         gradient = self.batch.away(found.labels, scores.dtype)
-        if self._divide:
+        if scale is not None:
             gradient = np.divide(gradient, scale, out=gradient)
         return Evaluation(found.values, gradient, found.bounds, found.exact)
 
@@ -154,8 +154,8 @@ class Difference(Evaluator):
             return self
         if not self.first.convex:
             raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
-        # A convex function lies above its tangent, so the first less the tangent lies above the difference.
         tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
+        # A convex function lies above its tangent, so the first less the tangent lies above the difference.
         direction = tangent.gradient.astype(np.float64)
         constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
         return Difference(self.first, Linear(self.batch, direction, constant), self.floor)

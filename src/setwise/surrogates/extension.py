@@ -57,7 +57,7 @@ def margin_scale(loss: Loss | str, y: ArrayLike) -> float:
 
 def _check_labels(loss: Loss, name: str) -> None:
     if loss.reads != "labels":
-        raise Refusal(f"{name} refuses {loss!r}: it judges a ranking or several classes, not a set of mistakes.")
+        raise Refusal(f"{name} refuses {loss!r}: it evaluates a ranking or several classes, not a set of mistakes.")
 
 
 def _small(y: ArrayLike) -> np.ndarray:

@@ -52,7 +52,7 @@ class LovaszHinge(Surrogate):
         if self.increasing is not None and not isinstance(self.increasing, bool | np.bool_):
             raise TypeError(f"increasing must be None, True or False; got {shown(self.increasing)}.")
         if self.loss.reads != "labels":
-            why = "it judges a ranking" if self.loss.reads == "scores" else "it judges more than two labels"
+            why = "it evaluates a ranking" if self.loss.reads == "scores" else "it evaluates more than two labels"
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.")
         if Trait.SUBMODULAR in self.loss.denied:
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.")

@@ -43,7 +43,9 @@ class SlackRescaling(Surrogate):
         if structure.batch is not batch:
             ranks = isinstance(structure.batch, Rankings)
             why = (
-                "it judges a ranking, not a set of mistakes" if ranks else "the truth is none of the labelings it takes"
+                "it evaluates a ranking, not a set of mistakes"
+                if ranks
+                else "the truth is none of the labelings it takes"
             )
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
         if batch.known is not None:

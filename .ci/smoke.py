@@ -1,0 +1,84 @@
+"""What must work where only the wheel and its dependencies are installed: ``smoke.py SDIST WHEEL``, from any folder."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import setwise
+from setwise import SetClassifier, describe, losses
+
+SHIPPED = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs"}
+
+
+def check_archives(files: list[Path]) -> None:
+    """The wheel holds the package and nothing else, the source archive what a contributor needs; one version."""
+    (wheel,) = (f for f in files if f.suffix == ".whl")
+    (sdist,) = (f for f in files if f.suffix == ".gz")
+    assert setwise.__version__ == version("setwise") == wheel.name.split("-")[1]
+    names = zipfile.ZipFile(wheel).namelist()
+    roots = {name.split("/")[0] for name in names}
+    assert roots == {"setwise", f"setwise-{setwise.__version__}.dist-info"}, roots
+    assert "setwise/py.typed" in names
+    with tarfile.open(sdist) as archive:
+        held = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    assert held >= SHIPPED, SHIPPED - held
+
+
+def check_imports() -> None:
+    """Every module can be imported; pictures say what they need."""
+    assert Path(sys.prefix) in Path(setwise.__file__).parents, setwise.__file__
+    for module in pkgutil.walk_packages(setwise.__path__, "setwise.", onerror=lambda name: None):
+        if module.name.startswith("setwise.plotting"):
+            continue
+        importlib.import_module(module.name)
+    command = [sys.executable, "-c", "import setwise.plotting"]
+    said = subprocess.run(command, check=False, capture_output=True, text=True).stderr
+    assert "ImportError: setwise.plotting needs matplotlib: pip install 'setwise[plot]'." in said, said
+
+
+def check_a_fit() -> None:
+    """The two first examples of the guide: one set, and groups."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = X[:, 0] + 0.5 * rng.standard_normal(400) > 1.0
+    model = SetClassifier(loss="jaccard", C=1000.0).fit(X, y)
+    assert model.status_ == "converged"
+    assert model.score(X, y) > 2 * y.mean()  # all positive scores y.mean()
+    bags = np.repeat(np.arange(40), 10)
+    assert SetClassifier(loss="f1", C=100.0).fit(X, y, groups=bags).duality_gap_ <= 1e-3
+    assert "submodular" in describe(losses.Jaccard(), y[:12])
+
+
+def check_the_command_line(folder: Path) -> None:
+    """``--version``, ``list``, and ``compare --quick`` on a file, whose report says where pictures come from."""
+    command = [str(Path(sys.executable).parent / "setwise")]
+
+    def run(*arguments: str) -> str:
+        return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+    assert run("--version").strip() == f"setwise {setwise.__version__}"
+    listed = run("list")
+    assert all(f"  {name} " in listed for name in losses.LOSSES)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    rows = np.column_stack([X, X[:, 0] + rng.standard_normal(300) > 0.5])
+    np.savetxt(folder / "data.csv", rows, delimiter=",", header="a,b,target", comments="", fmt="%g")
+    assert "data.csv, trained for jaccard" in run("compare", "data.csv", "--quick", "--budget", "20", "--out", "report")
+    assert "setwise[plot]" in (folder / "report" / "report.html").read_text("utf-8")
+
+
+if __name__ == "__main__":
+    check_archives([Path(argument) for argument in sys.argv[1:]])
+    check_imports()
+    check_a_fit()
+    with TemporaryDirectory() as name:
+        check_the_command_line(Path(name))
+    print("smoke test: 4 passed, 0 failed")

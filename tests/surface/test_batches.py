@@ -60,6 +60,7 @@ def structures():
     """What every loss is bound to."""
     wrong = {"None": None, "text": "a", "short": [1, 0], "matrix": [Y], "floats": np.ones(P), "words": ["a"] * 4}
     wrong |= {"NaN": np.full(4, np.nan), "complex": [1j] * 4, "ragged": [[1], [1, 0], [], []], "one": [1]}
+    wrong |= {"another label": [1, 2, 0, 0], "below": [1, -1, 0, 0], "huge": [1, 10**9, 0, 0]}
     yield Parameter("Structure(batch)", Structure, OBJECTS)
     for kind in LOSSES.values():
         loss = kind.examples(2)[0]

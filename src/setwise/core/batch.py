@@ -44,6 +44,11 @@ class Batch(ABC):
         """The number of labels that a decision may have."""
 
     @property
+    def largest(self) -> int | Ints:
+        """The largest label that a decision may have, one for all or one for each; the least is 0."""
+        return self.n_labels - 1
+
+    @property
     def total(self) -> int:
         """The number of decisions in all sets."""
         return len(self.labels)

@@ -67,6 +67,11 @@ class Rankings(Batch):
         """The number of negative labels of each set, (n,)."""
         return self.sizes - self.positives
 
+    @property
+    def largest(self) -> Ints:
+        """All decisions of the other class of the set."""
+        return np.where(self.labels, self.negatives[self.owners], self.positives[self.owners])
+
     @cached_property
     def pair_weight(self) -> Values:
         """``1 / (P N)``, (n,); 1 for a set of one class, which has no pairs."""

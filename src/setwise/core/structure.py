@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_kind
+from setwise.core.checks import as_array, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets, check_orders
@@ -71,6 +71,10 @@ class Structure:
         given = labels if isinstance(labels, np.ndarray) else as_array(labels, "labels")
         if given.shape != (self.batch.total,) or given.dtype.kind not in "biu":
             raise ValueError(f"labels must be whole numbers ({self.batch.total},); got {given.dtype} {given.shape}.")
+        if given.dtype != np.bool_ and ((given < 0) | (given > self.batch.largest)).any():
+            raise ValueError(
+                f"labels must be in the range of those of {type(self.batch).__name__}; got {shown(given)}."
+            )
         return given
 
     @property

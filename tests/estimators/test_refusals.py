@@ -18,7 +18,7 @@ def test_zeros_and_huge_features():
     y = np.array([0, 1, 0, 1])
     nothing = SetClassifier(C=10).fit(np.zeros((4, 2)), y)
     assert (nothing.coef_ == 0).all()
-    with pytest.raises(OverflowError, match="scale X or C down"):
+    with pytest.raises(OverflowError, match=r"scale X (or C )?down"):
         SetClassifier(C=10).fit(np.array([[1e300], [-1e300], [1e300], [2e300]]), y)
 
 
@@ -99,14 +99,14 @@ def test_features_beyond_float64_are_never_called_learned(loss, size):
     if loss != "auc":
         targets["classes"] = np.array([0, 1, 2, 1])
     for target in targets.values():
-        with pytest.raises(OverflowError, match="scale X or C down"):
+        with pytest.raises(OverflowError, match=r"scale X (or C )?down"):
             SetClassifier(loss).fit(X, target)
 
 
 def test_constants_and_scores_beyond_float64():
     X, y = np.array([[1.0, -0.5], [-1.0, 0.2], [0.3, 1.0], [-0.7, -1.0]]), np.array([0, 1, 0, 1])
     for parameters in ({"C": 1e308}, {"C": 1e300}, {"intercept_scaling": 1e308}):
-        with pytest.raises(OverflowError, match="scale X or C down"):
+        with pytest.raises(OverflowError, match=r"scale X (or C )?down"):
             SetClassifier(**parameters).fit(X, y)
     model = SetClassifier("hamming", C=100).fit(X, y)
     model.coef_ = 10 * model.coef_

@@ -1,5 +1,6 @@
 """Checks of what enters from outside; each refuses in one sentence."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -244,6 +245,17 @@ def as_vector(values: Any, size: int, name: str) -> NDArray[Any]:
     out = as_shaped(values, size, name)
     if not np.isfinite(out).all():
         raise ValueError(f"{name} must be finite; got NaN or inf.")
+    return out
+
+
+def as_point(w: Any, size: int, name: str = "w") -> Values:
+    """``w`` as float64 (size,) with a finite square: then its products with vectors of finite squares are finite."""
+    given = as_shaped(w, size, name)
+    out: Values = given if given.dtype == np.float64 else given.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.dot(out, out)
+    if not math.isfinite(square):
+        raise ValueError(f"{name} must be finite and of a length below 1e154; got NaN, inf or more.")
     return out
 
 

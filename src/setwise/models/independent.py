@@ -7,10 +7,10 @@ from scipy.sparse import issparse
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_shaped, as_vector
+from setwise.core.checks import as_point, as_shaped
 from setwise.core.features import Features, as_base, as_lower
 from setwise.kernels.segments import chosen_offsets
-from setwise.models.rows import QUIET, check_rows
+from setwise.models.rows import check_rows
 
 
 @final
@@ -34,21 +34,18 @@ class Independent(Features):
         self.size = int(self.X.shape[1]) + bool(intercept)
         self.base, self.lower = as_base(base, int(self.X.shape[0])), as_lower(lower, self.size)
 
-    @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        w, places = as_vector(w, self.size, "w"), slice(None) if parts is None else segments(parts, self.offsets)
+        w, places = as_point(w, self.size), slice(None) if parts is None else segments(parts, self.offsets)
         rows = self.X if parts is None else self.X[places]
         s = np.asarray(rows @ w[:-1] + self.intercept * w[-1] if self.intercept else rows @ w)
         return s if self.base is None else s + self.base[places]
 
-    @QUIET
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
         gradient = as_shaped(gradient, rows.shape[0], "gradient")
         slope = np.asarray(rows.T @ gradient)
         return np.append(slope, self.intercept * gradient.sum()) if self.intercept else slope
 
-    @QUIET
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows = self.X if parts is None else self.X[segments(parts, self.offsets)]
         gradient = as_shaped(gradient, rows.shape[0], "gradient")

@@ -6,9 +6,9 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_count, as_flag, as_parts, as_shaped, as_vector
+from setwise.core.checks import as_count, as_flag, as_parts, as_point, as_shaped
 from setwise.core.features import Features, as_base, as_lower
-from setwise.models.rows import QUIET, check_rows, with_constant
+from setwise.models.rows import check_rows, with_constant
 
 
 @final
@@ -50,16 +50,14 @@ class MultiLabel(Features):
         self.base, self.lower = as_base(base, int(self.X.shape[0]) * self.p), as_lower(lower, self.size)
         self.row_lengths = np.tile(lengths, p) if columns else np.repeat(lengths, p)
 
-    @QUIET
     def scores(self, w: Values, parts: Ints | None = None) -> Values:
-        W = as_vector(w, self.size, "w").reshape(self.p, -1)
+        W = as_point(w, self.size).reshape(self.p, -1)
         rows, labels = self._chosen(parts)
         W = W if labels is None else W[labels]
         S = np.asarray(rows @ W[:, :-1].T + self.intercept * W[:, -1] if self.intercept else rows @ W.T)
         s = np.ascontiguousarray(S.T if self.columns else S).ravel()
         return s if self.base is None else s + self._base(parts)
 
-    @QUIET
     def pullback(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
         slopes = self._slopes(rows, self._checked(gradient, rows, labels))
@@ -70,7 +68,6 @@ class MultiLabel(Features):
         out[labels] = slopes
         return out.ravel()
 
-    @QUIET
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         rows, labels = self._chosen(parts)
         gradient = self._checked(gradient, rows, labels)

@@ -8,17 +8,14 @@ from scipy.sparse import issparse
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_number, as_offsets
 
-QUIET = np.errstate(over="ignore", invalid="ignore")
-"""Products that leave float64 are inf or NaN, without a warning; what takes them for scores refuses them."""
-
 
 def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Ints, float, Values]:
     """Returns X (rows, features), dense or CSR, the offsets of the sets in its rows, the constant, and lengths (rows,).
 
-    The lengths are those of the rows with their constant feature.
+    The lengths are those of the rows with their constant feature. All rows are one set where the offsets are None.
 
-    All rows are one set where the offsets are None. Raises ValueError where the shapes do not agree, or where X is not
-    float64 or not finite.
+    Raises ValueError where the shapes do not agree, or where X is not float64 or not finite, and OverflowError where
+    the length of a row is not.
     """
     X = X if issparse(X) else as_array(X, "X")
     if X.ndim != 2 or X.shape[0] == 0:
@@ -33,6 +30,8 @@ def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Int
     # The squares of finite numbers may overflow, so X is looked at once more before it is refused.
     if not np.isfinite(lengths).all() and not np.isfinite(X.data if issparse(X) else X).all():
         raise ValueError("X must be finite; got NaN or inf.")
+    if not np.isfinite(lengths).all():
+        raise OverflowError("X is too large: the length of a row, with its intercept, leaves float64; scale X down.")
     # Empty sets are refused here, for sums over rows by ``np.add.reduceat`` would take a row of another set for them.
     whole = np.array([0, X.shape[0]], dtype=np.int64) if offsets is None else offsets
     return X, as_offsets(whole, int(X.shape[0])), intercept, lengths
@@ -40,7 +39,6 @@ def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Int
 
 def _row_lengths(X: Any, intercept: float) -> Values:
     """Returns the Euclidean length of each row with its constant feature, (rows,)."""
-    # A length that overflows is inf, and the rounding that is computed from it then is, too.
     with np.errstate(over="ignore", invalid="ignore"):
         squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
         return np.sqrt(np.ravel(squares) + intercept * intercept)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_count, as_number, as_reals, as_shaped
+from setwise.core.checks import as_count, as_number, as_reals
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.features import Features
@@ -60,12 +60,13 @@ class MeanRisk(Risk):
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 
-    @np.errstate(over="ignore", invalid="ignore")
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
-        w, tol, base = as_shaped(w, self.size, "w"), as_number(tol, "tol", low=0.0), self.features.base
+        tol, base = as_number(tol, "tol", low=0.0), self.features.base
         # Most fits begin at w = 0, where no product with X is needed.
-        scores = self.features.scores(w) if w.any() or base is not None else np.zeros(self.batch.n_scores)
+        known = isinstance(w, np.ndarray) and w.dtype == np.float64 and w.shape == (self.size,)
+        at_zero = known and base is None and not w.any()
+        scores = np.zeros(self.batch.n_scores) if at_zero else self.features.scores(w)
         found = self._evaluate(scores, tol)
         gradient = found.gradient * self._spread(self.weights, self.batch.score_offsets)
         value = float(self.weights @ found.values)
@@ -82,7 +83,6 @@ class MeanRisk(Risk):
             rounding=4.0 * EPSILON * (abs(value) + abs(inner) + lost),
         )
 
-    @np.errstate(over="ignore", invalid="ignore")
     def cuts(self, w: Values, parts: Ints, tol: float = 0.0) -> Cuts:
         """Returns the planes of the chosen sets, each times its ``omega_i``."""
         tol = as_number(tol, "tol", low=0.0)

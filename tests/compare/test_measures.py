@@ -15,7 +15,7 @@ REFUSED = {
     "break_even": {LOVASZ: "LovaszHinge refuses BreakEven()", TUNED: "in which no threshold occurs"},
     "auc": {
         LOVASZ: "it evaluates a ranking, not a set of mistakes",
-        SLACK: "SlackRescaling refuses RocArea(): it evaluates a ranking, not a set of mistakes",
+        SLACK: "SlackRescaling refuses RocArea(): it ranks and makes no set of mistakes",
         TUNED: "RocArea() evaluates the order of scores, in which no threshold occurs",
     },
     "average_precision": {

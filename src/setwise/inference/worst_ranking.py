@@ -30,9 +30,7 @@ class WorstRanking(Inference):
         if not isinstance(structure.batch, Rankings):
             return f"WorstRanking refuses {structure!r}: it evaluates no ranking. Use Auto."
         if slack:
-            return (
-                f"WorstRanking refuses slack rescaling of {structure!r}: it evaluates a ranking, not a set of mistakes."
-            )
+            return f"WorstRanking refuses slack rescaling of {structure!r}: it ranks and makes no set of mistakes."
         if len(structure.terms) != 1 or not isinstance(structure.terms[0], Swaps):
             return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
         return None

@@ -1,7 +1,7 @@
 """Losses: one file, one formula. Each is callable and says what it promises.
 
-Most losses read labels and are set functions of what is wrong; losses of a ranking read scores and evaluate their
-order. All losses in this folder are found by themselves: ``LOSSES`` maps their short names to classes.
+Most losses read labels and are set functions of what is wrong; losses of a ranking read the order of scores.
+All losses in this folder are found by themselves: ``LOSSES`` maps their short names to classes.
 """
 
 from dataclasses import MISSING, fields

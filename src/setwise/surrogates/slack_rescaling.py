@@ -42,11 +42,7 @@ class SlackRescaling(Surrogate):
         structure = self.loss.structure(batch)
         if structure.batch is not batch:
             ranks = isinstance(structure.batch, Rankings)
-            why = (
-                "it evaluates a ranking, not a set of mistakes"
-                if ranks
-                else "the truth is none of the labelings it takes"
-            )
+            why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"
             raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
         if batch.known is not None:
             why = "labels that are not known: their scores would multiply the loss"

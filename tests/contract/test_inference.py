@@ -56,8 +56,9 @@ def test_value_best_and_bound(method, slack, p):
                 continue
             taken += 1
             found = method.prepare(structure, slack).maximize(scores)
-            lift = 0.0 if structure.batch.lift is None else float(structure.batch.lift @ scores)
-            all_values = objectives_of(structure, y, scores, slack) + lift
+            shift = structure.batch.target_shift
+            shift = 0.0 if shift is None else float(shift @ scores)
+            all_values = objectives_of(structure, y, scores, slack) + shift
             best = all_values.max()
             row = int((found.labels ^ y) @ (1 << np.arange(p)))
             where = (loss, kind, y, scores)
@@ -76,7 +77,7 @@ def test_value_best_and_bound(method, slack, p):
 
 
 def objectives_of(structure, y, scores, slack):
-    """The objective of every set of mistakes, without the lift of the target."""
+    """The objective of every set of mistakes, relative to the true labels."""
     rows = brute.subsets(len(y)) ^ y
     values = np.array([structure.values(row)[0] for row in rows])
     won = -(brute.subsets(len(y)) @ brute.margins(y, scores))

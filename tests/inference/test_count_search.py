@@ -46,9 +46,9 @@ def search(loss, y, scores, slack=False, budget=1 << 27):
     return None if method.refuses(structure, slack) else method.prepare(structure, slack).maximize(scores)
 
 
-def lift(loss, y, scores):
+def target_shift(loss, y, scores):
     """What the truth wins in score over what labelings are compared with."""
-    away = loss.structure(Sets.single(y)).batch.lift
+    away = loss.structure(Sets.single(y)).batch.target_shift
     return 0.0 if away is None else float(away @ scores.astype(float))
 
 
@@ -66,7 +66,7 @@ def test_the_maximum_equals_enumeration(p, slack, dtype):
                 continue
             values = objectives(loss, y, scores, slack)
             row = int((found.labels ^ y) @ (1 << np.arange(p)))
-            assert close(found.values[0], values.max() + lift(loss, y, scores), scores), (loss, kind, y, scores)
+            assert close(found.values[0], values.max() + target_shift(loss, y, scores), scores), (loss, kind, y, scores)
             assert close(values[row], values.max(), scores), (loss, kind, y, scores)
             assert found.exact.all()
 
@@ -81,7 +81,7 @@ def test_the_maximum_equals_the_scan_of_the_table(p, slack):
                 y, scores = problem(rng, p, kind, dtype)
                 found = search(loss, y, scores, slack)
                 if found is not None:
-                    truth = slow_maximum(loss, y, scores, slack) + lift(loss, y, scores)
+                    truth = slow_maximum(loss, y, scores, slack) + target_shift(loss, y, scores)
                     assert close(found.values[0], truth, scores), (loss, kind)
                     assert found.exact.all()
 

@@ -102,7 +102,7 @@ class Sets(Batch):
         return self.truth.astype(np.float64) if self.compared is None else self.compared
 
     @cached_property
-    def lift(self) -> Values | None:
+    def target_shift(self) -> Values | None:
         """``truth - target``, (total,); None if labelings are compared with the truth itself."""
         return None if self.compared is None else self.truth - self.compared
 

@@ -58,10 +58,10 @@ class Reduced:
         moved = self.scores(scores)
         return np.where(self.sets.truth, moved, -moved).astype(np.float64)
 
-    def lift(self, scores: Floats) -> Values | float:
+    def target_shift(self, scores: Floats) -> Values | float:
         """Returns ``<s, truth - target>`` of each set, to be added to values that are counted from the true labels."""
-        lift = self.sets.lift
-        return 0.0 if lift is None else segment_sums(lift * scores, self.sets.offsets)
+        shift = self.sets.target_shift
+        return 0.0 if shift is None else segment_sums(shift * scores, self.sets.offsets)
 
     def labels(self, mistakes: Bools) -> Bools:
         """Returns the labeling that makes these mistakes."""

@@ -63,7 +63,7 @@ class _ByArea(Maximizer):
         for i, one in enumerate(self._sets):
             span = slice(sets.offsets[i], sets.offsets[i + 1])
             bounds[i], mistakes[span] = one.maximize(margins[span])
-        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))
+        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.target_shift(scores))
 
 
 @final

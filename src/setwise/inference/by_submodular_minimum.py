@@ -74,4 +74,4 @@ class _BySubmodularMinimum(Maximizer):
             found, least = min_norm_point(gains, len(m), self._max_iter)
             mistakes[span] = found
             bounds[i] -= least
-        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.lift(scores))
+        return self.solved(scores, self._reduced.labels(mistakes), bounds + self._reduced.target_shift(scores))

@@ -49,7 +49,7 @@ class _Greedy(Maximizer):
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         margins = self._reduced.margins(scores)
         mistakes = self._grow(margins)
-        bounds = upper_bounds(self.structure, margins, self.slack, mistakes) + self._reduced.lift(scores)
+        bounds = upper_bounds(self.structure, margins, self.slack, mistakes) + self._reduced.target_shift(scores)
         return self.solved(scores, self._reduced.labels(mistakes), bounds)
 
     def _grow(self, margins: Values) -> Bools:

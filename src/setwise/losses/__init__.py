@@ -1,7 +1,7 @@
-"""Losses: one file, one formula. Each is callable and says what it promises.
+"""Losses: each file holds one formula, and each loss is callable and says what it promises.
 
-Most losses read labels and are set functions of what is wrong; losses of a ranking read the order of scores.
-All losses in this folder are found by themselves: ``LOSSES`` maps their short names to classes.
+Most losses read labels and are set functions of the wrong decisions; losses of a ranking read the order of the scores.
+Every loss in this folder is registered when the folder is imported: ``LOSSES`` maps the short names to the classes.
 """
 
 from dataclasses import MISSING, fields
@@ -13,22 +13,26 @@ from setwise.core.registry import discover
 from setwise.core.traits import Trait
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
-"""All losses by their short names."""
+"""All classes of losses by their short names."""
 
+# Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = ["LOSSES", "Loss", "Trait", "as_loss", "plain_losses", *(kind.__name__ for kind in LOSSES.values())]
 
 
 def plain_losses() -> dict[str, type[Loss]]:
-    """The losses that need no parameters, by their short names."""
+    """The classes of the losses that need no parameters, by their short names."""
     return {name: kind for name, kind in LOSSES.items() if not _needs(kind)}
 
 
 def as_loss(loss: object) -> Loss:
-    """A loss from a loss or the short name of one that needs no parameters.
+    """The loss itself, or the loss with this short name if it needs no parameters.
 
-    Raises TypeError or ValueError in a sentence that says what is wanted.
+    Raises
+    ------
+    TypeError : for anything but a loss or text
+    ValueError : for a name that no loss has, or whose loss needs parameters
     """
     if isinstance(loss, Loss):
         return loss
@@ -41,10 +45,10 @@ def as_loss(loss: object) -> Loss:
 
 
 def _needs(kind: type[Loss]) -> list[str]:
-    """Names of the parameters without a default."""
+    """The names of the parameters without a default."""
     return [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> Any:
-    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    # All names exist after the import; this function tells type checkers that there are more than they see.
     raise AttributeError(f"module 'setwise.losses' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Losses of counts where a decision stands for an area: superpixels of different size, grouped cells."""
+"""Losses of counts in which each decision stands for an area, such as a superpixel or a group of cells."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -24,16 +24,17 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class AreaWeighted(Loss):
-    """``f(fn, fp, P, N)`` with areas instead of counts: ``fn`` is the area of wrong positives, and so on (DD 4.1).
+    """``f(fn, fp, P, N)`` of areas instead of counts: ``fn`` is the area of the false negatives, and so on (DD 4.1).
 
-    The loss f must be a quotient of linear functions of the counts: Jaccard, F_beta, Tversky, error rate. The result is
-    the loss of the single pixels when all pixels of an area share one decision. It is increasing and submodular where f
-    is. Margin rescaling has a bound by the fractional relaxation; for Tversky with beta > 1 it is greedy.
+    The loss f must be a quotient of linear functions of the counts, as Jaccard, F_beta, Tversky and the error rate are;
+    others are refused. The value is the loss of the single pixels if all pixels of an area share one decision. The loss
+    is increasing and submodular where f is. Margin rescaling is maximized with a bound, by a fractional relaxation, or
+    greedily for Tversky with beta > 1.
 
     Parameters
     ----------
     loss : f, or its name
-    areas : (p,) above 0, one for each place; every set must have p decisions
+    areas : (p,) above 0, one for each position in a set; every set must have p decisions
     """
 
     loss: CountLoss
@@ -56,6 +57,7 @@ class AreaWeighted(Loss):
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # With areas the value is no longer a function of counts alone, so only the traits of the shape are left.
         return self.loss.traits & set(SHAPES)
 
     @property
@@ -67,6 +69,7 @@ class AreaWeighted(Loss):
 
     def bind(self, batch: Sets) -> Structure:
         areas = np.asarray(self.areas)[batch.places]
+        # The formula and its coefficients hold for areas too, because both sides of the quotient are linear.
         P, N = batch.count(1, areas), batch.count(0, areas)
         formulas, quotient = ((1.0, self.loss.of_counts),), self.loss.quotient(P, N)
         return Structure(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))

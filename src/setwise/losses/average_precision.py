@@ -20,7 +20,7 @@ from setwise.losses.ranked import Ranked
 class AveragePrecision(Loss):
     """``1 - (1/P) sum over positives of the precision at their rank``: 1 - ``sklearn.metrics.average_precision_score``.
 
-    Tied scores enter together. Yue, Finley, Radlinski and Joachims (2007).
+    Decisions with equal scores enter the ranking together. Yue, Finley, Radlinski and Joachims (2007).
     """
 
     name: ClassVar[str] = "average_precision"
@@ -37,12 +37,16 @@ class AveragePrecision(Loss):
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
         found = ranked.positives_before + ranked.positives
+        # A run of equal scores has one precision, which counts the whole run.
         precision = found / (found + ranked.negatives_before + ranked.negatives)
         found_all = ranked.sum(ranked.positives * precision) / np.maximum(batch.positives, 1)
+        # In a set of one class every order is perfect.
         return np.where(batch.positives * batch.negatives > 0, 1.0 - found_all, 0.0)
 
     def bind(self, batch: Sets) -> Structure:
         rankings = Rankings.of(batch, self)
         place, P = rankings.places, np.repeat(rankings.positives, rankings.sizes)
+        # Below k negatives the precision of the r-th best positive falls from 1 to r / (r + k), which is the sum of the
+        # drops r / ((r + j) (r + j + 1)) over j < k; ``place`` is r - 1.
         weight = (place + 1.0) / np.maximum(P, 1)
         return Structure(rankings, (Swaps(weight, 1.0 / ((place + 1.0) * (place + 2.0))),))

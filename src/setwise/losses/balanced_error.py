@@ -1,4 +1,4 @@
-"""The balanced error: the mean over both classes of the share of wrong decisions."""
+"""The balanced error: the mean over the two classes of the share of decisions that are wrong."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -14,10 +14,10 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class BalancedError(CountLoss):
-    """``(fn / P + fp / N) / 2``, 1 - ``sklearn.metrics.balanced_accuracy_score``. Modular; in [0, 1].
+    """``(fn / P + fp / N) / 2``, 1 - ``sklearn.metrics.balanced_accuracy_score``. It is modular, in [0, 1].
 
-    This is the Hamming loss of DD Eq. 12 with its weights ``1 / (2 N)`` and ``1 / (2 P)``. In a set of one class only,
-    that class alone counts: ``fn / P`` or ``fp / N``.
+    This is the weighted Hamming loss of DD Eq. 12 with the weights ``1 / (2 N)`` and ``1 / (2 P)``. In a set of one
+    class the loss is the share of wrong decisions of that class, ``fn / P`` or ``fp / N``.
     """
 
     name: ClassVar[str] = "balanced_error"
@@ -40,5 +40,7 @@ class BalancedError(CountLoss):
 
 
 def _weights(P: Values, N: Values) -> tuple[Values, Values]:
+    """The cost of a false negative and of a false positive, (n,) each."""
+    # A class that is absent has no mistakes; its cost only has to be finite.
     classes = np.where((P > 0) & (N > 0), 2.0, 1.0)
     return 1.0 / (classes * np.where(P > 0, P, 1.0)), 1.0 / (classes * np.where(N > 0, N, 1.0))

@@ -15,11 +15,12 @@ from setwise.losses.top import hits, of_largest
 @final
 @dataclass(frozen=True)
 class BreakEven(CountLoss):
-    """``fn / P`` where as many decisions are predicted positive as there are positives: 1 - PRBEP.
+    """``fn / P`` where as many decisions are predicted positive as there are positives.
 
-    There precision equals recall. The P largest scores are predicted; those tied for the last places share them. In
-    training, inference maximizes over labelings with P predicted positives (Joachims 2005), of which the truth is one.
-    Without positives the loss is 0.
+    At this number precision equals recall, so the loss is 1 - the precision-recall break-even point (PRBEP). The
+    decisions of the P largest scores are predicted positive; decisions with equal scores share the last places. In
+    training, inference maximizes over the labelings with P predicted positives (Joachims 2005), of which the truth is
+    one. Without positives the loss is 0.
     """
 
     name: ClassVar[str] = "break_even"
@@ -34,11 +35,12 @@ class BreakEven(CountLoss):
         return frozenset({Trait.INCREASING, Trait.COUNTS})
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """As many as there are positives."""
+        """The number of positives of each set, (n,)."""
         return np.asarray(P, dtype=np.float64)
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         found = hits(fn, fp, P, P) / np.maximum(P, 1.0)
+        # Without positives nothing may be predicted, and a labeling that does so anyway has the loss 1.
         return 1.0 - np.where(P > 0, found, np.where(fp > 0, 0.0, 1.0))
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:

@@ -1,4 +1,4 @@
-"""A weighted sum of mistakes under a cap."""
+"""A weighted sum of the mistakes that cannot exceed a cap."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -23,12 +23,14 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Capped(Loss):
-    """``min(cap, sum_(i in A) weights_i)``: once much is wrong, more is no matter (LH Eq. 52). Submodular, increasing.
+    """``min(cap, sum_(i in A) weights_i)``: beyond the cap further mistakes cost nothing (LH Eq. 52).
+
+    The loss is submodular and increasing.
 
     Parameters
     ----------
-    weights : (p,) non-negative, one for each place; every set must have p decisions
-    cap : above 0; below the sum of the weights the loss is strictly submodular
+    weights : (p,) non-negative, one for each position in a set; every set must have p decisions
+    cap : above 0; if it is below the sum of the weights, the loss is submodular but not modular
     """
 
     weights: ArrayLike
@@ -48,8 +50,10 @@ class Capped(Loss):
     @property
     def traits(self) -> frozenset[Trait]:
         found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE}
+        # With equal weights the loss depends on the number of mistakes alone.
         if np.ptp(self.weights) == 0:
             found |= {Trait.COUNTS, Trait.CARDINALITY}
+        # A cap that is never exceeded leaves a modular sum.
         if np.sum(self.weights) <= self.cap:
             found |= CURVATURES
         return frozenset(found)
@@ -58,6 +62,7 @@ class Capped(Loss):
         check_weights(self.weights, batch, self)
 
     def bind(self, batch: Sets) -> Structure:
+        # The simplest term that holds the loss is chosen, because it has the fastest inference.
         weights = np.asarray(self.weights)
         if Trait.MODULAR in self.traits:
             return Structure(batch, (Mistakes(weights[batch.places]),))
@@ -66,6 +71,7 @@ class Capped(Loss):
         return Structure(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        # All weights are equal here, so the first one stands for each.
         cost: Values = np.asarray(self.weights)[0] * (fn + fp)
         return np.minimum(cost, self.cap)
 
@@ -77,6 +83,7 @@ class Capped(Loss):
         return differences(np.minimum(sums, self.cap), orders.offsets, np.zeros(len(sets)))
 
     def _marginals(self, sets: Sets, mistakes: Bools) -> Values:
+        # One more mistake adds its weight, or what is left up to the cap.
         room = np.maximum(self.cap - self._sums(sets, mistakes), 0.0)
         return np.where(mistakes, 0.0, np.minimum(np.asarray(self.weights)[sets.places], room[sets.owners]))
 

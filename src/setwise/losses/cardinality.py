@@ -17,7 +17,9 @@ from setwise.core.traits import SHAPES, Trait
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Cardinality(CountLoss):
-    """``g(|A|)``; submodular exactly where ``g`` is concave, supermodular where it is convex.
+    """``g(|A|)``, where A is the set of mistakes.
+
+    The loss is submodular exactly if ``g`` is concave, and supermodular exactly if ``g`` is convex.
 
     Parameters
     ----------
@@ -37,6 +39,7 @@ class Cardinality(CountLoss):
     @classmethod
     def examples(cls, p: int) -> "list[Cardinality]":
         k = np.arange(p + 1.0)
+        # The values are concave, convex, linear, first rising and then falling, and of no shape at all.
         shapes = (np.sqrt(k), k**2, 3.0 * k, np.minimum(k, p - k) + 1.0, np.random.default_rng(p).random(p + 1))
         return [Cardinality(g) for g in shapes]
 
@@ -50,6 +53,7 @@ class Cardinality(CountLoss):
 
     @property
     def denied(self) -> frozenset[Trait]:
+        # The sequence shows all differences of the loss, so a shape that it does not have is known to fail.
         return frozenset(SHAPES) - shapes_of_sequence(self._table)
 
     def check(self, batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""A quotient of counts in which a positive and a negative weigh differently."""
+"""A quotient of counts in which positives and negatives have different weights."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -23,9 +23,9 @@ from setwise.losses.jaccard import Jaccard
 @final
 @dataclass(frozen=True)
 class ClassWeighted(CountLoss):
-    """``f(b fn, a fp, b P, a N)``: the loss as if every negative were there a times and every positive b times.
+    """``f(b fn, a fp, b P, a N)``: the loss as if each negative occurred a times and each positive b times.
 
-    The loss f must be a quotient of linear functions of the counts, as Jaccard; others are refused.
+    The loss f must be a quotient of linear functions of the counts, as the Jaccard loss is; others are refused.
 
     Parameters
     ----------
@@ -60,11 +60,13 @@ class ClassWeighted(CountLoss):
 
     @property
     def _inner(self) -> CountLoss:
+        """The loss f, known to be a loss of counts."""
         assert isinstance(self.loss, CountLoss)
         return self.loss
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # The weights tell positives from negatives, so no trait that ignores labels is left.
         return frozenset({Trait.COUNTS}) | (self.loss.traits & {Trait.INCREASING, Trait.SUBMODULAR})
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
@@ -75,12 +77,13 @@ class ClassWeighted(CountLoss):
         found = self._inner.quotient(self.positive * P, self.negative * N)
         if found is None:
             return None
+        # The inner coefficients belong to 1, ``positive * fn`` and ``negative * fp``.
         scale = np.array([1.0, self.positive, self.negative])
         return found[0] * scale, found[1] * scale
 
 
 def with_class_weights(loss: Loss, negative: float, positive: float) -> Loss:
-    """``loss`` with weighted classes: Hamming sums weighted mistakes, a quotient of counts weighs its counts."""
+    """The loss with weighted classes: weighted mistakes for ``Hamming()``, weighted counts for a quotient of counts."""
     if isinstance(loss, Hamming) and loss.weights is None:
         return ClassWeightedHamming(negative, positive)
     return ClassWeighted(loss, negative, positive)

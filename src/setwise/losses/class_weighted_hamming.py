@@ -1,4 +1,4 @@
-"""Hamming loss in which a miss and a false alarm cost differently."""
+"""The Hamming loss in which a false negative and a false positive have different costs."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -13,11 +13,11 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class ClassWeightedHamming(CountLoss):
-    """``negative * fp + positive * fn`` (DD Eq. 12). Modular.
+    """``negative * fp + positive * fn`` (DD Eq. 12). It is modular.
 
     Parameters
     ----------
-    negative, positive : cost of a wrong negative (false positive) and of a wrong positive (false negative), >= 0
+    negative, positive : the cost of a false positive and that of a false negative, both >= 0
     """
 
     negative: float = 1.0
@@ -41,4 +41,5 @@ class ClassWeightedHamming(CountLoss):
         return self.positive * fn + self.negative * fp
 
     def quotient(self, P: Values, N: Values) -> Quotient:
+        # A linear loss is a quotient with the denominator 1.
         return linear(len(P), 0.0, self.positive, self.negative), linear(len(P), 1.0, 0.0, 0.0)

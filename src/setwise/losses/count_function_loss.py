@@ -19,28 +19,29 @@ from setwise.losses.functions import check_function, takes
 from setwise.losses.promises import as_promises, broken_promise
 
 WORDS_ON_ARRAYS = ("truth value", "arrays can be converted", "scalar arrays")
-"""What NumPy says where Python's ``if``, ``min``, ``float`` or ``range`` meet an array."""
+"""Parts of the messages of NumPy where Python's ``if``, ``min``, ``float`` or ``range`` is applied to an array."""
 
 CHECKED_CELLS = 1 << 20
-"""Tables of the distinct sizes of a batch are looked at whole where they have no more cells together."""
+"""The tables of all distinct sizes of a batch are checked whole if they have at most this number of cells together."""
 
 CORNERS = 16
-"""Of larger tables so many corners are looked at, with as many cells together."""
+"""Otherwise the corners of at most this number of tables are checked, with ``CHECKED_CELLS`` cells together."""
 
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class CountFunctionLoss(CountLoss):
-    """``f(fn, fp, P, N)`` or ``f(fn, fp)``: any vectorized f of false negatives, false positives, positives, negatives.
+    """``f(fn, fp, P, N)`` or ``f(fn, fp)`` for any vectorized function f of the counts of a set.
 
-    Its shape is read off the tables of all counts of the sets at hand where these are small. Where they are large the
-    promises decide; a promise that a table contradicts, or the corner of a large one, is refused.
+    The counts are the numbers of false negatives, false positives, positives and negatives. The traits of the shape are
+    read off the tables of all possible counts if these tables are small. If they are large, the loss has the promised
+    traits, and corners of the tables are checked. A promise that a cell contradicts raises BrokenPromise.
 
     Parameters
     ----------
     f : takes float64 arrays that broadcast, 0 <= fn <= P and 0 <= fp <= N, and returns finite numbers >= 0
-    promises : of ``Trait.INCREASING``, ``Trait.SUBMODULAR``, ``Trait.SUPERMODULAR`` and ``Trait.MODULAR`` those that
-        hold for every ground truth. ``Trait.INCREASING`` lets inference prune large tables
+    promises : those of ``Trait.INCREASING``, ``Trait.SUBMODULAR``, ``Trait.SUPERMODULAR`` and ``Trait.MODULAR`` that
+        hold for every ground truth. With ``Trait.INCREASING`` inference can skip parts of large tables
     """
 
     f: Callable[..., Values]
@@ -66,6 +67,7 @@ class CountFunctionLoss(CountLoss):
 
     @cached_property
     def _takes_all(self) -> bool:
+        # A function that takes either number of arguments is given all four.
         return takes(self.f, 4)
 
     def bind(self, batch: Sets) -> Structure:
@@ -73,18 +75,21 @@ class CountFunctionLoss(CountLoss):
         promised = frozenset(self.promises)
         if not promised <= seen:
             raise BrokenPromise(broken_promise(self, promised - seen))
+        # A trait that no cell violates holds for these sets without a promise, and inference may use it.
         if whole and seen > promised:
             return replace(self, promises=seen).bind(batch)
         return super().bind(batch)
 
     def shapes(self, P: Values, N: Values) -> tuple[frozenset[Trait], bool]:
-        """Traits that no table of the sizes of a batch violates, and whether all cells of the tables were looked at.
+        """The traits that no checked cell violates at P positives and N negatives, and whether all cells were checked.
 
-        Of tables that are too large a few are looked at, at their corners, where the counts are small.
+        If the tables are too large, a few of them are checked at the corner where the counts of mistakes are small.
         """
+        # Sets with the same P and N share a table.
         sizes = np.unique(np.stack([P, N]), axis=1).T
         whole = bool(((sizes[:, 0] + 1) * (sizes[:, 1] + 1)).sum() <= CHECKED_CELLS)
         if not whole:
+            # The sizes are sorted, so equal steps take small and large sets.
             sizes = sizes[:: -(-len(sizes) // CORNERS)]
         side = np.inf if whole else np.sqrt(CHECKED_CELLS / CORNERS) - 1
         found = frozenset(SHAPES)
@@ -102,6 +107,7 @@ class CountFunctionLoss(CountLoss):
         try:
             found = self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
         except (TypeError, ValueError) as error:
+            # An error that is not about arrays comes from f itself, and says more than a new sentence could.
             if not any(words in str(error) for words in WORDS_ON_ARRAYS):
                 raise
             raise ValueError(
@@ -123,9 +129,11 @@ class CountFunctionLoss(CountLoss):
 
 
 def _misses_squared(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    """An increasing and supermodular example."""
+    # The last term gives the result the shape to which all four arguments broadcast.
     return fn**2 + 0.5 * fp + 0.0 * (P + N)
 
 
 def _waves(fn: Values, fp: Values, P: Values, N: Values) -> Values:
-    """No shape at all."""
+    """An example that is neither increasing nor submodular nor supermodular."""
     return np.abs(np.sin(3.1 * fn + fp**2)) + 0.0 * (P + N)

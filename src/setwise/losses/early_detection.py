@@ -1,4 +1,4 @@
-"""Early detection: mistakes early in a sequence cost more than late ones."""
+"""The loss of early detection: mistakes that are made early in a sequence cost more than late ones."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -21,14 +21,14 @@ from setwise.losses.weights import check_weights, example_weights
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class EarlyDetection(Loss):
-    """``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)``: mistakes up to each time i, capped at half of it (LH Eq. 50-51).
+    """``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)``: the mistakes up to each time i, at most i / 2 (LH Eq. 50-51).
 
-    Decisions are in time order inside their set. A positive sum of capped counts: submodular and increasing.
-    Gains along an order cost O(p log p).
+    The decisions of a set are in the order of time. The loss is a positive sum of capped counts, so it is submodular
+    and increasing. Gains along an order cost O(p log p).
 
     Parameters
     ----------
-    gamma : (p,) non-negative weights of the times; None means ``exp(-i)``, i = 1..p, for sets of any length
+    gamma : (p,) non-negative weights of the times i = 1..p; None means ``exp(-i)``, for sets of any length
     """
 
     gamma: ArrayLike | None = None
@@ -52,6 +52,7 @@ class EarlyDetection(Loss):
 
     def bind(self, batch: Sets) -> Structure:
         if self.gamma is None:
+            # The weights of a short set are the first weights of the longest one.
             gamma = np.exp(-np.arange(1.0, float(batch.sizes.max()) + 1.0))
         else:
             gamma = np.asarray(self.gamma)

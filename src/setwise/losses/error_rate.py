@@ -1,4 +1,4 @@
-"""The error rate: the share of wrong decisions."""
+"""The error rate: the share of decisions that are wrong."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -14,7 +14,7 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class ErrorRate(CountLoss):
-    """``(fn + fp) / (P + N)``, 1 - ``sklearn.metrics.accuracy_score``. Modular; in [0, 1]."""
+    """``(fn + fp) / (P + N)``, 1 - ``sklearn.metrics.accuracy_score``. It is modular, in [0, 1]."""
 
     name: ClassVar[str] = "error_rate"
 
@@ -27,6 +27,7 @@ class ErrorRate(CountLoss):
         return CURVATURES | {Trait.INCREASING, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE}
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        # The size is 0 in a set without known labels, and may be tiny where areas take the place of counts.
         return (fn + fp) / np.maximum(P + N, 1e-300)
 
     def quotient(self, P: Values, N: Values) -> Quotient:

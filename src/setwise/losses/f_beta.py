@@ -1,4 +1,4 @@
-"""1 - F_beta."""
+"""1 - F_beta, the weighted harmonic mean of precision and recall."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -16,15 +16,16 @@ from setwise.losses.tversky import Tversky
 @final
 @dataclass(frozen=True)
 class FBeta(CountLoss):
-    """``(b^2 fn + fp) / ((1 + b^2) P - fn + fp)``, 1 - ``sklearn.metrics.fbeta_score``; increasing, in [0, 1].
+    """``(b^2 fn + fp) / ((1 + b^2) P - fn + fp)``, 1 - ``sklearn.metrics.fbeta_score``; in [0, 1].
 
-    F_b is the mean of precision and recall that weighs recall b^2 times; b = 1 is F1 (Joachims 2005). The loss is not
-    submodular. Where F is 0/0 (no positives, none predicted) the loss is ``1 - zero_division``.
+    F_b is the harmonic mean of precision and recall in which recall has b^2 times the weight of precision; b = 1 gives
+    F1 (Joachims 2005). The loss is increasing, but not submodular. Where F is 0/0, because there are no positives and
+    none are predicted, the loss is ``1 - zero_division``.
 
     Parameters
     ----------
     beta : b, above 0
-    zero_division : F where it is 0/0, in [0, 1], as in scikit-learn
+    zero_division : the value of F where it is 0/0, in [0, 1], as in scikit-learn
     """
 
     beta: float = 1.0
@@ -50,14 +51,16 @@ class FBeta(CountLoss):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         square = self.beta**2
+        # ``whole`` is 0 only where F is 0/0.
         whole = (1.0 + square) * P - fn + fp
         return np.where(whole > 0, (square * fn + fp) / np.where(whole > 0, whole, 1.0), 1.0 - self.zero_division)
 
     @property
     def monge(self) -> bool | None:
-        """True for beta >= 1."""
+        """True for beta >= 1; for smaller beta the property need not hold."""
         return True if self.beta >= 1.0 else None
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         square = self.beta**2
+        # F_b is the Tversky index with these weights.
         return Tversky(1.0 / (1.0 + square), square / (1.0 + square), self.zero_division).quotient(P, N)

@@ -1,4 +1,4 @@
-"""Functions that users give as losses."""
+"""Checks of the functions that users give as losses."""
 
 import inspect
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from setwise.core.checks import shown
 
 
 def check_function(f: object, *signatures: str) -> None:
-    """Raise TypeError if ``f`` is no function of one of the signatures, as ``"fn, fp"``."""
+    """Raise TypeError if ``f`` does not take the arguments of any of the signatures, which are written ``"fn, fp"``."""
     wanted = " or ".join(f"({signature})" for signature in signatures)
     if not callable(f):
         raise TypeError(f"f must be a function of {wanted}; got {shown(f)}.")
@@ -17,7 +17,8 @@ def check_function(f: object, *signatures: str) -> None:
 
 
 def takes(f: Callable[..., Any], number: int) -> bool:
-    """Whether f takes so many arguments by position; true where Python cannot tell."""
+    """Whether f takes ``number`` arguments by position; True if Python cannot tell."""
+    # Some functions written in C have no signature that Python can read.
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):

@@ -14,10 +14,10 @@ from setwise.losses.recalls import recalls
 @final
 @dataclass(frozen=True)
 class GMean(CountLoss):
-    """``1 - sqrt((1 - fn / P) (1 - fp / N))``, increasing, in [0, 1]; in a set of one class ``fn / P`` or ``fp / N``.
+    """``1 - sqrt((1 - fn / P) (1 - fp / N))``, in a set of one class ``fn / P`` or ``fp / N``.
 
-    1 - the geometric mean of ``sklearn.metrics.recall_score`` over the classes that are there. The loss is Monge: in a
-    product of two falling factors the gain of a false negative never grows with fp.
+    This is 1 - the geometric mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set. The loss
+    is increasing, in [0, 1].
     """
 
     name: ClassVar[str] = "g_mean"
@@ -40,5 +40,6 @@ class GMean(CountLoss):
 
     @property
     def monge(self) -> bool:
-        """True."""
+        """True: the product has one factor that falls with fn and one that falls with fp."""
+        # So the mixed differences of the product are not negative, and those of the loss not positive.
         return True

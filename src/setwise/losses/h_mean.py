@@ -14,10 +14,10 @@ from setwise.losses.recalls import recalls
 @final
 @dataclass(frozen=True)
 class HMean(CountLoss):
-    """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P``, ``b = 1 - fp / N``; increasing, in [0, 1].
+    """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P``, ``b = 1 - fp / N``.
 
-    1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that are there, 1 where both recalls are
-    0. The loss is Monge: the mixed derivative of the harmonic mean, ``4 a b / (a + b)^3``, is not negative.
+    This is 1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set, and 1 if
+    both recalls are 0. The loss is increasing, in [0, 1].
     """
 
     name: ClassVar[str] = "h_mean"
@@ -37,9 +37,10 @@ class HMean(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
         total = positive + negative
+        # If both recalls are 0, the product is 0 too, and any divisor gives the loss 1.
         return 1.0 - 2.0 * positive * negative / np.where(total > 0, total, 1.0)
 
     @property
     def monge(self) -> bool:
-        """True."""
+        """True: the mixed derivative of the harmonic mean of a and b, ``4 a b / (a + b)^3``, is not negative."""
         return True

@@ -1,4 +1,4 @@
-"""Hamming loss: the sum of the mistakes."""
+"""The Hamming loss: the number of mistakes, or the sum of their weights."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -19,13 +19,13 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Hamming(Loss):
-    """``sum_(i in A) weights_i``, or the number of mistakes where ``weights`` is None. Modular; in [0, sum of weights].
+    """``sum_(i in A) weights_i``, or the number of mistakes if ``weights`` is None; in [0, sum of weights].
 
-    Its Lovász hinge and its margin rescaling are both the sum of hinges of an SVM (LH Prop. 7).
+    The loss is modular. Its Lovász hinge and its margin rescaling are the sum of the hinges of an SVM (LH Prop. 7).
 
     Parameters
     ----------
-    weights : (p,) non-negative, one for each place; every set must then have p decisions
+    weights : (p,) non-negative, one for each position in a set; every set must then have p decisions
     """
 
     weights: ArrayLike | None = None
@@ -43,6 +43,7 @@ class Hamming(Loss):
     @property
     def traits(self) -> frozenset[Trait]:
         modular = CURVATURES | {Trait.INCREASING, Trait.LABEL_FREE}
+        # Equal weights make the loss a multiple of the number of mistakes.
         even = self.weights is None or np.ptp(self.weights) == 0
         return modular | {Trait.COUNTS, Trait.CARDINALITY} if even else modular
 

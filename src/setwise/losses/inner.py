@@ -1,4 +1,4 @@
-"""Losses of which other losses are made: objects, or names as they are taken everywhere."""
+"""Checks of the losses from which other losses are made."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ from setwise.core.refusal import Refusal
 
 
 def inner_loss(loss: object) -> Loss:
-    """A loss from a loss or its name."""
-    # Names are known only once all files of this room are read.
+    """The loss itself, or the loss with this short name."""
+    # The names are known only after all files of this folder are imported, so this import must wait.
     from setwise.losses import as_loss
 
     return as_loss(loss)
 
 
 def inner_of_labels(loss: object, outer: str) -> Loss:
-    """The same for losses of labels 0 and 1; ``outer`` is named where it is another one."""
+    """The same, where the loss ``outer`` takes only losses that read labels 0 and 1; others raise Refusal."""
     found = inner_loss(loss)
     if found.reads != "labels":
         raise Refusal(f"{outer} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.")
@@ -25,4 +25,5 @@ def inner_of_labels(loss: object, outer: str) -> Loss:
 
 def is_quotient(loss: Loss) -> bool:
     """Whether a loss is a quotient of linear functions of the counts."""
+    # Whether a loss has coefficients does not depend on the counts, so any set will do.
     return isinstance(loss, CountLoss) and loss.quotient(np.ones(1), np.ones(1)) is not None

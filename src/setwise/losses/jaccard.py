@@ -17,16 +17,17 @@ from setwise.core.traits import Trait
 class Jaccard(CountLoss):
     """``(fn + fp) / (P + fp) = 1 - |positives and predicted| / |positives or predicted|`` (LH Eq. 43-44).
 
-    The loss is submodular and increasing in the mistakes (LH Prop. 10), and in [0, 1].
+    The loss is submodular and increasing (LH Prop. 10), and in [0, 1].
 
     Parameters
     ----------
-    empty : what a set without positives (P = 0) costs, where the union can be empty and the formula is 0/0
+    empty : the loss of a set without positives (P = 0), where the union may be empty and the formula 0/0
 
-        - ``"perfect"``: no prediction is perfect, any false positive costs the whole 1: the limit of the formula, and
-          1 - ``sklearn.metrics.jaccard_score(zero_division=1)``. The surrogate then pulls at the worst pixel only.
-        - ``"fraction"``: ``fp / N``. Every false positive counts alike, so the surrogate pulls at all of them.
-        - ``"ignore"``: 0 whatever is predicted; such sets take no part in training.
+        - ``"perfect"``: 0 if nothing is predicted, and 1 if there is any false positive. This is the limit of the
+          formula, and 1 - ``sklearn.metrics.jaccard_score(zero_division=1)``. The gradient of the Lovász hinge is then
+          nonzero at the worst decision only.
+        - ``"fraction"``: ``fp / N``. Each false positive costs the same, so the gradient reaches all of them.
+        - ``"ignore"``: 0 whatever is predicted, so that such sets have no part in training.
     """
 
     empty: Literal["perfect", "fraction", "ignore"] = "perfect"
@@ -47,18 +48,21 @@ class Jaccard(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         union = P + fp
         if self.empty == "perfect":
+            # The union is empty only where there is no mistake, and 0 divided by 1 is the loss of a perfect set.
             return (fn + fp) / np.where(union > 0, union, 1.0)
-        alone = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
-        return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), alone)
+        # Without positives fn is 0, so both choices depend on fp without_positives.
+        without_positives = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
+        return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), without_positives)
 
     @property
     def monge(self) -> bool:
-        """True: a false negative gains 1 / (P + fp)."""
+        """True: a false negative adds 1 / (P + fp), which falls as fp grows."""
         return True
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         top, bottom = linear(len(P), 0.0, 1.0, 1.0), linear(len(P), P, 0.0, 1.0)
         if self.empty != "perfect":
+            # The formula of ``of_counts`` for P = 0, as coefficients of 1, fn and fp.
             none = P == 0
             top[none] = 0.0 if self.empty == "ignore" else [0.0, 1.0, 1.0]
             bottom[none, 0], bottom[none, 2] = np.where(N[none] > 0, N[none], 1.0), 0.0

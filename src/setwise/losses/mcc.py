@@ -15,8 +15,8 @@ from setwise.core.traits import CURVATURES, Trait
 class MCC(CountLoss):
     """``1 - (tp tn - fp fn) / sqrt((tp + fp) (tn + fn) P N)``, 1 - ``sklearn.metrics.matthews_corrcoef``; in [0, 2].
 
-    Increasing. Where the formula is 0/0 (one class only, in truth or prediction) the coefficient is 0 and the loss 1,
-    so a set of one class costs 1 whatever is predicted.
+    The loss is increasing. If the truth or the prediction has one class only, the formula is 0/0; the coefficient is
+    then 0 and the loss 1. So a set of one class has the loss 1 whatever is predicted.
     """
 
     name: ClassVar[str] = "mcc"
@@ -35,6 +35,7 @@ class MCC(CountLoss):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         tp, tn = P - fn, N - fp
-        # Two roots: the product of four counts of large sets has more digits than a float.
+        # The root is taken in two steps, because the product of four large counts has more digits than a float.
         scale = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt(P * N)
+        # Where the scale is 0 the numerator is 0 too.
         return 1.0 - (tp * tn - fp * fn) / np.where(scale > 0, scale, 1.0)

@@ -1,4 +1,4 @@
-"""A loss of binary decisions, averaged over the classes of decisions with k labels."""
+"""The mean over k classes of a loss of binary decisions."""
 
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -20,8 +20,8 @@ from setwise.losses.jaccard import Jaccard
 class MeanOverClasses(Loss):
     """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels (DD 3.3).
 
-    Every class counts alike, also one that is absent from a set; there the loss of a set without positives is due.
-    Margin rescaling maximizes it by decoupling the classes, with a bound; other surrogates refuse it.
+    All classes have the same weight. A class that is absent from a set contributes the loss of a set without positives.
+    Margin rescaling is maximized by decoupling the classes, with a bound; the other surrogates refuse this loss.
 
     Parameters
     ----------
@@ -42,13 +42,16 @@ class MeanOverClasses(Loss):
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # Counts and labels of one class do not describe the others, so only traits of the shape are left.
         return self.loss.traits & set(SHAPES)
 
     def bind(self, batch: Batch) -> Structure:
         if isinstance(batch, Sets):
-            # Two labels need one score a decision: the second class exchanges misses and false alarms.
+            # Two labels need only one score for each decision. For class 0, false negatives and false positives are
+            # exchanged.
             other = flip_back(batch, self.loss.structure(flipped(batch)))
             return 0.5 * (self.loss.structure(batch) + other)
+        # The loss is bound once to each question "is this class c?", and the terms are added up.
         share = 1.0 / batch.n_labels
         each = [lift(batch, c, share * self.loss.structure(binary_view(batch, c))) for c in range(batch.n_labels)]
         return replace(reduce(Structure.__add__, each), source=self)

@@ -21,11 +21,12 @@ from setwise.losses.ranked import Ranked
 class NDCG(Loss):
     """``1 - sum over positives of D(rank) / sum_(r = 1..P) D(r)``, ``D(r) = 1 / log2(1 + r)`` for r <= k, else 0.
 
-    1 - ``sklearn.metrics.ndcg_score(k=k)`` for 0/1 relevance; ties share their discounts. Chakrabarti et al. (2008).
+    This is 1 - ``sklearn.metrics.ndcg_score(k=k)`` for relevance 0 and 1. Decisions with equal scores share the mean of
+    their discounts. Chakrabarti et al. (2008).
 
     Parameters
     ----------
-    k : ranks that count, at least 1; None counts all of them
+    k : the number of first ranks that count, at least 1; None counts all ranks
     """
 
     k: int | None = None
@@ -47,25 +48,30 @@ class NDCG(Loss):
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
-        best = self._ideal(batch.positives)
+        ideal = self._ideal(batch.positives)
+        # The difference of two running sums is the sum of the discounts of a run of equal scores.
         sums = np.concatenate(([0.0], np.cumsum(self._discount(np.arange(1, batch.sizes.max() + 1)))))
         size = ranked.positives + ranked.negatives
         before = ranked.positives_before + ranked.negatives_before
         share = (sums[before + size] - sums[before]) / size
-        won = ranked.sum(ranked.positives * share) / np.where(best > 0, best, 1.0)
-        return np.where(batch.positives * batch.negatives > 0, np.maximum(1.0 - won, 0.0), 0.0)
+        reached = ranked.sum(ranked.positives * share) / np.where(ideal > 0, ideal, 1.0)
+        # In a set of one class every order is perfect; rounding must not take the loss below 0.
+        return np.where(batch.positives * batch.negatives > 0, np.maximum(1.0 - reached, 0.0), 0.0)
 
     def bind(self, batch: Sets) -> Structure:
         rankings = Rankings.of(batch, self)
-        best = self._ideal(rankings.positives)
-        weight = np.repeat(1.0 / np.where(best > 0, best, 1.0), rankings.sizes)
+        ideal = self._ideal(rankings.positives)
+        weight = np.repeat(1.0 / np.where(ideal > 0, ideal, 1.0), rankings.sizes)
+        # A positive that falls by one rank loses the difference of two discounts; ``places`` count from 0.
         drop = self._discount(rankings.places + 1) - self._discount(rankings.places + 2)
         return Structure(rankings, (Swaps(weight, drop, self.k),))
 
     def _discount(self, rank: Ints) -> Values:
-        worth = 1.0 / np.log2(1.0 + rank)
-        return worth if self.k is None else np.where(rank <= self.k, worth, 0.0)
+        """D of each rank."""
+        discount = 1.0 / np.log2(1.0 + rank)
+        return discount if self.k is None else np.where(rank <= self.k, discount, 0.0)
 
     def _ideal(self, P: Ints) -> Values:
+        """The sum of the discounts of the perfect ranking of P positives."""
         sums = np.concatenate(([0.0], np.cumsum(self._discount(np.arange(1, np.max(P, initial=0) + 1)))))
         return sums[P]

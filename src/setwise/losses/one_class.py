@@ -1,4 +1,4 @@
-"""A loss of binary decisions, applied to one class of decisions with k labels."""
+"""A loss of binary decisions, for one of k classes against the rest."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -18,12 +18,12 @@ from setwise.losses.jaccard import Jaccard
 @final
 @dataclass(frozen=True)
 class OneClass(Loss):
-    """``loss([y = label], [yhat = label])`` for decisions with k labels: one class against the rest (DD Algorithm 1).
+    """``loss([y = label], [yhat = label])`` for decisions with k labels (DD Algorithm 1).
 
     Parameters
     ----------
     loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
-    label : the class that the loss is about, 0..k-1
+    label : the class that is positive, 0..k-1; all other classes are negative
     """
 
     loss: Loss
@@ -42,6 +42,7 @@ class OneClass(Loss):
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # The counts are those of one class, so only traits of the shape hold for decisions with k labels.
         return self.loss.traits & set(SHAPES)
 
     def check(self, batch: Batch) -> None:
@@ -52,6 +53,7 @@ class OneClass(Loss):
         if isinstance(batch, Sets):
             if self.label == 1:
                 return self.loss.structure(batch)
+            # Class 0 of two is the positive class once the labels are exchanged.
             return flip_back(batch, self.loss.structure(flipped(batch)))
         return lift(batch, self.label, self.loss.structure(binary_view(batch, self.label)))
 

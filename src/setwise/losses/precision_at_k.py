@@ -17,10 +17,11 @@ from setwise.losses.top import check_size, hits, of_largest
 @final
 @dataclass(frozen=True)
 class PrecisionAtK(CountLoss):
-    """``1 - tp / k`` where k decisions are predicted positive: the wrong share of the k largest scores (Joachims 2005).
+    """``1 - tp / k`` if k decisions are predicted positive: the share of negatives among the k largest scores.
 
-    Scores tied for the last places share them. In training, inference maximizes over labelings with exactly k predicted
-    positives; the truth need not be one of them, so they are compared with the mean of the best of them.
+    This is a loss of Joachims (2005). Decisions with equal scores share the last places. In training, inference
+    maximizes over the labelings with exactly k predicted positives. The truth need not be one of them, so their scores
+    are compared with the mean score of the best of them.
 
     Parameters
     ----------
@@ -47,10 +48,11 @@ class PrecisionAtK(CountLoss):
         check_size(self.k, batch, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """Always k."""
+        """The number k for each set, (n,)."""
         return np.full(len(P), float(self.k))
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        # A labeling that predicts another number is given a loss too, so that tables of counts are whole.
         return 1.0 - hits(fn, fp, P, self.k) / self.k
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:

@@ -1,4 +1,4 @@
-"""Promises that users make for their own losses."""
+"""Promises that users make about their own losses."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,8 @@ from setwise.core.traits import CURVATURES, SHAPES, Trait
 
 
 def as_promises(promises: object, allowed: frozenset[Trait]) -> frozenset[Trait]:
-    """``promises`` as a set of the ``allowed`` traits; modular promises sub- and supermodular too."""
+    """The traits in ``promises``, all of which must be ``allowed``, with those that follow from them."""
+    # A single trait is taken for a list of one.
     if isinstance(promises, Trait):
         promises = (promises,)
     if isinstance(promises, str) or not isinstance(promises, Iterable):
@@ -17,12 +18,13 @@ def as_promises(promises: object, allowed: frozenset[Trait]) -> frozenset[Trait]
             names = ", ".join(t.name for t in Trait if t in allowed)
             raise ValueError(f"promises must be among the traits {names}; got {trait!r}.")
     kept = frozenset(found)
+    # A function is modular exactly if it is submodular and supermodular.
     if {Trait.SUBMODULAR, Trait.SUPERMODULAR} <= kept:
         kept |= {Trait.MODULAR}
     return kept | CURVATURES if Trait.MODULAR in kept else kept
 
 
 def broken_promise(loss: object, broken: frozenset[Trait]) -> str:
-    """The sentence about promises that do not hold."""
+    """The sentence that says which promises do not hold."""
     words = " and ".join(trait.name.lower() for trait in SHAPES if trait in broken)
     return f"{loss!r} breaks its promise: on these sets it is not {words}. Leave that promise out."

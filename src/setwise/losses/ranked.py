@@ -1,4 +1,4 @@
-"""Sets sorted by score, ties taken together: what measures of a ranking count."""
+"""Counts of labels in sets that are sorted by score, from which measures of a ranking are computed."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,9 +15,10 @@ from setwise.kernels.sorting import sort_falling
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Ties of each set from the highest score down: ``positives`` and ``negatives`` in each, and in the ties before it.
+    """The numbers of labels in each run of equal scores, and in the runs before it, from the largest score down.
 
-    Four arrays (t,) of whole numbers over all ties; ``offsets`` (n+1,) says which belong to which set.
+    A run holds all decisions of a set that have the same score. The four arrays (t,) of whole numbers go over the t
+    runs of all sets; set ``i`` owns the runs ``offsets[i]:offsets[i+1]``.
     """
 
     positives: Ints
@@ -28,20 +29,23 @@ class Ranked:
 
     @classmethod
     def of(cls, sets: Sets, scores: NDArray[Any]) -> "Ranked":
-        """Sort every set of ``scores`` (total,)."""
+        """Sort the decisions of every set by ``scores`` (total,) and count the labels of each run."""
         _, labels, values, starts = sort_falling(np.asarray(scores), sets.truth, sets.offsets)
-        fresh = np.ones(len(values), dtype=bool)
-        fresh[1:] = values[1:] != values[:-1]
-        fresh[starts[:-1]] = True
-        first = np.flatnonzero(fresh)
+        # A run begins where the score changes, and at the beginning of each set.
+        begins = np.ones(len(values), dtype=bool)
+        begins[1:] = values[1:] != values[:-1]
+        begins[starts[:-1]] = True
+        first = np.flatnonzero(begins)
         sizes = np.diff(np.append(first, len(values)))
-        total = np.concatenate(([0], np.cumsum(labels)))
-        positives = total[first + sizes] - total[first]
+        # Running numbers of positives give the number in any stretch as a difference.
+        running = np.concatenate(([0], np.cumsum(labels)))
+        positives = running[first + sizes] - running[first]
         owner = np.searchsorted(starts, first, side="right") - 1
-        positives_before = total[first] - total[starts[owner]]
+        # What lies between the beginning of the set and that of the run stands before the run.
+        positives_before = running[first] - running[starts[owner]]
         negatives_before = first - starts[owner] - positives_before
         return cls(positives, sizes - positives, positives_before, negatives_before, np.searchsorted(first, starts))
 
     def sum(self, x: Values | Ints) -> Values:
-        """Sum of ``x`` (t,) over the ties of each set, (n,)."""
+        """The sum of ``x`` (t,) over the runs of each set, (n,)."""
         return segment_sums(x, self.offsets)

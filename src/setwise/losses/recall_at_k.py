@@ -17,14 +17,15 @@ from setwise.losses.top import check_size, hits, of_largest
 @final
 @dataclass(frozen=True)
 class RecallAtK(CountLoss):
-    """``1 - tp / P`` where k decisions are predicted positive: the share of positives not among the k largest scores.
+    """``1 - tp / P`` if k decisions are predicted positive: the share of positives not among the k largest scores.
 
-    Ties and training are as in :class:`PrecisionAtK`. Without positives the loss is ``1 - zero_division``.
+    Equal scores and training are treated as in :class:`PrecisionAtK`. Without positives the loss is
+    ``1 - zero_division``.
 
     Parameters
     ----------
     k : at least 1; every set must have k decisions or more
-    zero_division : recall without positives, in [0, 1]
+    zero_division : the recall of a set without positives, in [0, 1]
     """
 
     k: int
@@ -49,7 +50,7 @@ class RecallAtK(CountLoss):
         check_size(self.k, batch, self)
 
     def predicted(self, P: Values, N: Values) -> Values:
-        """Always k."""
+        """The number k for each set, (n,)."""
         return np.full(len(P), float(self.k))
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:

@@ -1,4 +1,4 @@
-"""The share of right decisions in each class."""
+"""The recall of each class: the share of its decisions that are right."""
 
 import numpy as np
 
@@ -6,7 +6,8 @@ from setwise.core.arrays import Values
 
 
 def recalls(fn: Values, fp: Values, P: Values, N: Values) -> tuple[Values, Values]:
-    """``1 - fn / P`` and ``1 - fp / N``; a class that is not there takes the recall of the other."""
+    """``1 - fn / P`` and ``1 - fp / N``; a class that is absent gets the recall of the other one."""
+    # So an absent class drops out of any mean of the two recalls.
     positive = np.where(P > 0, 1.0 - fn / np.where(P > 0, P, 1.0), 0.0)
     negative = np.where(N > 0, 1.0 - fp / np.where(N > 0, N, 1.0), positive)
     return np.where(P > 0, positive, negative), negative

@@ -18,9 +18,11 @@ from setwise.losses.ranked import Ranked
 @final
 @dataclass(frozen=True)
 class RocArea(Loss):
-    """``swapped pairs / (P N)``, a tied pair counting one half: 1 - ``sklearn.metrics.roc_auc_score`` (Joachims 2005).
+    """``swapped pairs / (P N)``, where a pair of equal scores counts one half (Joachims 2005).
 
-    Its margin rescaling is the mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
+    This is 1 - ``sklearn.metrics.roc_auc_score``, and 0 for a set of one class. A pair is a positive and a negative; it
+    is swapped if the negative has the larger score. The margin rescaling of the loss is the
+    mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
     """
 
     name: ClassVar[str] = "auc"
@@ -36,7 +38,7 @@ class RocArea(Loss):
 
     def evaluate(self, batch: Any, predictions: NDArray[Any]) -> Values:
         ranked = Ranked.of(batch, predictions)
-        # All negatives of earlier ties stand above a positive, those of its own tie count half.
+        # All negatives of earlier runs of equal scores are above a positive; those of its own run count one half.
         swapped = ranked.positives * (ranked.negatives_before + 0.5 * ranked.negatives)
         pairs: Ints = batch.positives * batch.negatives
         return ranked.sum(swapped) / np.maximum(pairs, 1).astype(np.float64)
@@ -44,4 +46,5 @@ class RocArea(Loss):
     def bind(self, batch: Sets) -> Structure:
         rankings = Rankings.of(batch, self)
         weight = np.repeat(rankings.pair_weight, rankings.sizes)
+        # Each swapped pair costs the same, whatever its ranks are.
         return Structure(rankings, (Swaps(weight, np.ones(rankings.total)),))

@@ -1,4 +1,4 @@
-"""Mistakes that matter ever less, plus a cost for each."""
+"""A loss to which each further mistake adds less, plus a cost of each mistake."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -21,13 +21,15 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Saturating(Loss):
-    """``1 - exp(-alpha |A|) + sum_(i in A) weights_i`` (LH Eq. 53 to 55). Submodular, increasing.
+    """``1 - exp(-alpha |A|) + sum_(i in A) weights_i`` (LH Eq. 53 to 55).
+
+    The loss is submodular and increasing.
 
     Parameters
     ----------
-    alpha : above 0, how fast the first part saturates
-    weights : (p,) non-negative, one for each place, every set must then have p decisions; None leaves the sum out
-        (Eq. 54)
+    alpha : above 0; the larger, the fewer mistakes bring the first part close to 1
+    weights : (p,) non-negative, one for each position in a set; every set must then have p decisions. None leaves the
+        sum out (Eq. 54)
     """
 
     alpha: float = 1.0
@@ -46,6 +48,7 @@ class Saturating(Loss):
 
     @property
     def traits(self) -> frozenset[Trait]:
+        # With equal weights both parts depend on the number of mistakes alone.
         even = self.weights is None or np.ptp(self.weights) == 0
         found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE}
         return frozenset(found | ({Trait.COUNTS, Trait.CARDINALITY} if even else set()))
@@ -54,6 +57,7 @@ class Saturating(Loss):
         check_weights(self.weights, batch, self)
 
     def bind(self, batch: Sets) -> Structure:
+        # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
         terms: tuple[Term, ...] = (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises),)
         if self.weights is not None:
@@ -61,6 +65,7 @@ class Saturating(Loss):
         return Structure(batch, terms)
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        # ``expm1`` keeps the digits of a small exponent, which ``1 - exp`` would lose.
         return -np.expm1(-self.alpha * (fn + fp))
 
     def __repr__(self) -> str:

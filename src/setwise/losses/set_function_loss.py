@@ -22,21 +22,22 @@ from setwise.losses.promises import as_promises, broken_promise
 
 TRIED_SETS = 4
 TRIED_CALLS = 2000
-"""A promise is tried on so many sets of a batch, by about so many calls of f for each of two masks."""
+"""Promises are checked on TRIED_SETS sets of a batch, with about TRIED_CALLS calls of f for each of two masks."""
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SetFunctionLoss(Loss):
-    """``f(y_true, mistakes)`` for any Python function ``f``; gains cost one call of ``f`` for each mistake.
+    """``f(y_true, mistakes)`` for any Python function ``f``; each gain costs one call of ``f``.
 
     Parameters
     ----------
     f : takes ``y_true`` and ``mistakes``, both bool of shape (p,), and returns a finite number >= 0
-    promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. A few random
-        sets of mistakes are looked at whenever the loss is bound, and a promise that one of them breaks is refused;
-        :func:`setwise.describe` looks closer. ``Trait.MODULAR`` promises sub- and supermodularity too.
-        ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use ``CountFunctionLoss`` or ``Cardinality``
+    promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. They are checked
+        on a few random sets of mistakes whenever the loss is bound, and a promise that fails there raises
+        BrokenPromise; :func:`setwise.describe` checks more of them. ``Trait.MODULAR`` includes the promises of being
+        submodular and supermodular. ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use
+        ``CountFunctionLoss`` or ``Cardinality``
     """
 
     f: Callable[[Bools, Bools], float]
@@ -67,15 +68,16 @@ class SetFunctionLoss(Loss):
         term = SetFunction(self._values, self.traits)
         promised = self.traits & set(SHAPES)
         if promised:
-            self._try(term, batch, promised)
+            self._check_promises(term, batch, promised)
         none = np.zeros(batch.total, dtype=bool)
         if Trait.MODULAR in promised and not self._values(batch, none).any():
-            # One call for each decision tells the costs of a modular function.
+            # The costs of a modular function are its gains at no mistake: one call for each decision.
             return Structure(batch, (Mistakes(term.marginals(batch, batch.truth)),))
         return Structure(batch, (term,))
 
-    def _try(self, term: SetFunction, batch: Sets, promised: frozenset[Trait]) -> None:
-        """Look for broken promises in a few of the sets, by about 4,000 calls of f for each."""
+    def _check_promises(self, term: SetFunction, batch: Sets, promised: frozenset[Trait]) -> None:
+        """Raise BrokenPromise if a random search finds a violation, by about 4,000 calls of f for each set it tries."""
+        # The sets are spread over the batch; a set of many decisions is given fewer pairs of masks.
         for i in np.unique(np.linspace(0, len(batch) - 1, TRIED_SETS).astype(int)):
             y = batch.truth[batch.offsets[i] : batch.offsets[i + 1]]
             rows = Sets.rows(np.broadcast_to(y, (int(np.clip(TRIED_CALLS // (2 * len(y)), 4, 64)), len(y))))
@@ -84,7 +86,7 @@ class SetFunctionLoss(Loss):
                 raise BrokenPromise(broken_promise(self, broken))
 
     def _values(self, sets: Sets, mistakes: Bools) -> Values:
-        # What f writes into its arguments must not reach the sets.
+        # A function that writes into its arguments must not change the sets.
         truth = sets.truth.view()
         truth.setflags(write=False)
         return np.array([self._call(truth[a:b], mistakes[a:b]) for a, b in pairwise(sets.offsets)])
@@ -104,8 +106,10 @@ class SetFunctionLoss(Loss):
 
 
 def _root_of_mistakes(y: Bools, mistakes: Bools) -> float:
+    """An increasing and submodular example."""
     return float(np.sqrt(mistakes.sum() + (mistakes & y).sum()))
 
 
 def _half_a_mistake(y: Bools, mistakes: Bools) -> float:
+    """A modular example."""
     return 0.5 * float(mistakes.sum())

@@ -1,4 +1,4 @@
-"""Labelings with a given number of predicted positives: those of the largest scores."""
+"""Losses at a given number of predicted positives, which are the decisions of the largest scores."""
 
 from typing import Any
 
@@ -14,31 +14,39 @@ from setwise.kernels.sorting import sort_falling
 
 
 def check_size(k: int, batch: Batch, loss: object) -> None:
-    """Refuse sets of fewer than k decisions."""
+    """Raise ValueError for sets of fewer than k decisions."""
     if (batch.sizes < k).any():
         raise ValueError(f"{loss!r} fits sets of {k} decisions or more; got one of {int(batch.sizes.min())}.")
 
 
 def hits(fn: Values, fp: Values, P: Values, k: Values | float) -> Values:
-    """True positives among k predicted: missing ones count as wrong, of more than k a random k is expected."""
+    """The number of true positives among k predicted ones, continued to labelings that predict another number.
+
+    If fewer are predicted, those that are missing count as wrong. If more are predicted, it is the expected number
+    among k of them that are chosen at random.
+    """
     return (P - fn) * k / np.maximum(np.maximum(P - fn + fp, k), 1.0)
 
 
 def of_largest(loss: CountLoss, batch: Sets, scores: NDArray[Any]) -> Values:
-    """The loss where the largest scores are predicted positive, as many as the loss asks for; (n,).
+    """The loss of every set, (n,), if the decisions of the largest scores are predicted positive.
 
-    Scores tied for the last of these places share them: the counts are those expected of a random choice among them.
+    Their number is that of :meth:`CountLoss.predicted`. Decisions with equal scores share the last places:
+    the counts are the expected ones if a random choice is made among them.
     """
     loss.check(batch)
     P, N = batch.count(1), batch.count(0)
     predicted = loss.predicted(P, N)
     assert predicted is not None
+    # The score at the last place that is predicted positive divides each set.
     items, _, _, _ = sort_falling(scores, batch.truth, batch.offsets)
     last = batch.offsets[:-1] + np.maximum(predicted.astype(np.int64) - 1, 0)
-    cut = scores[items[last]][batch.owners]
-    above, level = scores > cut, scores == cut
-    ahead, ties = (count_true(mask, batch.offsets).astype(np.float64) for mask in (above, level))
-    share = np.clip(predicted - ahead, 0.0, ties) / ties
-    tp = count_true(above & batch.truth, batch.offsets) + share * count_true(level & batch.truth, batch.offsets)
+    threshold = scores[items[last]][batch.owners]
+    # All decisions above it are predicted, and of those equal to it the share that fits.
+    above, equal = scores > threshold, scores == threshold
+    n_above, n_equal = (count_true(mask, batch.offsets).astype(np.float64) for mask in (above, equal))
+    share = np.clip(predicted - n_above, 0.0, n_equal) / n_equal
+    tp = count_true(above & batch.truth, batch.offsets) + share * count_true(equal & batch.truth, batch.offsets)
+    # Where none is predicted, the first score was taken for the last place.
     tp = np.where(predicted > 0, tp, 0.0)
     return loss.of_counts(P - tp, predicted - tp, P, N)

@@ -1,4 +1,4 @@
-"""The Tversky loss: overlap in which the two kinds of mistakes weigh differently."""
+"""The Tversky loss: 1 - an index of overlap in which the two kinds of mistakes have different weights."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -17,14 +17,15 @@ from setwise.core.traits import Trait
 class Tversky(CountLoss):
     """``1 - tp / (tp + alpha fp + beta fn) = (alpha fp + beta fn) / (P + alpha fp + (beta - 1) fn)``, in [0, 1].
 
-    ``alpha = beta = 1`` is Jaccard, ``1/2`` F1 (Dice), ``alpha = 1 / (1 + b^2)``, ``beta = b^2 / (1 + b^2)`` is F_b.
-    Increasing; submodular for beta >= 1. Where the formula is 0/0 (no positives, none predicted) the loss is
+    With ``alpha = beta = 1`` the index is the Jaccard index, with ``alpha = beta = 1/2`` it is F1 (Dice), and with
+    ``alpha = 1 / (1 + b^2)`` and ``beta = b^2 / (1 + b^2)`` it is F_b. The loss is increasing, and submodular for
+    beta >= 1. Where the index is 0/0, because there are no positives and none are predicted, the loss is
     ``1 - zero_division``.
 
     Parameters
     ----------
-    alpha, beta : weight of a false positive and of a false negative, above 0
-    zero_division : the index where it is 0/0, in [0, 1]
+    alpha, beta : the weight of a false positive and that of a false negative, above 0
+    zero_division : the value of the index where it is 0/0, in [0, 1]
     """
 
     alpha: float = 0.5
@@ -56,19 +57,21 @@ class Tversky(CountLoss):
 
     @property
     def denied(self) -> frozenset[Trait]:
-        bent = {Trait.MODULAR, Trait.SUPERMODULAR}
-        return frozenset(bent if self.beta >= 1.0 else bent | {Trait.SUBMODULAR})
+        # With beta < 1 the denominator falls as false negatives gather, so their gains may grow.
+        curved = {Trait.MODULAR, Trait.SUPERMODULAR}
+        return frozenset(curved if self.beta >= 1.0 else curved | {Trait.SUBMODULAR})
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         wrong = self.alpha * fp + self.beta * fn
+        # ``whole`` is 0 only where the index is 0/0.
         whole = P - fn + wrong
         return np.where(whole > 0, wrong / np.where(whole > 0, whole, 1.0), 1.0 - self.zero_division)
 
     @property
     def monge(self) -> bool | None:
-        """True for beta >= 1."""
+        """True for beta >= 1; for smaller beta the property need not hold."""
         return True if self.beta >= 1.0 else None
 
     def quotient(self, P: Values, N: Values) -> Quotient:
-        # Without positives the formula is 1 wherever it is not 0/0; what no mistake costs is told apart.
+        # Without positives the formula is 1 wherever it is not 0/0; the loss of no mistake is not read from it.
         return linear(len(P), 0.0, self.beta, self.alpha), linear(len(P), P, self.beta - 1.0, self.alpha)

@@ -1,4 +1,4 @@
-"""Weights by place, shared by the losses that take them."""
+"""Helpers of the losses that take one weight for each position in a set."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,14 +8,14 @@ from setwise.core.batch import Batch
 
 
 def check_weights(weights: ArrayLike | None, batch: Batch, loss: object) -> None:
-    """Refuse sets whose number of decisions is not the number of weights."""
+    """Raise ValueError for sets whose number of decisions is not the number of weights."""
     if weights is not None and (batch.sizes != np.size(weights)).any():
         odd = batch.sizes[batch.sizes != np.size(weights)][0]
         raise ValueError(f"{loss!r} has {np.size(weights)} weights, one for each place; got a set of {odd} decisions.")
 
 
 def weights_repr(weights: ArrayLike | None) -> str:
-    """Up to six weights as text."""
+    """The first six weights as text."""
     if weights is None:
         return ""
     shown = [f"{w:g}" for w in np.asarray(weights)[:6]]
@@ -24,4 +24,5 @@ def weights_repr(weights: ArrayLike | None) -> str:
 
 def example_weights(p: int) -> Values:
     """Weights (p,) in (0, 1] for examples, the same in every run."""
+    # The number of decisions is the seed, so that examples need no state.
     return 0.1 + 0.9 * np.random.default_rng(p).random(p)

@@ -1,4 +1,4 @@
-"""Zero-one loss: is anything wrong?"""
+"""The zero-one loss of a whole set."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -13,7 +13,7 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True)
 class ZeroOne(CountLoss):
-    """``1 if A else 0``: 0 only where every decision of the set is right. Submodular and increasing."""
+    """``1 if A else 0``: the loss is 0 only if every decision of the set is right. It is submodular and increasing."""
 
     name: ClassVar[str] = "zero_one"
 

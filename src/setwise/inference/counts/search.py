@@ -115,7 +115,7 @@ class _CountSearch(Maximizer):
         # Only a pruned table has a bound of its own; the other searches are exact.
         values = objective(np.arange(len(x)), x, y)
         bounds = values if above is None else np.maximum(values, above)
-        base = (0.0 if self.slack else objective.order.base) + self._reduced.lift(scores)
+        base = (0.0 if self.slack else objective.order.base) + self._reduced.target_shift(scores)
         labels = self._reduced.labels(objective.order.mistakes(x, y))
         return Solutions(labels, values + base, bounds + base, bounds <= values)
 
@@ -123,7 +123,7 @@ class _CountSearch(Maximizer):
         if self.slack:
             return super().max_marginals(scores, base)
         s = as_scores(scores, self.structure.batch.n_scores)
-        base = base + self._reduced.lift(s)
+        base = base + self._reduced.target_shift(s)
         return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
 
     def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:

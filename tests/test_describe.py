@@ -213,7 +213,7 @@ def test_losses_of_a_ranking_have_one_surrogate():
     assert "evaluates an order of scores, not a set of mistakes, and has no traits" in text
     assert "lovasz  refused: it evaluates a ranking" in text
     assert "margin  convex; tractable: WorstRanking" in text
-    assert "slack   refused: it evaluates a ranking" in text
+    assert "slack   refused: it ranks and makes no set of mistakes" in text
 
 
 def test_a_given_number_of_predicted_positives_has_margin_rescaling():

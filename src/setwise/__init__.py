@@ -1,8 +1,8 @@
-"""setwise: predictors trained for the measure they are judged by, when it judges a set of decisions together.
+"""setwise trains predictors for measures that evaluate a whole set of decisions together, as F1 and Jaccard do.
 
-``from setwise import SetClassifier`` is the way in for users of scikit-learn. ``setwise.losses``,
-``setwise.surrogates``, ``setwise.inference``, ``setwise.models``, ``setwise.risks`` and ``setwise.learners`` hold the
-parts it is made of; ``describe``, ``loss_augmented_inference`` and ``max_marginals`` answer questions about one set.
+Users of scikit-learn begin with ``from setwise import SetClassifier``. Its parts are in ``setwise.losses``,
+``setwise.surrogates``, ``setwise.inference``, ``setwise.models``, ``setwise.risks`` and ``setwise.learners``. The
+functions ``describe``, ``loss_augmented_inference`` and ``max_marginals`` answer questions about one set.
 """
 
 from importlib import import_module
@@ -17,7 +17,7 @@ _HOMES = {
     "loss_augmented_inference": "setwise.one_set",
     "max_marginals": "setwise.one_set",
 }
-_ROOMS = (
+_PACKAGES = (
     "losses",
     "surrogates",
     "inference",
@@ -34,13 +34,14 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms and names are imported when first asked for: ``import setwise`` itself is instant."""
+    """The attribute ``name``, which is imported when it is first asked for."""
+    # So ``import setwise`` does not wait for the kernels and for scikit-learn.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"setwise.{name}")
     raise AttributeError(f"module 'setwise' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]

@@ -1,4 +1,4 @@
-"""What holds for a loss and one ground truth, in words: its traits, and which surrogates suit it."""
+"""A description in words of a loss for one ground truth: its traits, and the surrogates that fit it."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -19,26 +19,26 @@ from setwise.losses import CountFunctionLoss, SetFunctionLoss, as_loss
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 BUDGET = 1 << 16
-"""A random search looks at about so many decisions."""
+"""A random search evaluates sets with about this number of decisions together."""
 
 
 def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.random.Generator | None = 0) -> str:
-    """Which traits hold for this ground truth, and which surrogates are convex, tight and tractable for it, in words.
+    """A text that says which traits the loss has here, and which surrogates are convex, tight and tractable for it.
 
-    Up to 16 decisions the traits come from all ``2^p`` sets of mistakes, and the answer is certain. Above, a random
-    search looks for violations: a "no" is certain, and the text says of everything else how far it is known.
+    For at most 16 decisions the traits are read off all ``2^p`` sets of mistakes, and the answer is certain. For more
+    decisions a random search looks for violations. A "no" is then certain, and the text says how far all else is known.
 
-    - The Lovász hinge is convex and tight exactly for submodular losses (LH Prop. 4 to 6), and takes O(p log p).
-    - Margin rescaling is convex, and tight for increasing losses in scales up to 1 / (largest gain) (LH Prop. 2).
-    - Slack rescaling is convex, and tight exactly for increasing losses (LH Prop. 1).
+    - The Lovász hinge is convex and tight exactly for submodular losses (LH Prop. 4 to 6), and costs O(p log p).
+    - Margin rescaling is convex. It is tight for increasing losses at scales up to 1 / (largest gain) (LH Prop. 2).
+    - Slack rescaling is convex. It is tight exactly for increasing losses (LH Prop. 1).
 
-    Which surrogate refuses the loss, and how its maximum is found, is what the surrogates and :class:`Auto` answer.
+    The surrogates themselves are asked whether they refuse the loss, and :class:`Auto` how the maximum is found.
 
     Parameters
     ----------
     loss : any loss of labels or scores, or the name of one
     y_true : (p,) in 0/1
-    random_state : seed of the random search, int, numpy Generator or None
+    random_state : the seed of the random search, an int, a numpy Generator or None
     """
     loss, truth = as_loss(loss), Sets.single(y_true)
     as_random_state(random_state)
@@ -49,6 +49,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     if loss.reads == "scores":
         lines.append("It evaluates an order of scores, not a set of mistakes, and has no traits.")
         return "\n".join([*lines, "Surrogates:", *map(str, order_verdicts(loss, truth))])
+    # An order of scores is no set of mistakes, so the traits below are for losses of labels.
     found = examine(loss, truth, random_state)
     lines.append(found.how)
     lines += [f"  {shape.name.lower():<13} {found.words(shape)}" for shape in SHAPES]
@@ -56,6 +57,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     if found.broken:
         words = " and ".join(shape.name.lower() for shape in found.broken)
         lines.append(f"Broken promise: the loss says that it is {words}; here it is not.")
+    # A user who writes a loss can add the promises that the examination suggests.
     unsaid = [s.name for s in SHAPES if found.holds(s) is not False and s not in loss.traits and s not in loss.denied]
     if unsaid and isinstance(loss, CountFunctionLoss | SetFunctionLoss):
         promises = ", ".join(f"Trait.{name}" for name in unsaid)
@@ -66,9 +68,16 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
 @final
 @dataclass(frozen=True)
 class Found:
-    """What an examination found: traits without a violation, whether that is ``certain``, and the largest gain seen.
+    """The result of an examination of a loss for one ground truth.
 
-    ``seen`` are traits read off whole tables, certain in any case.
+    Attributes
+    ----------
+    unviolated : the traits of the shape without a violation
+    promised : the traits that the loss promises
+    certain : whether all sets of mistakes were examined
+    steepest : the largest gain of one mistake that was found
+    how : a line of text about the kind of the examination
+    seen : the traits that whole tables of counts show, which are certain in any case
     """
 
     unviolated: frozenset[Trait]
@@ -79,13 +88,14 @@ class Found:
     seen: frozenset[Trait] = frozenset()
 
     def holds(self, trait: Trait) -> bool | None:
-        """True or False; None where no violation was found and nothing is promised."""
+        """Whether the trait holds; None if this is unknown, with no violation found and nothing promised."""
+        # One violation disproves a trait, whatever is promised.
         if trait not in self.unviolated:
             return False
         return True if self.certain or trait in self.promised | self.seen else None
 
     def words(self, trait: Trait) -> str:
-        """The same in words."""
+        """The answer of :meth:`holds`, in words."""
         answer = self.holds(trait)
         if answer is None:
             return "no violation found, not promised"
@@ -95,19 +105,19 @@ class Found:
 
     @property
     def broken(self) -> list[Trait]:
-        """Promises that do not hold."""
+        """The promises that do not hold."""
         return [shape for shape in SHAPES if shape in self.promised and self.holds(shape) is False]
 
     @property
     def steepest_known(self) -> bool:
-        """Whether no gain is larger than ``steepest``: a submodular loss is steepest at its first mistake."""
+        """Whether ``steepest`` is the largest gain of all; that of a submodular loss is one of its first gains."""
         return self.certain or self.holds(Trait.SUBMODULAR) is True
 
 
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """One surrogate of a loss, in scale 1: what is not known is None, and all is False where the loss is refused."""
+    """The properties of one surrogate of a loss at scale 1; None if unknown, and all False if the loss is refused."""
 
     surrogate: str
     tractable: bool
@@ -120,16 +130,18 @@ class Verdict:
 
 
 def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | None = 0) -> Found:
-    """Traits of one set by enumeration, O(2^p p^2), for p <= 16; above by random search, about 65,000 decisions."""
+    """The traits for one ground truth: by enumeration for p <= 16, O(2^p p^2), otherwise by a random search."""
     p, bare = truth.total, _without_promises(loss)
     if p <= LIMIT:
         how = f"Traits, by enumeration of all 2^{p} sets of mistakes:"
         return Found(traits(bare, truth.truth), loss.traits, True, _steepest(table(bare, truth.truth), p), how)
+    # Fewer pairs of sets are drawn where each of them holds many decisions.
     rows = int(np.clip(BUDGET // p, 8, 256))
     sample = search_shapes(
         bare.structure(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
     )
     how = f"Traits, by random search for violations among {rows} pairs of nested sets of mistakes (a no is certain):"
+    # A function of counts shows more: its tables can be read whole if they are small, and at a corner if not.
     tables, whole = frozenset(SHAPES), False
     if isinstance(bare, CountFunctionLoss):
         tables, whole = bare.shapes(truth.count(1), truth.count(0))
@@ -138,12 +150,13 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
 
 
 def _without_promises(loss: Loss) -> Loss:
-    """The loss as a plain function: a promise that is broken would be refused before it can be named."""
+    """The loss without the promises of its user, since a broken one would be refused before it can be described."""
     return replace(loss, promises=()) if isinstance(loss, CountFunctionLoss | SetFunctionLoss) else loss
 
 
 def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, Verdict, Verdict]:
-    """The Lovász hinge, margin rescaling, slack rescaling."""
+    """The verdicts on the Lovász hinge, on margin rescaling and on slack rescaling."""
+    # No surrogate of a loss is certain of anything once one of its promises is false.
     if found.broken:
         no = [
             Verdict(name, False, False, False, "refused: a promise is broken.")
@@ -154,7 +167,7 @@ def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, Verdict, V
 
 
 def order_verdicts(loss: Loss, truth: Sets) -> tuple[Verdict, ...]:
-    """The same for a loss that evaluates an order of scores: tightness means nothing there."""
+    """The same verdicts for a loss that evaluates an order of scores, for which tightness is not defined."""
     answers = []
     for kind in (LovaszHinge, MarginRescaling, SlackRescaling):
         try:
@@ -166,6 +179,7 @@ def order_verdicts(loss: Loss, truth: Sets) -> tuple[Verdict, ...]:
 
 
 def _lovasz(loss: Loss, truth: Sets) -> Verdict:
+    # What the hinge accepts is submodular, and for such a loss it is tight.
     try:
         LovaszHinge(loss).on(truth)
     except Refusal as refusal:
@@ -175,11 +189,13 @@ def _lovasz(loss: Loss, truth: Sets) -> Verdict:
 
 def _margin(loss: Loss, truth: Sets, found: Found) -> Verdict:
     increasing = found.holds(Trait.INCREASING)
+    # No scale is too large for a loss that never grows.
     scale = np.inf if found.steepest <= 0 else 1.0 / found.steepest
     tight: bool | None = increasing
     if increasing is False:
         how = "not tight, for the loss is not increasing"
     elif scale < 1 - 1e-12:
+        # A gain that was found bounds the scale even where a larger gain may exist.
         most = "" if found.steepest_known else "at most "
         tight, how = False, f"tight only in scales up to {most}{scale:.3g} (LH Prop. 2)"
     elif not found.steepest_known or increasing is None:
@@ -196,22 +212,24 @@ def _slack(loss: Loss, truth: Sets, found: Found) -> Verdict:
 
 
 def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str, slack: bool) -> Verdict:
-    """How loss and score together are maximized, as :class:`Auto` answers."""
+    """The verdict on a rescaling, from the method that :class:`Auto` chooses for the maximum of loss and score."""
     method = Auto().choice(loss.structure(truth), slack)
     if method is None:
         return Verdict(name, False, False, False, "refused: no method of inference knows its labelings.")
-    way = f"{type(method).__name__}, {method.about}"
+    search = f"{type(method).__name__}, {method.about}"
     if method.approximate:
-        return Verdict(name, False, tight, True, f"{how}; not tractable: {way}, with a bound of what it may miss.")
-    return Verdict(name, True, tight, True, f"{how}; tractable: {way}.")
+        return Verdict(name, False, tight, True, f"{how}; not tractable: {search}, with a bound of what it may miss.")
+    return Verdict(name, True, tight, True, f"{how}; tractable: {search}.")
 
 
 def _refused(name: str, refusal: Refusal) -> Verdict:
+    # The reason stands between the two parties and the way out: "A refuses B: reason. Use C."
     reason = str(refusal).split(": ", 1)[-1].split(". ")[0].rstrip(".")
     return Verdict(name, False, False, False, f"refused: {reason}.")
 
 
 def _steepest(values: Values, p: int) -> float:
-    """The largest gain of one mistake in the table of all sets of mistakes."""
+    """The largest gain of one mistake, from the values (2^p,) of all sets of mistakes."""
+    # Bit i of a row says whether decision i is wrong, so the two rows differ in that mistake alone.
     rows = np.arange(len(values))
     return max(float(np.max(values[rows | 1 << i] - values[rows & ~(1 << i)])) for i in range(p))

@@ -1,4 +1,4 @@
-"""Questions about one set: the labeling that is worst for its scores, and what each decision can reach."""
+"""Inference for one set: the labeling that maximizes loss and score together, and max-marginals."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,20 +30,21 @@ def loss_augmented_inference(
     """``max over yhat of loss(y, yhat) + <scores, yhat>``; with ``slack`` ``loss(y, yhat) (1 + <scores, yhat - y>)``.
 
     For a loss of k classes, as ``MeanOverClasses("jaccard")``, the score of a labeling is ``sum_i scores[i, yhat_i]``.
-    :class:`setwise.inference.Auto` chooses the method: Jaccard and F_beta take O(p log p). Where it is not exact the
-    answer has ``exact`` False and an honest ``bound``.
+    :class:`setwise.inference.Auto` chooses the method; for Jaccard and F_beta it takes O(p log p). If the method misses
+    the maximum or cannot prove it, the answer has ``exact`` False, and ``bound`` is a true upper bound.
 
     Parameters
     ----------
     loss : any loss of labels, or the name of one
     y : (p,) in 0/1, or in 0..k-1
     scores : (p,) finite, or (p, k)
-    weights : (p,) areas of the decisions, above 0: counts become areas (DD 4.1). For quotients of counts only
-    slack : whether the loss multiplies the score
+    weights : (p,) areas of the decisions, above 0, which replace counts (DD 4.1). Only quotients of counts take them
+    slack : whether the loss multiplies the score, as in slack rescaling
     inference : None chooses by the loss; an object forces one
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, weights, slack, inference)
     found = maximizer.maximize(s)
+    # A maximizer works relative to the target, whose score is added to its values.
     shift = 0.0 if slack else float(base[0])
     return Solution(
         labels=found.labels,
@@ -57,9 +58,10 @@ def loss_augmented_inference(
 def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: Inference | None = None) -> Any:
     """``M[i, v] = max over yhat with yhat_i = v of loss(y, yhat) + <scores, yhat>`` for all i, (p, 2) or (p, k).
 
-    HOL's message from the loss to decision i (Eq. 4) leaves out the decision's own score: ``M[i, v] - scores[i] v``.
-    After the sort they take O(p) for Jaccard and other quotients of counts, see :class:`setwise.inference.CountSearch`;
-    a loss without such structure takes one maximization for each entry. Entries that no labeling can have are -inf.
+    The message of HOL from the loss to decision i (Eq. 4) leaves out the score of the decision itself:
+    ``M[i, v] - scores[i] v``. For Jaccard and other quotients of counts all entries take O(p) after a sort, see
+    :class:`setwise.inference.CountSearch`. A loss without such a structure takes one maximization for each entry. An
+    entry that no allowed labeling has is -inf.
 
     Parameters
     ----------
@@ -75,12 +77,13 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
 def _prepare(
     loss: Loss, y: ArrayLike, scores: ArrayLike, weights: ArrayLike | None, slack: bool, inference: Inference | None
 ) -> tuple[Maximizer, NDArray[Any], Values]:
-    """The method bound to the set, the flat scores, and the score of the target."""
+    """The method bound to the set, the flat scores, and the score of the target, (1,)."""
     check_inference(inference)
     as_flag(slack, "slack")
     if loss.reads == "scores" and not isinstance(loss, CountLoss):
         raise Refusal(f"inference for one set refuses {loss!r}: it evaluates a ranking. Use MarginRescaling.")
     s = as_array(scores, "scores")
+    # The shape of the scores says how many labels a decision has.
     if s.ndim == 2:
         batch: Batch = Classes.single(y, as_count(s.shape[1], "the number of columns of scores", low=2), "y")
         if len(s) != batch.total:
@@ -93,18 +96,20 @@ def _prepare(
         loss = _each(loss, lambda part: _by_area(part, areas))
     structure = loss.structure(batch)
     maximizer = (inference or Auto()).prepare(structure, slack)
+    # A loss may have bound itself to a batch of its own, so the structure says how many scores there are.
     flat = as_scores(s, structure.batch.n_scores)
     return maximizer, flat, structure.batch.at_target(flat)
 
 
 def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:
-    """The same sum of changed losses."""
+    """The loss with ``change`` applied to it, or to each loss of a sum."""
     if not isinstance(loss, Combination):
         return change(loss)
     return Combination.of([(factor, change(part)) for factor, part in loss.parts])
 
 
 def _by_area(loss: Loss, areas: Values) -> Loss:
+    """The loss of areas instead of counts."""
     if not isinstance(loss, CountLoss):
         raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
     return AreaWeighted(loss, areas)

@@ -1,4 +1,4 @@
-"""Checks of what enters from outside; each refuses in one sentence."""
+"""Checks of the arguments of public functions; each raises an error with one sentence that names the argument."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.arrays import Bools, Floats, Ints, Values
 
 LARGEST = 1e306
-"""Scores may add up to this in one set; what is computed from larger ones could leave float64."""
+"""The largest sum of the scores of a set; numbers computed from larger scores could leave float64."""
 
 LARGEST_FACTOR = 1e100
-"""Factors of losses and of counts may be so large: their products with counts, and the squares of these, are floats."""
+"""The largest factor of a loss or of a count; its products with counts, and the squares of these, fit float64."""
 
 LARGEST_COUNT = 2**63 - 1
+"""The largest whole number of int64."""
 
 LARGEST_LABEL = (1 << 16) - 1
-"""What is done for each of k labels takes time and memory in proportion to k, however few of them occur."""
+"""The largest label; all k labels take time and memory, even if few of them occur."""
 
 
 def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
@@ -32,6 +33,7 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
         raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
     positive: Bools = labels == 1
     if not np.all(positive | (labels == 0)):
+        # The sentence shows the first value that is no label.
         odd = labels[~(positive | (labels == 0))][0]
         raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd.item()!r}.")
     return positive
@@ -42,6 +44,7 @@ def as_class_labels(y: ArrayLike, name: str = "y_true") -> Ints:
     labels = as_array(y, name)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
+    # Floats are taken too if all of them are whole, because class labels are often read from files as floats.
     whole = labels.dtype.kind in "biuf" and np.isfinite(labels).all() and not (labels != np.floor(labels)).any()
     if not whole or labels.min() < 0 or labels.max() > LARGEST_LABEL:
         what = f"whole numbers 0, 1, 2, ..., at most {LARGEST_LABEL}"
@@ -72,7 +75,7 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     if out.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), one per decision; got shape {out.shape}.")
     out = np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
-    # Greatest and least are NaN or inf where any score is: two fast passes tell all.
+    # If any score is NaN or inf, so is the largest or the smallest one: two fast passes find everything.
     largest = max(float(out.max()), -float(out.min())) if size else 0.0
     if not np.isfinite(largest):
         raise ValueError(f"{name} must be finite; got NaN or inf.")
@@ -90,12 +93,13 @@ def as_areas(areas: ArrayLike, name: str = "areas") -> Values:
 
 
 def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
-    """``weights`` as a float64 array of shape (p,), finite and not negative, which nobody can write into."""
+    """``weights`` as a float64 array of shape (p,), finite and not negative, which is read-only."""
     out = as_reals(weights, name)
     if out.ndim != 1 or out.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {out.shape}.")
     if (out < 0).any():
         raise ValueError(f"{name} must be finite and not negative; got {out[out < 0][0]:g}.")
+    # If no weight exceeds this, no sum of weights can overflow.
     if out.max() > LARGEST / out.size:
         raise OverflowError(f"{name} are too large, up to {out.max():.3g}: their sum leaves float64. Scale them down.")
     out.setflags(write=False)
@@ -103,12 +107,13 @@ def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
 
 
 def as_reals(values: Any, name: str, shape: tuple[int, ...] | None = None, finite: bool = True) -> Values:
-    """A float64 copy of an array of real numbers, finite, or -inf too where not ``finite``; of ``shape`` if given."""
+    """A float64 copy of finite real numbers, of ``shape`` if it is given; -inf passes too if ``finite`` is False."""
     given = as_array(values, name)
     if given.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers; got dtype {given.dtype}.")
     if shape is not None and given.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {given.shape}.")
+    # Numbers of a longer type may overflow here; the next check refuses the inf that results.
     with np.errstate(over="ignore"):
         out: Values = given.astype(np.float64)
     if np.isnan(out).any() or (out == np.inf).any() or (finite and (out == -np.inf).any()):
@@ -122,7 +127,8 @@ def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.i
         raise TypeError(f"{name} must be a number; got {shown(value)}.")
     try:
         out = float(value)
-    except OverflowError:  # a whole number beyond all floats
+    except OverflowError:
+        # A Python int may be larger than any float.
         out = np.inf
     if not np.isfinite(out) or out > high or out < low or (open_low and out == low):
         bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
@@ -143,6 +149,7 @@ def as_limit(value: Any, name: str) -> float:
 
 def as_count(value: Any, name: str, *, low: int = 1, high: int = LARGEST_COUNT) -> int:
     """``value`` as an int in low..high."""
+    # A bool is an int in Python, but no number that a user means.
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number; got {shown(value)}.")
     if value < low:
@@ -178,7 +185,7 @@ def as_names(values: Any, name: str, size: int | None = None) -> tuple[str, ...]
 
 
 def as_mapping(values: Any, name: str, of: str) -> Mapping[str, Any]:
-    """``values`` if it maps one text or more to something; ``of`` says to what."""
+    """``values`` if it maps one text or more to objects; ``of`` names their kind in the sentence."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} must map names to {of}; got {shown(values)}.")
     if not values or not all(isinstance(key, str) for key in values):
@@ -194,7 +201,7 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def as_kind(value: Any, name: str, kind: type[Any], example: str) -> Any:
-    """``value`` if it is an instance of ``kind``; ``example`` says how to make one."""
+    """``value`` if it is an instance of ``kind``; ``example`` shows in the sentence how to make one."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be of the kind {kind.__name__}, as {example}; got {shown(value)}.")
     return value
@@ -213,6 +220,7 @@ def as_random_state(value: Any, name: str = "random_state") -> int | np.random.G
 
 def as_tolerances(tol: Any, n: int) -> Values:
     """``tol``, one number or one for each of n sets, as float64 (n,), not negative."""
+    # Nearly every call passes one float, which needs no arrays to be checked.
     if isinstance(tol, float) and 0.0 <= tol < np.inf:
         return np.full(n, tol)
     given = as_reals(tol, "tol")
@@ -222,7 +230,7 @@ def as_tolerances(tol: Any, n: int) -> Values:
 
 
 def as_parts(parts: Any, n: int) -> Ints:
-    """``parts`` if they are int64 numbers of some of n sets, in any order, (b,)."""
+    """``parts`` if they are the int64 numbers of some of n sets, in any order, (b,)."""
     if not isinstance(parts, np.ndarray) or parts.dtype != np.int64 or parts.ndim != 1:
         raise ValueError(f"parts must be an int64 array of shape (b,); got {shown(parts)}.")
     if not parts.size or parts.min() < 0 or parts.max() >= n:
@@ -231,7 +239,7 @@ def as_parts(parts: Any, n: int) -> Ints:
 
 
 def as_offsets(offsets: Any, total: int) -> Ints:
-    """``offsets`` as int64 (n+1,), rising strictly from 0 to ``total``: no set is empty."""
+    """``offsets`` as int64 (n+1,), which rise strictly from 0 to ``total``, so that no set is empty."""
     out = as_array(offsets, "offsets")
     if out.dtype != np.int64 or out.ndim != 1:
         raise ValueError(f"offsets must be int64 of shape (n+1,); got {out.dtype} of shape {out.shape}.")
@@ -241,7 +249,7 @@ def as_offsets(offsets: Any, total: int) -> Ints:
 
 
 def as_vector(values: Any, size: int, name: str) -> NDArray[Any]:
-    """``values`` as an array (size,) of real numbers, finite, which is not copied."""
+    """``values`` as an array (size,) of finite real numbers, which is not copied."""
     out = as_shaped(values, size, name)
     if not np.isfinite(out).all():
         raise ValueError(f"{name} must be finite; got NaN or inf.")
@@ -260,7 +268,7 @@ def as_point(w: Any, size: int, name: str = "w") -> Values:
 
 
 def as_shaped(values: Any, size: int, name: str) -> NDArray[Any]:
-    """``values`` as an array (size,) of real numbers, which is not copied."""
+    """``values`` as an array (size,) of real numbers, finite or not, which is not copied."""
     out = values if isinstance(values, np.ndarray) else as_array(values, name)
     if out.shape != (size,) or out.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers of shape ({size},); got {out.dtype} of shape {out.shape}.")
@@ -268,7 +276,7 @@ def as_shaped(values: Any, size: int, name: str) -> NDArray[Any]:
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """``values`` as an array."""
+    """``values`` as an array of NumPy; ragged sequences raise ValueError."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -276,9 +284,10 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence: one line, and not too much of it."""
+    """A value as text for a sentence: one line of at most 80 characters."""
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # not all that is passed can be shown, as whole numbers of many digits
+    except Exception:
+        # Some values have no text, as whole numbers with more digits than Python prints.
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""The scikit-learn face of setwise."""
+"""The estimators of setwise, which follow the interface of scikit-learn."""
 
 from setwise.estimators.set_classifier import SetClassifier
 

@@ -1,4 +1,4 @@
-"""From (X, y, groups) as scikit-learn has them to sets of decisions."""
+"""Sets of decisions, made from the X, y and groups of scikit-learn."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, final
@@ -23,14 +23,14 @@ Layout = Literal["vector", "classes", "samples", "macro", "micro"]
 @final
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Sets of decisions made from the rows of ``y``, and the order in which the rows of ``X`` must stand for them.
+    """Sets of decisions made from the rows of the target, and the order in which the rows of ``X`` belong to them.
 
     Attributes
     ----------
-    batch : the reference labels
-    layout : ``"vector"`` for two labels, ``"classes"`` for more, or what a set is in a label matrix
+    batch : the true labels of the sets
+    layout : ``"vector"`` for two labels, ``"classes"`` for more than two, or else what a set is in a label matrix
     classes : the labels, or the names of the columns of a label matrix
-    order : rows, those of each set together; None where they already stand right
+    order : the rows of ``X`` in the order of the sets; None if they are in this order already
     """
 
     batch: Sets | Classes
@@ -45,11 +45,11 @@ class Grouping:
 
     @property
     def outputs(self) -> int:
-        """How many weight vectors a linear model has: one for each label where there is more than one score a row."""
+        """The number of weight vectors: one, or one for each label if a row has more than one score."""
         return 1 if self.layout == "vector" else len(self.classes)
 
     def features(self, X: Any, intercept: float) -> Features:
-        """A linear model of the rows of ``X``, bound to the sets."""
+        """The linear model whose scores of the rows of ``X`` are the scores of the sets."""
         rows, p = X if self.order is None else X[self.order], len(self.classes)
         if self.layout == "vector":
             return Independent(rows, self.batch.offsets, intercept)
@@ -57,26 +57,29 @@ class Grouping:
             return MultiLabel(rows, p, self.batch.offsets, intercept=intercept)
         if self.layout == "macro":
             return MultiLabel(rows, p, columns=True, intercept=intercept)
+        # Each row of a label matrix holds p decisions of one set.
         return MultiLabel(rows, p, self.batch.offsets // p, intercept=intercept)
 
     def predictions(self, loss: Loss, scores: NDArray[Any]) -> NDArray[Any]:
-        """What ``loss`` reads, flat in the order of the sets, from scores in the order of the rows."""
+        """The predictions that ``loss`` reads, in the order of the sets, for scores in the order of the rows."""
         flat = self.flat(scores)
         return flat if loss.reads == "scores" else self.batch.decide(flat)
 
     def flat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of all decisions in the order of the rows, (n,) or (n, p), in that of the sets, flat."""
+        """The values of all decisions in the order of the sets, flat, from those by rows, (n,) or (n, p)."""
+        # A set is a column here, so the transposed matrix has the sets one after the other.
         if self.layout == "macro":
             return values.T.ravel()
         return (values if self.order is None else values[self.order]).ravel()
 
     def weights(self, sample_weight: Any, n_rows: int) -> Values | None:
-        """One weight for each set from one weight for each row, equal inside a set; None weighs all sets alike."""
+        """The weight of each set, from weights of the rows that are equal inside each set; None for equal weights."""
         if sample_weight is None:
             return None
         weight = as_reals(sample_weight, "sample_weight", (n_rows,))
         if (weight < 0).any() or not weight.any():
             raise ValueError("sample_weight must be finite, not negative and not all zero.")
+        # Each decision gets the weight of its row.
         if self.layout == "macro":
             weight = np.tile(weight, len(self.classes))
         elif self.is_matrix:
@@ -91,9 +94,17 @@ class Grouping:
         return first
 
 
-def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
-    """The rows of one group are a set, or all rows where ``groups`` is None; y is held to the labels ``classes``."""
-    order, offsets = _runs(groups, len(y))
+def group(target: NDArray[Any], groups: Any, average: str, classes: NDArray[Any]) -> Grouping:
+    """The sets of a target (n,), (n, 1) or (n, p); ``classes`` are its labels, or the names of its columns."""
+    if target.ndim == 2 and target.shape[1] > 1:
+        return _group_matrix(target, groups, average, classes)
+    return _group_vector(target.ravel(), groups, classes)
+
+
+def _group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
+    """Each group of rows as a set, or all rows where ``groups`` is None; all labels must be among ``classes``."""
+    order, offsets = _rows_by_group(groups, len(y))
+    # The code of a label is its place in ``classes``; a label without a place was not seen by fit.
     codes = np.full(len(y), -1)
     for code, label in enumerate(classes.tolist()):
         codes = np.where(y == label, code, codes)
@@ -106,8 +117,8 @@ def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupin
     return Grouping(Classes(codes.astype(np.int64), offsets, len(classes)), "classes", classes, order)
 
 
-def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
-    """Sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole of it (``"micro"``)."""
+def _group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
+    """The sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole matrix (``"micro"``)."""
     if groups is not None:
         raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")
     if Y.dtype.kind == "f" and not np.isfinite(Y).all():
@@ -123,7 +134,7 @@ def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]
 
 
 def classes_of(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
-    """The distinct labels of y (n,), sorted; of two the positive one comes last."""
+    """The distinct labels of y (n,), sorted, but with the positive one of two labels last."""
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     classes = np.unique(y)
@@ -138,8 +149,11 @@ def classes_of(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
     return classes
 
 
-def _runs(groups: Any, n: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
-    """A stable order of rows by group, None where they stand so, and the offsets of the groups."""
+def _rows_by_group(groups: Any, n: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """The rows in the order of their groups, or None if they are in this order already, and the offsets of the groups.
+
+    Inside a group the rows keep their order, which is the order of time for some losses.
+    """
     if groups is None:
         return None, np.array([0, n], dtype=np.int64)
     ids = as_ids(groups, n)

@@ -1,4 +1,4 @@
-"""What a fit minimizes: the loss that suits the target, its surrogate, and the weights of the classes."""
+"""The objective of a fit: the loss that fits the target, its surrogate, and the weights of the classes."""
 
 from typing import Any
 
@@ -20,8 +20,12 @@ from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
 
 
-def measured(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
-    """The loss for this target: of k classes that of one class, or the mean over all, where it tells them apart."""
+def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
+    """The loss for the classes of a target.
+
+    For k > 2 classes it is the loss of ``pos_label`` against the rest, or the mean over the classes. A loss of k
+    classes stays as it is, and so does a loss that does not tell labels apart.
+    """
     if grouping.layout != "classes" or loss.reads == "classes":
         return loss
     if loss.reads == "scores":
@@ -36,7 +40,7 @@ def measured(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
 def surrogate_of(
     surrogate: str | Surrogate, loss: Loss, grouping: Grouping, weights: tuple[float, float] | None
 ) -> Surrogate:
-    """The surrogate of a loss with weighted classes; a surrogate object brings its own loss."""
+    """The surrogate of the loss with weighted classes; a surrogate object brings its own loss and is not changed."""
     if not isinstance(surrogate, str):
         if weights is not None:
             raise Refusal(
@@ -51,7 +55,7 @@ def surrogate_of(
         )
     if surrogate != "auto":
         return SURROGATES[surrogate](train)  # type: ignore[call-arg]
-    # Promises, or tables of the sets at hand, tell whether the loss is submodular.
+    # The bound loss knows more than its promises: the tables of small sets may show that it is submodular.
     submodular = grouping.layout != "classes" and train.reads == "labels"
     if submodular and Trait.SUBMODULAR in train.structure(grouping.batch).traits:
         return LovaszHinge(train)
@@ -59,11 +63,12 @@ def surrogate_of(
 
 
 def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -> tuple[float, float] | None:
-    """Weights of a negative and a positive, None where all weigh alike."""
+    """The weights of a negative and of a positive decision; None if both weights are 1."""
     if class_weight is None:
         return None
     if grouping.layout == "classes":
         raise Refusal("class_weight refuses more than two classes: weigh the decisions in the loss instead.")
+    # The labels inside a label matrix are 0 and 1, whatever its columns are called.
     classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
     if isinstance(class_weight, dict) and not set(class_weight) <= set(classes.tolist()):
         odd = next(c for c in class_weight if c not in classes.tolist())
@@ -71,6 +76,7 @@ def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             as_number(weight, f"class_weight[{label!r}]", low=0.0, high=1e100, open_low=True)
+    # scikit-learn asks for sorted classes, but the positive class comes last here.
     found = compute_class_weight(class_weight, classes=np.unique(classes), y=np.ravel(target))
     weights = dict(zip(np.unique(classes).tolist(), found.tolist(), strict=True))
     return weights[classes.tolist()[0]], weights[classes.tolist()[1]]

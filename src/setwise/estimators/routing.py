@@ -1,4 +1,4 @@
-"""Groups that reach a splitter and not the estimator: seen, and said."""
+"""A warning where scikit-learn gives groups to the splitter of a model selection, but not to the estimator."""
 
 import sys
 import warnings
@@ -6,23 +6,25 @@ from types import FrameType
 
 from sklearn import get_config
 
-HOW = (
+HOW_TO_ROUTE = (
     "Let them through: sklearn.set_config(enable_metadata_routing=True) and "
     "model.set_fit_request(groups=True).set_score_request(groups=True)."
 )
 
 
 def warn_of_dropped_groups(name: str) -> None:
-    """Warn where scikit-learn's model selection was given groups and passes none on to ``name``.
+    """Warn if model selection of scikit-learn was given groups but calls the method ``name`` without them.
 
-    Without metadata routing, groups go to the splitter alone. That is seen from the frames that call the estimator; in
-    another process or thread there are none.
+    Without metadata routing, groups are given to the splitter alone. This can only be seen in the frames that call the
+    estimator. In another process or thread these frames are missing, and there is no warning.
     """
+    # With routing the user has said where groups go.
     if get_config().get("enable_metadata_routing"):
         return
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if str(frame.f_globals.get("__name__", "")).startswith("sklearn.model_selection."):
+            # cross_validate holds its groups in a variable, and search objects hold them among their parameters.
             given = frame.f_locals.get("groups")
             params = frame.f_locals.get("params")
             if given is None and isinstance(params, dict):
@@ -30,7 +32,7 @@ def warn_of_dropped_groups(name: str) -> None:
             if given is not None:
                 warnings.warn(
                     f"groups split the rows here but do not reach SetClassifier.{name}, which takes all rows as one "
-                    f"set. {HOW}",
+                    f"set. {HOW_TO_ROUTE}",
                     UserWarning,
                     stacklevel=3,
                 )

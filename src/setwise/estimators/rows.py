@@ -1,4 +1,4 @@
-"""The rows of X as users have them, and their scores."""
+"""Checks of the rows of X, and their scores."""
 
 import warnings
 from typing import Any
@@ -10,12 +10,13 @@ from sklearn.utils.validation import validate_data
 
 
 def as_matrix(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -> Any:
-    """What scikit-learn makes of X (n, d), or of X and y: float64, dense or CSR, finite."""
+    """X (n, d), or X and y, as scikit-learn checks them: finite float64, dense or CSR."""
     try:
-        # A sum of huge numbers tells scikit-learn whether all are finite.
+        # scikit-learn sums X to see whether all of it is finite, and huge numbers overflow harmlessly there.
         with np.errstate(over="ignore", invalid="ignore"):
             return validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, **checks)
     except (TypeError, ValueError, OverflowError) as error:
+        # If X holds numbers, the sentence of scikit-learn is about something else, and fits.
         if _is_numeric(X):
             raise
         if isinstance(error, TypeError):
@@ -24,6 +25,7 @@ def as_matrix(estimator: Any, X: Any, y: Any = "no_validation", **checks: Any) -
 
 
 def _is_numeric(X: Any) -> bool:
+    """Whether NumPy can read X as an array of numbers."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -33,7 +35,7 @@ def _is_numeric(X: Any) -> bool:
 
 
 def linear_scores(X: Any, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``X coef^T + intercept``, (n, outputs); OverflowError if it is not finite."""
+    """``X coef^T + intercept``, (n, outputs); raises OverflowError if this is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef.T + intercept)
     if not np.isfinite(scores).all():

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,9 +17,10 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Fit, Learner
 from setwise.core.measure import Loss
 from setwise.core.progress import ProgressBar
-from setwise.estimators.grouping import Grouping, classes_of, group_matrix, group_vector
-from setwise.estimators.objective import class_weights, measured, surrogate_of
-from setwise.estimators.routing import HOW, warn_of_dropped_groups
+from setwise.estimators.grouping import Grouping, classes_of, group
+from setwise.estimators.notices import warn_of_end, warn_of_version
+from setwise.estimators.objective import class_weights, loss_for, surrogate_of
+from setwise.estimators.routing import HOW_TO_ROUTE, warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target, column_names
 from setwise.estimators.threads import blas_threads, threads
@@ -34,59 +34,60 @@ from setwise.surrogates import SURROGATES
 class SetClassifier(ClassifierMixin, BaseEstimator):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
-    The loss evaluates a set of decisions together. What is a set follows from the shape of the target:
+    The loss evaluates all decisions of a set together. The target says what a set is:
 
-    - ``fit(X, y)``, y (n,): the whole sample is one set.
-    - ``fit(X, y, groups=g)``: the rows of one group are a set, in their order.
-    - ``fit(X, Y)``, Y (n, p) of 0 and 1, with one weight vector for each label: each row is a set of p labels, or what
-      ``average`` says.
+    - ``fit(X, y)`` with y (n,): the whole sample is one set.
+    - ``fit(X, y, groups=g)``: the rows of each group are a set, in their order.
+    - ``fit(X, Y)`` with Y (n, p) of 0 and 1: each row is a set of p labels, or what ``average`` says. There is one
+      weight vector for each label.
 
-    With more than two classes in y there is one weight vector for each class, and the loss is averaged over the classes
-    (mean Jaccard, macro F1), or taken for ``pos_label`` against the rest. Losses that count mistakes are used as they
-    are.
+    If y has more than two classes, there is one weight vector for each class. The loss is then averaged over the
+    classes (mean Jaccard, macro F1), or taken for ``pos_label`` against the rest. Losses that depend only on which
+    decisions are wrong are used unchanged.
 
-    ``X`` (n, d) is dense or CSR and is used as float64. A decision is positive where its score is above 0; of several
-    classes the one with the largest score is predicted.
+    ``X`` (n, d) is dense or CSR and is used as float64. A decision is predicted positive if its score is above 0; of
+    more than two classes the one with the largest score is predicted.
 
     Parameters
     ----------
     loss : a loss, or the short name of one (``setwise list`` shows them)
-    surrogate : ``"auto"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and margin
-        rescaling for others, as F1 (``MarginRescaling(loss, scale="size")``) and AUC; or ``"lovasz"``, ``"margin"``,
-        ``"slack"``, or a surrogate, which brings its own loss to train for: ``loss`` is then what :meth:`score`
-        measures
-    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner, which brings
-        its own C, tol and max_iter
-    C : weight of the mean surrogate against the regularizer, above 0. The mean is over sets: where the whole sample is
+    surrogate : ``"auto"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and
+        ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"lovasz"``, ``"margin"`` and
+        ``"slack"`` name a surrogate. A surrogate object brings the loss that is trained for; ``loss`` is then only what
+        :meth:`score` measures
+    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner object, which
+        brings its own C, tol and max_iter
+    C : the weight of the mean surrogate against the regularizer, above 0. The mean is over sets; if the whole sample is
         one set, useful values are large, 1e1 to 1e5
-    tol : certified relative gap ``(upper - lower) / upper`` of the objective at which to stop
-    max_iter : iterations at most; a warning says when they did not suffice
-    fit_intercept : adds a constant feature, regularized like the others (as in SVM^perf)
-    intercept_scaling : value of that feature; the larger, the less the intercept is held back by the regularizer
-    pos_label : the positive one of two labels, by default the last in sorted order; of more classes, the one that the
-        loss is about, by default all of them
-    class_weight : None, ``"balanced"`` or a dict of weights of the two classes: mistakes and counts weigh as if each
-        row were there so many times. For Hamming and for quotients of counts as Jaccard; refused for other losses
-    average : what is a set in a label matrix: ``"samples"`` each row, ``"macro"`` each column, ``"micro"`` the whole
-        matrix
-    n_jobs : threads that share the sets of a ragged batch, and those of large matrix products; results do not depend on
-        it. None shares nothing and leaves large products as the environment has them; small products take one thread
-    random_state : for learners that draw sets
+    tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
+    max_iter : the largest number of iterations; a warning says if they did not suffice
+    fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)
+    intercept_scaling : the value of that feature; the larger it is, the less the regularizer shrinks the intercept
+    pos_label : the positive one of two labels, by default the last in sorted order. Of more than two classes it is the
+        one that the loss is about, by default all of them
+    class_weight : None, ``"balanced"``, or a dict with the weights of the two classes. Mistakes and counts are weighted
+        as if each row occurred that many times. Only Hamming and quotients of counts, as Jaccard, can be weighted
+    average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
+        (``"micro"``)
+    n_jobs : the number of threads that share the sets, and of those for large matrix products; results do not depend
+        on it. With None the sets are not shared and the environment decides on large products. Small products always
+        use one thread
+    random_state : the seed of learners that draw sets at random
     verbose : 1 draws a progress bar on standard error
-    warm_start : start from the last weights
+    warm_start : whether to start from the weights of the last fit
 
     Attributes
     ----------
     coef_ : (1, d), or (p, d) for a label matrix or p classes
     intercept_ : (1,) or (p,)
-    classes_ : the labels; of two the second is the positive one. For a label matrix the names of its columns, 0..p-1
-        where it has none
-    objective_, lower_bound_, duality_gap_ : objective at the weights, certified lower bound of its minimum, relative
-        gap
-    history_ : dict of arrays by iteration: objective, lower_bound, upper_bound, seconds
-    n_iter_, status_, stop_reason_ : how many iterations, and why no more, in a word and in a sentence
+    classes_ : the labels; the second one of two is positive. For a label matrix they are the names of its columns, or
+        0..p-1 if it has none
+    objective_, lower_bound_, duality_gap_ : the objective at the weights, a certified lower bound of its minimum, and
+        the relative gap between them
+    history_ : a dict of arrays over the iterations: objective, lower_bound, upper_bound, seconds
+    n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
     loss_ : the loss that :meth:`score` measures
-    n_features_in_, feature_names_in_ : number of features, and their names where X has any
+    n_features_in_, feature_names_in_ : the number of features, and their names if X has any
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -146,15 +147,15 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Train on the sets of (X, y).
 
-        A fit that is refused leaves the estimator as it was. Ctrl-C stores the best weights so far, says so, and goes
-        on as KeyboardInterrupt.
+        A fit that raises an error leaves the estimator as it was. After Ctrl-C the best weights so far are stored, a
+        warning says so, and KeyboardInterrupt is raised.
 
         Parameters
         ----------
         X : (n, d), dense or CSR
-        y : (n,) of two labels or more, or (n, p) of 0 and 1
-        groups : (n,) ids of the sets, for y (n,) only
-        sample_weight : (n,) weights of the sets, equal for all rows of one set
+        y : (n,) with two labels or more, or (n, p) of 0 and 1
+        groups : (n,) the id of the set of each row, for y (n,) only
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
         """
         self._validate_params()
         if groups is None:
@@ -167,19 +168,20 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
         self._keep(fit, grouping, loss, groups is not None)
+        # The model is stored first, and then the interrupt goes on, so that a search over parameters ends too.
         if fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores, (n,), or (n, p) for a label matrix or p classes."""
+        """The score of each row, (n,), or of each row and label or class, (n, p)."""
         check_is_fitted(self)
         X = as_matrix(self, X, reset=False)
         scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if self._layout == "vector" else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, (n,), or (n, p) of 0 and 1: positive where the score is above 0; the class of the largest score."""
+        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1."""
         scores = self.decision_function(X)
         if self._layout == "classes":
             labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
@@ -190,26 +192,28 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """``1 - mean loss`` over the sets of (X, y), made as in :meth:`fit`."""
+        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`."""
         scores = self.decision_function(X)
         if groups is None:
             warn_of_dropped_groups("score")
             if self._grouped:
                 warnings.warn(
                     "score without groups takes all rows as one set, but fit was given groups: pass "
-                    f"score(X, y, groups=...). Inside model selection: {HOW}",
+                    f"score(X, y, groups=...). Inside model selection: {HOW_TO_ROUTE}",
                     UserWarning,
                     stacklevel=2,
                 )
         target = as_target(y)
-        many = self._layout not in ("vector", "classes")
-        labels = np.ravel(target) if target.ndim == 2 and target.shape[1] == 1 and not many else target
-        expected = scores.shape if many else scores.shape[:1]
+        matrix = self._layout not in ("vector", "classes")
+        # A single column of labels is taken for a vector, as scikit-learn does.
+        labels = np.ravel(target) if target.ndim == 2 and target.shape[1] == 1 and not matrix else target
+        expected = scores.shape if matrix else scores.shape[:1]
         if labels.shape != expected:
             raise ValueError(f"y must have the shape of predict(X), {expected}; got shape {labels.shape}.")
-        grouping = self._group(labels, groups, self.classes_)
+        grouping = group(labels, groups, self.average, self.classes_)
         losses = self.loss_.values(grouping.batch, grouping.predictions(self.loss_, scores))
         weights = grouping.weights(sample_weight, len(labels))
+        # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
         return 1.0 - float(np.average(losses, weights=None if weights is None else weights / weights.max()))
 
     @property
@@ -218,13 +222,14 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Fit, Grouping, Loss]:
         target = None if y is None else as_target(y)
-        # Where the lengths of the rows are computed, it shows whether X is finite: one pass over X less.
+        # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
         X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
         if target.ndim == 2 and target.shape[1] > 1:
-            grouping = self._group(target, groups, column_names(y, target.shape[1]))
+            classes = column_names(y, target.shape[1])
         else:
-            grouping = self._group(target, groups, classes_of(target, self.pos_label))
-        loss = measured(as_loss(self.loss), grouping, self.pos_label)
+            classes = classes_of(target, self.pos_label)
+        grouping = group(target, groups, self.average, classes)
+        loss = loss_for(as_loss(self.loss), grouping, self.pos_label)
         weights = class_weights(self.class_weight, grouping, target)
         evaluator = surrogate_of(self.surrogate, loss, grouping, weights).on(grouping.batch)
         jobs = threads(self.n_jobs)
@@ -238,12 +243,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             bar.close()
         return fit, grouping, loss
 
-    def _group(self, target: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
-        if target.ndim == 2 and target.shape[1] > 1:
-            return group_matrix(target, groups, self.average, classes)
-        return group_vector(target.ravel(), groups, classes)
-
     def _learner(self) -> Learner:
+        """The learner with the parameters of this estimator; a learner object keeps its own."""
         if not isinstance(self.learner, str):
             return self.learner
         kind = LEARNERS[self.learner]
@@ -253,14 +254,17 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         return kind(**common)
 
     def _start(self, size: int) -> NDArray[np.float64] | None:
+        """The weights of the last fit, if this one starts there and has as many of them."""
         if not self.warm_start or "coef_" not in self.__dict__:
             return None
         last = self.coef_
+        # The intercept is the weight of the constant feature times its value.
         if self.fit_intercept:
             last = np.column_stack([last, self.intercept_ / self.intercept_scaling])
         return last.ravel() if last.size == size else None
 
     def _keep(self, fit: Fit, grouping: Grouping, loss: Loss, grouped: bool) -> None:
+        """Store the result of a fit in the attributes."""
         weights = fit.w.reshape(grouping.outputs, -1)
         self.classes_, self.loss_, self._layout, self._grouped = grouping.classes, loss, grouping.layout, grouped
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
@@ -269,34 +273,19 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
         self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
-        words = {
-            "max_iter": (f"SetClassifier {fit.message}; raise max_iter or tol.", ConvergenceWarning),
-            "stalled": (f"SetClassifier stalled: {fit.message}.", ConvergenceWarning),
-            "interrupted": (f"SetClassifier was {fit.message}.", RuntimeWarning),
-        }
-        if fit.status in words:
-            warnings.warn(*words[fit.status], stacklevel=3)
+        warn_of_end(fit)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_setwise_version": setwise.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        made = state.pop("_setwise_version", "unknown")
-        if made != setwise.__version__:
-            warnings.warn(
-                InconsistentVersionWarning(
-                    estimator_name=type(self).__name__,
-                    current_sklearn_version=f"setwise {setwise.__version__}",
-                    original_sklearn_version=f"setwise {made}",
-                ),
-                stacklevel=2,
-            )
+        warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
         super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # Other surrogates than margin rescaling are about binary decisions.
+        # These two surrogates take binary decisions only.
         tags.classifier_tags.multi_class = self.surrogate not in ("lovasz", "slack")
         tags.classifier_tags.multi_label = True
         return tags

@@ -1,4 +1,4 @@
-"""Targets and ids as users have them: lists, pandas columns with missing values, strings."""
+"""Checks of targets and of ids of groups, which may be lists, columns of pandas, or strings."""
 
 from typing import Any
 
@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 KINDS = "biufUSOmM"
-"""Labels and ids are numbers, text, dates, or objects that are such."""
+"""The kinds of NumPy arrays that may hold labels and ids: numbers, text, dates, and objects that are such."""
 
 
 def as_target(y: Any, name: str = "y") -> NDArray[Any]:
-    """``y`` as an array of bools, whole numbers, floats or strings; nothing is cast to another kind on the way.
+    """``y`` as an array of labels of one kind, without a cast that would make different labels equal.
 
-    Raises ValueError in a sentence for sparse matrices and missing values.
+    Raises
+    ------
+    ValueError : for sparse matrices, ragged sequences, missing values, and labels of several kinds
     """
     if y is None or issparse(y):
         what = "None" if y is None else "a sparse matrix: pass Y.toarray()"
@@ -27,7 +29,7 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
     if array.dtype.kind not in KINDS:
         raise ValueError(f"{name} must hold numbers, text or dates; got dtype {array.dtype}.")
     if array.dtype.kind in "US" and isinstance(y, list | tuple):
-        # NumPy has made text of all that stood beside text.
+        # NumPy turns numbers into text if they are in one list with text.
         kinds = {_kind(value) for value in np.asarray(y, dtype=object).ravel().tolist()}
         if len(kinds) > 1:
             raise ValueError(f"{name} must hold labels of one type; got {' and '.join(sorted(kinds))}.")
@@ -37,7 +39,7 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def column_names(y: Any, p: int) -> NDArray[Any]:
-    """The names of the columns of a table with p of them, 0..p-1 where it has none."""
+    """The names of the p columns of a table, or 0..p-1 if they have no names."""
     names = getattr(y, "columns", None)
     if names is None or len(names) != p or not all(isinstance(name, str) for name in names):
         return np.arange(p)
@@ -45,9 +47,11 @@ def column_names(y: Any, p: int) -> NDArray[Any]:
 
 
 def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
-    """Numbers 0, 1, 2, ... of the distinct ids, (n,); ids that differ stay apart, whatever NumPy would make of them.
+    """The numbers 0, 1, 2, ... of the sorted distinct ids, (n,); different ids get different numbers.
 
-    Raises ValueError in a sentence for missing ids, wrong shapes and ids that cannot be told apart.
+    Raises
+    ------
+    ValueError : for missing ids, a wrong shape, and ids of several types or of a type that cannot be sorted
     """
     try:
         ids = np.asarray(groups)
@@ -62,7 +66,8 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
     if ids.dtype.kind == "f" and not np.isfinite(ids).all():
         raise ValueError("groups must not hold NaN or inf.")
     if isinstance(groups, list | tuple) or ids.dtype.kind == "O":
-        # A list of several kinds would be cast to one: 1 and "1" would be one id, 2^53 + 1 beside 0.5 another.
+        # NumPy would cast a list of several kinds to one: 1 and "1" would be equal, and so would 2^53 and 2^53 + 1
+        # beside 0.5.
         values = list(groups)
         if any(is_missing(value) for value in values):
             raise ValueError("groups must not hold missing values.")
@@ -78,11 +83,12 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
 
 
 def _plain(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """An array of objects as one of the kind that they are."""
+    """An array of objects as an array of the narrowest kind that holds them all, or unchanged if there is none."""
     values = array.ravel().tolist()
     if any(is_missing(value) for value in values):
         raise ValueError(f"{name} must not hold missing values.")
     kinds = {_kind(value) for value in values}
+    # Whole numbers may stand beside truth values, and floats beside both, because equal ones stay equal.
     if kinds <= {"truth values"}:
         return array.astype(np.bool_)
     if kinds <= {"truth values", "whole numbers"}:
@@ -106,6 +112,8 @@ def is_missing(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
+    """The kind of a label or id, in the words of the refusals."""
+    # A bool is an int in Python, so it is asked for first.
     if isinstance(value, bool | np.bool_):
         return "truth values"
     if isinstance(value, int | np.integer):

@@ -1,4 +1,4 @@
-"""How many threads the linear algebra of a fit may use."""
+"""The number of threads for the linear algebra of a fit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 SMALL_PRODUCT = 1 << 24
-"""Products of fewer multiplications take less time on one thread than the threads take to meet on a busy machine."""
+"""Below this number of multiplications one thread is faster than several that must meet on a busy machine."""
 
 
 @contextmanager
 def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
-    """One thread for small products; ``n_jobs`` for large ones, or what the environment says where it is None."""
+    """Limit BLAS to one thread for small products and to ``n_jobs`` for large ones; None leaves large ones alone."""
     limit = 1 if multiplications < SMALL_PRODUCT else n_jobs
     if limit is None:
         yield
@@ -24,7 +24,7 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
 
 
 def threads(n_jobs: int | None) -> int:
-    """How many threads ``n_jobs`` stands for: None is one, -1 as many as there are processors."""
+    """The number of threads that ``n_jobs`` stands for: 1 for None, and the number of processors for -1."""
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of threads, -1 for all, or None; got 0.")
     return int(effective_n_jobs(n_jobs))
@@ -32,5 +32,6 @@ def threads(n_jobs: int | None) -> int:
 
 @cache
 def _controller() -> Any:
-    # Finding the libraries takes milliseconds, so it is done once.
+    """The object that sets the number of threads of the BLAS libraries that are loaded."""
+    # Finding the libraries takes milliseconds, so it is done only once.
     return ThreadpoolController()

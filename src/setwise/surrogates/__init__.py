@@ -1,6 +1,7 @@
-"""Surrogates: functions of scores that bound a loss, with value, gradient and certificate.
+"""Surrogates: functions of the scores that bound a loss from above, with a value, a gradient and a certificate.
 
-All surrogates in this folder are found by themselves: ``SURROGATES`` maps their short names to classes.
+Every surrogate in this folder is registered when the folder is imported: ``SURROGATES`` maps the short names to the
+classes.
 """
 
 from typing import Any
@@ -11,8 +12,9 @@ from setwise.surrogates.evaluators import Difference, Linear, Slack, Support
 from setwise.surrogates.extension import is_extension, margin_scale
 
 SURROGATES = discover(__name__, Surrogate)  # type: ignore[type-abstract]
-"""All surrogates by their short names."""
+"""All classes of surrogates by their short names."""
 
+# Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in SURROGATES.values()})
 
 __all__ = [
@@ -32,5 +34,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Names are there since the import; this tells type checkers that more may be found here than they see.
+    # All names exist after the import; this function tells type checkers that there are more than they see.
     raise AttributeError(f"module 'setwise.surrogates' has no attribute {name!r}")

@@ -18,29 +18,32 @@ from setwise.kernels.segments import segment_sums
 class Support(Evaluator):
     """``max_y l(y) + <s, phi(y) - target> / g``, with the gradient ``(phi(yhat) - target) / g``. Convex.
 
-    This is margin rescaling (LH Eq. 21 where g = 1), a maximum of affine functions of the scores. It is as exact as its
-    inference.
+    This is margin rescaling (LH Eq. 21 with g = 1), a maximum of affine functions of the scores. The value is exact
+    where the maximizer is.
 
     Parameters
     ----------
-    maximizer : a method of inference bound to l, without slack rescaling
-    scale : g > 0, one number or one for each set, (n,)
+    maximizer : a method of inference that is bound to l, without slack rescaling
+    scale : the number g > 0, or one such number for each set, (n,)
     """
 
     def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
         as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
         self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
-        # The target is a mean of labelings. Their losses are >= 0 and their scores 0 on average, so the best is >= 0.
+        # The target is a mean of labelings. Their losses are at least 0 and their scores relative to it are 0 on
+        # average, so one of them has a sum of at least 0.
         self.floor = 0.0
-        # Scores are divided in their own precision, so both are prepared here once; a scale of 1 divides nothing.
+        # Scores are divided in their own precision, so the scale is stored in both. A scale of 1 divides nothing.
         self._scales: dict[Any, Floats] = {}
         if not (isinstance(self.scale, float) and self.scale == 1.0):
+            # One number serves all scores; a number for each set is repeated for the scores of the set.
             each = np.atleast_1d(self.scale)
             per_score = each if len(each) == 1 else np.repeat(each, np.diff(self.batch.score_offsets))
             self._scales = {np.dtype(kind): per_score.astype(kind) for kind in (np.float32, np.float64)}
 
     def _scale(self, scale: object) -> float | Values:
+        """The scale, checked, where it is not a positive float already."""
         if np.ndim(scale) == 0:  # type: ignore[arg-type]
             return as_number(scale, "scale", low=0.0, open_low=True)
         return as_areas(as_vector(scale, len(self.batch), "scale"), "scale")
@@ -48,6 +51,7 @@ class Support(Evaluator):
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         scale = self._scales.get(scores.dtype)
         found = self.maximizer.solve(scores if scale is None else scores / scale, tol)
+        # A maximum has the gradient of the affine function that attains it.
         gradient = self.batch.away(found.labels, scores.dtype)
         if scale is not None:
             gradient = np.divide(gradient, scale, out=gradient)
@@ -69,7 +73,7 @@ class Slack(Evaluator):
 
     Parameters
     ----------
-    maximizer : a method of inference bound to l, with slack rescaling
+    maximizer : a method of inference that is bound to l, with slack rescaling
     """
 
     def __init__(self, maximizer: Maximizer) -> None:
@@ -77,11 +81,12 @@ class Slack(Evaluator):
         if not maximizer.slack:
             raise ValueError(f"maximizer must be prepared with slack=True; got one of {maximizer.structure!r} without.")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
+        # The truth has the score of the target and a loss of at least 0, so the maximum is at least 0.
         self.floor = 0.0
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         found = self.maximizer.solve(scores, tol)
-        # Inference gives the labeling; its loss is the factor of the gradient.
+        # The loss of the labeling that inference found is the factor of its gradient.
         weight = np.repeat(self.maximizer.structure.values(found.labels), np.diff(self.batch.score_offsets))
         gradient = (weight * self.batch.away(found.labels)).astype(scores.dtype)
         return Evaluation(found.values, gradient, found.bounds, found.exact)
@@ -95,13 +100,13 @@ class Slack(Evaluator):
 
 @final
 class Linear(Evaluator):
-    """``constant + <s, direction>`` of each set, an affine function of the scores.
+    """``constant + <s, direction>`` for each set, an affine function of the scores.
 
     Parameters
     ----------
-    batch : the batch whose scores it takes
-    direction : (n_scores,)
-    constant : (n,)
+    batch : the batch to which the scores belong
+    direction : (n_scores,), the coefficients of the scores
+    constant : (n,), one number for each set
     """
 
     def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
@@ -120,16 +125,16 @@ class Linear(Evaluator):
 
 @final
 class Difference(Evaluator):
-    """``first - second`` of two evaluators, as in ramp losses, completions of unknown labels and missing data.
+    """``first - second`` of two evaluators, as in ramp losses, for unknown labels, and for missing data.
 
-    The difference of two convex functions counts as convex only where the second is affine. Its majorant is the first
-    less the tangent of the second at the given scores. The upper bound is that of the first less the value of the
-    second; where the second is not exact, the value is no lower bound.
+    The difference of two convex functions is taken for convex only if the second is affine. The majorant at given
+    scores is the first evaluator minus the tangent of the second. The upper bound is the bound of the first minus the
+    value of the second. Where the second is not exact, the value is no lower bound of the difference.
 
     Parameters
     ----------
     first, second : evaluators of one batch
-    floor : a number that no difference falls below
+    floor : a lower bound of the difference
     """
 
     def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
@@ -143,6 +148,7 @@ class Difference(Evaluator):
         self.convex = first.convex and isinstance(second, Linear)
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        # The value of the second is a lower bound of what it stands for, so subtracting it keeps an upper bound.
         a, b = self.first.evaluate(scores, tol), self.second.evaluate(scores, tol)
         return Evaluation(a.values - b.values, a.gradient - b.gradient, a.upper - b.values, a.exact & b.exact)
 
@@ -155,7 +161,7 @@ class Difference(Evaluator):
         if not self.first.convex:
             raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
         tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
-        # A convex function lies above its tangent, so the first less the tangent lies above the difference.
+        # A convex function lies above its tangent, so subtracting the tangent gives a function above the difference.
         direction = tangent.gradient.astype(np.float64)
         constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
         return Difference(self.first, Linear(self.batch, direction, constant), self.floor)

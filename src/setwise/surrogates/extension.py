@@ -1,4 +1,4 @@
-"""Is a surrogate tight? The extension property and the scale that gives it (LH section 3)."""
+"""The extension property of surrogates, and the scale at which margin rescaling has it (LH section 3)."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,8 @@ def is_extension(
 ) -> bool:
     """Whether the surrogate equals its loss at all ``2^p`` vertices ``u = 1 - s (2y - 1) in {0, 1}^p`` (LH Def. 3).
 
-    ``y`` (p,) in 0/1 with p <= 16, or a whole number p: then every ground truth of that length is tried.
+    ``y`` is a ground truth (p,) in 0/1 with p <= 16, or a number p of decisions; then every ground truth of p decisions
+    is tried. Values may differ by ``tolerance``.
     """
     if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling):
         raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {shown(surrogate)}.")
@@ -31,36 +32,42 @@ def is_extension(
             raise ValueError(f"y must be 1 to {LIMIT} decisions to be enumerated; got {y}.")
         return all(is_extension(surrogate, row, tolerance) for row in subsets(int(y)))
     truth = _small(y)
+    # At a vertex a right decision is on its margin, with the error 0, and a wrong one has the score 0 and the error 1.
     masks = subsets(len(truth))
     scores = np.where(masks, 0.0, np.where(truth, 1.0, -1.0))
     found = surrogate.batch(Sets.rows(np.broadcast_to(truth, masks.shape)), scores.ravel())
     expected = table(surrogate.loss, truth)
+    # Value and bound must both agree, so an inexact surrogate is not called tight by chance.
     return all(np.allclose(seen, expected, atol=tolerance) for seen in (found.values, found.upper))
 
 
 def margin_scale(loss: Loss | str, y: ArrayLike) -> float:
-    """The largest g for which margin rescaling of ``g * loss`` is an extension (LH Prop. 2); inf if every g will do.
+    """The largest g for which margin rescaling of ``g * loss`` is an extension (LH Prop. 2); inf if it is for every g.
 
-    ``min |I1 - I2| / (l(I1) - l(I2))`` over all ``I1, I2`` with ``l(I1) > l(I2)``, the empty set included: at its
-    vertex too no labeling may win. For an increasing loss that is 1 / (the largest gain of one mistake), for others 0:
-    no g will do. O(2^p p), p <= 16.
+    It is the minimum of ``|I1 - I2| / (l(I1) - l(I2))`` over all sets of mistakes ``I1, I2`` with ``l(I1) > l(I2)``.
+    The empty set is one of them, since no labeling may have a larger sum at its vertex either. For an increasing loss
+    the minimum is 1 / (the largest gain of one mistake). Other losses have no such g, and the result is 0. O(2^p p),
+    p <= 16.
     """
     loss, truth = as_loss(loss), _small(y)
     _check_labels(loss, "margin_scale")
     masks = subsets(len(truth))
     rows = Sets.rows(np.broadcast_to(truth, masks.shape))
     gains: Values = loss.structure(rows).marginals(masks.ravel() ^ rows.truth)
+    # A gain below 0, but for rounding, shows that the loss does not increase.
     if gains.min() < -1e-12 * np.abs(gains).max():
         return 0.0
     return float(1.0 / gains.max()) if gains.max() > 0 else np.inf
 
 
 def _check_labels(loss: Loss, name: str) -> None:
+    """Raise Refusal for losses that do not read labels 0 and 1; ``name`` is the function that asks."""
     if loss.reads != "labels":
         raise Refusal(f"{name} refuses {loss!r}: it evaluates a ranking or several classes, not a set of mistakes.")
 
 
 def _small(y: ArrayLike) -> np.ndarray:
+    """``y`` as a mask, if it has few enough decisions for an enumeration."""
     truth = Sets.single(y, "y").truth
     if len(truth) > LIMIT:
         raise ValueError(f"y must have at most {LIMIT} decisions to be enumerated; got {len(truth)}.")

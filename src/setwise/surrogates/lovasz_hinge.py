@@ -25,21 +25,21 @@ from setwise.losses import as_loss
 class LovaszHinge(Surrogate):
     """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
 
-    For losses that do not increase the components are not thresholded but the whole is clipped at 0:
-    ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). The surrogate is convex, an extension of the loss, and exact in
-    O(p log p): under Def. 5 only the active decisions, ``u > 0``, are sorted.
+    For losses that do not increase, the sum is clipped at 0 as a whole instead of each of its terms:
+    ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). The surrogate is convex and an extension of the loss, and it is
+    computed exactly in O(p log p). Under Def. 5 only the active decisions, those with ``u > 0``, are sorted.
 
     Parameters
     ----------
-    loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables that show it; otherwise it
-        is refused, for the surrogate would not be convex (LH Prop. 4)
-    increasing : None chooses the definition by the loss's traits; True forces Def. 5, False Def. 6. Forcing Def. 5 on a
-        loss that is not increasing gives a function that is not convex (LH Prop. 9): good for pictures, not for
-        learners
+    loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables of counts that show it;
+        otherwise it is refused, because the surrogate would not be convex (LH Prop. 4)
+    increasing : None chooses the definition by the traits of the loss; True forces Def. 5, and False Def. 6. Def. 5 is
+        not convex for a loss that does not increase (LH Prop. 9), so such a surrogate can be plotted but not learned
 
     Compatibility
     -------------
-    Any submodular loss, any model with one score per decision, every learner. Gradients have the dtype of the scores.
+    Any submodular loss, any model with one score for each decision, and every learner. Gradients have the dtype of the
+    scores.
     """
 
     loss: Loss
@@ -54,6 +54,7 @@ class LovaszHinge(Surrogate):
         if self.loss.reads != "labels":
             why = "it evaluates a ranking" if self.loss.reads == "scores" else "it evaluates more than two labels"
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.")
+        # A loss that is known not to be submodular is refused here; ``on`` asks for a promise or a table.
         if Trait.SUBMODULAR in self.loss.denied:
             raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.")
 
@@ -68,62 +69,70 @@ class LovaszHinge(Surrogate):
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
                 "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds."
             )
+        # Tables may show that a loss increases though it does not promise it, so the structure is asked.
         increases = Trait.INCREASING in structure.traits
         return Lovasz(structure, increases if self.increasing is None else self.increasing)
 
 
 @final
 class Lovasz(Evaluator):
-    """The Lovász extension of a structure at the margin errors, thresholded one by one or clipped as a whole.
+    """The Lovász extension of a structure at the margin errors, with each error or the whole sum clipped at 0.
 
-    Extensions add up: costs of single mistakes need no sort, and a quotient of counts is read straight off sorted keys.
+    The extension of a sum of losses is the sum of their extensions. So the modular part is computed without a sort, and
+    a quotient of counts directly from the sorted keys.
 
     Parameters
     ----------
     structure : a submodular loss bound to binary sets
-    thresholded : LH Def. 5; otherwise Def. 6
+    thresholded : whether each error is clipped at 0 (LH Def. 5), or else the whole sum (LH Def. 6)
     """
 
     def __init__(self, structure: Structure, thresholded: bool) -> None:
         self.structure, self.thresholded, self.batch, self.floor = structure, thresholded, structure.batch, 0.0
         self.convex = not thresholded or Trait.INCREASING in structure.traits
-        costs, rest = structure.split()
-        # Clipped as a whole, the parts can not be told apart.
-        self._costs, self._rest = (costs, rest) if thresholded else (None, structure)
-        self._none = self._rest.at_empty()
-        term = self._rest.terms[0] if len(self._rest.terms) == 1 else None
+        costs, remainder = structure.split()
+        # A sum that is clipped as a whole cannot be split into parts.
+        self._costs, self._remainder = (costs, remainder) if thresholded else (None, structure)
+        self._at_empty = self._remainder.at_empty()
+        # A single quotient of counts has a kernel of its own; it counts decisions and knows no areas.
+        term = self._remainder.terms[0] if len(self._remainder.terms) == 1 else None
         fast = thresholded and isinstance(term, Counts) and term.areas is None
         self._quotient = term.quotient if fast and isinstance(term, Counts) else None
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         sets = self.batch
-        if not self._rest.terms and self.thresholded:
+        # A modular loss leaves no remainder.
+        if not self._remainder.terms and self.thresholded:
             values, gradient = np.zeros(len(sets)), np.zeros_like(scores)
         elif self._quotient is not None:
             values, gradient = self._of_quotient(scores)
         else:
             values, gradient = self._of_gains(scores)
+        # The kernel adds its gradient to the one of the remainder.
         if self._costs is not None:
             values = values + modular_hinge(scores, sets.truth, sets.offsets, self._costs, gradient)
         return Evaluation(values, gradient, values, np.ones(len(sets), dtype=bool))
 
     def _of_quotient(self, scores: Floats) -> tuple[Values, Floats]:
+        """The value and the gradient of the remainder if it is one quotient of counts."""
         sets = self.batch
         assert self._quotient is not None
         keys, starts = pack(scores, sets.truth, sets.offsets, errors=True, above_zero=True)
         keys = sort_packed(keys, starts)
         gradient = np.zeros_like(scores)
-        values = quotient_hinge(keys, scores, starts, sets.offsets, *self._quotient, self._none, gradient)
+        values = quotient_hinge(keys, scores, starts, sets.offsets, *self._quotient, self._at_empty, gradient)
         return values, gradient
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
+        """The value and the gradient of any remainder, from its gains along the sorted errors."""
         sets = self.batch
+        # Errors that are clipped at 0 add nothing, so their decisions are left out of the sort.
         items, labels, ordered, starts = sort_falling(
             scores, sets.truth, sets.offsets, errors=True, above_zero=self.thresholded
         )
-        gains = self._rest.gains_of(Orders(items, labels, starts))
+        gains = self._remainder.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(scores)
-        values = lovasz_values(ordered, gains, items, labels, starts, self._none, gradient)
+        values = lovasz_values(ordered, gains, items, labels, starts, self._at_empty, gradient)
         return values, gradient
 
     def take(self, parts: Ints) -> "Lovasz":

@@ -1,4 +1,4 @@
-"""Margin rescaling: the loss and the score that is won are added up (LH Eq. 21)."""
+"""Margin rescaling: the loss of a labeling and its score relative to the truth are added (LH Eq. 21)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -20,25 +20,27 @@ from setwise.surrogates.evaluators import Difference, Support
 @final
 @dataclass(frozen=True, eq=False)
 class MarginRescaling(Surrogate):
-    """``max_y loss(y) + <s, phi(y) - phi(truth)> / g``, g a scale (LH Eq. 21 has 1); phi(y) = y for 0/1 labels.
+    """``max_y loss(y) + <s, phi(y) - phi(truth)> / g``, with phi(y) = y for 0/1 labels (LH Eq. 21, where g = 1).
 
-    Convex, and never below the loss of what the scores predict. It is an extension of the loss only for increasing
-    losses and g at most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). What is maximized exactly, and what only
-    with a bound, says :class:`setwise.inference.Auto`; ``upper`` of the evaluation is that bound.
+    The surrogate is convex, and never below the loss of what the scores predict. It is an extension of the loss only
+    for increasing losses and a scale g of at most :func:`setwise.surrogates.margin_scale` (LH Prop. 2). The table of
+    :class:`setwise.inference.Auto` says for which losses the maximum is exact. For the others it is bounded, and
+    ``upper`` of the evaluation is the bound.
 
-    Where a loss is about labelings with k predicted positives only, as precision at k, the truth is replaced by the
-    mean of the best of them: positives count min(1, k / P), negatives max(0, k - P) / N. Where labels are not known,
-    the best labeling among those of no loss takes the place of the truth; the surrogate is then a difference of two
-    maxima.
+    Some losses, as precision at k, are defined only for labelings with k predicted positives. For them the truth is
+    replaced by the mean of the best of these labelings, in which a positive counts min(1, k / P) and a negative
+    max(0, k - P) / N. If labels are unknown, the truth is replaced by the labeling of the largest score among those
+    without a loss, and the surrogate is a difference of two maxima.
 
     Parameters
     ----------
     loss : any loss, or the name of one. A loss of a ranking is maximized over rankings; a swapped pair of a positive i
         and a negative j loses ``(s_i - s_j) / (P N g)``
     inference : None chooses by the loss; an object forces one, e.g. ``Greedy()`` as in LH 6.1
-    scale : g > 0, or ``"size"`` for the number of decisions of each set. Scores of a large set add up while a loss like
-        F1 stays below 1, so that tiny scores would do at g = 1; ``"size"`` weighs the loss against the mean score, as
-        SVM^perf does: its C is ours / 100. A loss of a ranking has a mean over pairs already: for it ``"size"`` is 1
+    scale : g > 0, or ``"size"`` for the number of decisions of each set. The scores of a large set add up while a loss
+        like F1 stays below 1, so at g = 1 tiny scores would be enough. ``"size"`` compares the loss with the mean
+        score, as SVM^perf does, whose C is the C of setwise divided by 100. For a loss of a ranking ``"size"`` is 1,
+        because its score is a mean over pairs already
     """
 
     loss: Loss
@@ -59,11 +61,14 @@ class MarginRescaling(Surrogate):
         structure = self.loss.structure(batch)
         method, scale = self.inference or Auto(), self._scale(structure.batch)
         worst = Support(method.prepare(structure), scale)
+        # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
         if batch.known is None:
             return worst
+        # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
         return Difference(worst, Support(method.prepare(structure.zero()), scale), floor=0.0)
 
     def _scale(self, batch: Any) -> float | Values:
+        """The number g, or one for each set, (n,)."""
         if not isinstance(self.scale, str):
             return float(self.scale)
         return 1.0 if isinstance(batch, Rankings) else batch.sizes.astype(np.float64)

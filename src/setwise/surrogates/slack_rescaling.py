@@ -1,4 +1,4 @@
-"""Slack rescaling: the loss and the score that is won are multiplied (LH Eq. 22)."""
+"""Slack rescaling: the loss of a labeling is multiplied by 1 + its score relative to the truth (LH Eq. 22)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -19,9 +19,9 @@ from setwise.surrogates.evaluators import Slack
 class SlackRescaling(Surrogate):
     """``max_y loss(y) (1 + <s, phi(y) - phi(truth)>)``, with phi(y) = y for 0/1 labels (LH Eq. 22).
 
-    Convex, never below the loss of the signs, an extension exactly of increasing losses (LH Prop. 1). It is exact for
-    losses of the number of mistakes and of counts, and for any loss of up to 20 decisions; beyond that it is greedy:
-    ``exact`` is False and ``upper`` honest.
+    The surrogate is convex, and never below the loss of what the scores predict. It is an extension exactly of the
+    increasing losses (LH Prop. 1). The table of :class:`setwise.inference.Auto` says for which losses the maximum is
+    exact. For the others ``exact`` is False, and ``upper`` is a true upper bound.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ class SlackRescaling(Surrogate):
 
     def on(self, batch: Batch) -> Evaluator:
         structure = self.loss.structure(batch)
+        # A loss that is bound to another batch has labelings or a target of its own.
         if structure.batch is not batch:
             ranks = isinstance(structure.batch, Rankings)
             why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"

@@ -1,0 +1,32 @@
+"""Warnings about how a fit ended, and about models that another version of setwise made."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
+
+import setwise
+from setwise.core.learner import Fit
+
+
+def warn_of_end(fit: Fit) -> None:
+    """Warn if a fit ended without reaching its tolerance."""
+    endings = {
+        "max_iter": (f"SetClassifier {fit.message}; raise max_iter or tol.", ConvergenceWarning),
+        "stalled": (f"SetClassifier stalled: {fit.message}.", ConvergenceWarning),
+        "interrupted": (f"SetClassifier was {fit.message}.", RuntimeWarning),
+    }
+    if fit.status in endings:
+        # The warning points at the line of the user that called fit.
+        warnings.warn(*endings[fit.status], stacklevel=4)
+
+
+def warn_of_version(name: str, made: str) -> None:
+    """Warn if the estimator ``name`` was stored by a version of setwise other than the one that reads it."""
+    if made != setwise.__version__:
+        warning = InconsistentVersionWarning(
+            estimator_name=name,
+            # scikit-learn writes these two into its sentence, where its own version would stand.
+            current_sklearn_version=f"setwise {setwise.__version__}",
+            original_sklearn_version=f"setwise {made}",
+        )
+        warnings.warn(warning, stacklevel=3)

@@ -20,7 +20,7 @@ from setwise.core.measure import Loss
 from setwise.core.progress import ProgressBar
 from setwise.estimators.grouping import Grouping, classes_of, group_matrix, group_vector
 from setwise.estimators.objective import class_weights, measured, surrogate_of
-from setwise.estimators.routing import HOW, warn_of_dropped_groups
+from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target, column_names
 from setwise.estimators.threads import blas_threads, threads
@@ -195,12 +195,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         if groups is None:
             warn_of_dropped_groups("score")
             if self._grouped:
-                warnings.warn(
-                    "score without groups takes all rows as one set, but fit was given groups: pass "
-                    f"score(X, y, groups=...). Inside model selection: {HOW}",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn_of_forgotten_groups()
         target = as_target(y)
         many = self._layout not in ("vector", "classes")
         labels = np.ravel(target) if target.ndim == 2 and target.shape[1] == 1 and not many else target

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from setwise.core.checks import as_array, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.estimators.grouping import Grouping, group_matrix, group_vector
+from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.target import as_ids
 
 Rows = NDArray[np.int64]
@@ -46,8 +46,8 @@ class Problem:
 
     @property
     def many(self) -> bool:
-        """Whether each row is a set of labels."""
-        return self.y.ndim == 2
+        """Whether each row is a set of labels; a single column is a vector of labels, as for the estimator."""
+        return self.y.ndim == 2 and self.y.shape[1] > 1
 
     @property
     def kind(self) -> str:
@@ -67,9 +67,7 @@ class Problem:
 
     @property
     def _grouping(self) -> Grouping:
-        if self.many:
-            return group_matrix(self.y, self.groups, "samples", np.arange(self.y.shape[1]))
-        return group_vector(self.y, self.groups, np.array([0, 1]))
+        return group(self.y, self.groups, "samples", np.arange(self.y.shape[1] if self.many else 2))
 
     def take(self, rows: Rows) -> "Problem":
         """The problem that consists of the given rows."""

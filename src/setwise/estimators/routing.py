@@ -38,3 +38,13 @@ def warn_of_dropped_groups(name: str) -> None:
                 )
                 return
         frame = frame.f_back
+
+
+def warn_of_forgotten_groups() -> None:
+    """Warn the caller of a score without groups, where fit was given groups."""
+    warnings.warn(
+        "score without groups takes all rows as one set, but fit was given groups: pass score(X, y, groups=...). "
+        f"Inside model selection: {HOW_TO_ROUTE}",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,6 +1,5 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
@@ -20,7 +19,7 @@ from setwise.core.progress import ProgressBar
 from setwise.estimators.grouping import Grouping, classes_of, group
 from setwise.estimators.notices import warn_of_end, warn_of_version
 from setwise.estimators.objective import class_weights, loss_for, surrogate_of
-from setwise.estimators.routing import HOW_TO_ROUTE, warn_of_dropped_groups
+from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target, column_names
 from setwise.estimators.threads import blas_threads, threads
@@ -197,12 +196,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         if groups is None:
             warn_of_dropped_groups("score")
             if self._grouped:
-                warnings.warn(
-                    "score without groups takes all rows as one set, but fit was given groups: pass "
-                    f"score(X, y, groups=...). Inside model selection: {HOW_TO_ROUTE}",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn_of_forgotten_groups()
         target = as_target(y)
         matrix = self._layout not in ("vector", "classes")
         # A single column of labels is taken for a vector, as scikit-learn does.

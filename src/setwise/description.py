@@ -131,20 +131,20 @@ class Verdict:
 
 def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | None = 0) -> Found:
     """The traits for one ground truth: by enumeration for p <= 16, O(2^p p^2), otherwise by a random search."""
-    p, bare = truth.total, _without_promises(loss)
+    p, plain = truth.total, _without_promises(loss)
     if p <= LIMIT:
         how = f"Traits, by enumeration of all 2^{p} sets of mistakes:"
-        return Found(traits(bare, truth.truth), loss.traits, True, _steepest(table(bare, truth.truth), p), how)
+        return Found(traits(plain, truth.truth), loss.traits, True, _steepest(table(plain, truth.truth), p), how)
     # Fewer pairs of sets are drawn where each of them holds many decisions.
     rows = int(np.clip(BUDGET // p, 8, 256))
     sample = search_shapes(
-        bare.structure(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
+        plain.structure(Sets.rows(np.broadcast_to(truth.truth, (rows, p)))), np.random.default_rng(random_state)
     )
     how = f"Traits, by random search for violations among {rows} pairs of nested sets of mistakes (a no is certain):"
     # A function of counts shows more: its tables can be read whole if they are small, and at a corner if not.
     tables, whole = frozenset(SHAPES), False
-    if isinstance(bare, CountFunctionLoss):
-        tables, whole = bare.shapes(truth.count(1), truth.count(0))
+    if isinstance(plain, CountFunctionLoss):
+        tables, whole = plain.shapes(truth.count(1), truth.count(0))
     seen = tables if whole else frozenset()
     return Found(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
 

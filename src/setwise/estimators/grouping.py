@@ -97,11 +97,11 @@ class Grouping:
 def group(target: NDArray[Any], groups: Any, average: str, classes: NDArray[Any]) -> Grouping:
     """The sets of a target (n,), (n, 1) or (n, p); ``classes`` are its labels, or the names of its columns."""
     if target.ndim == 2 and target.shape[1] > 1:
-        return _group_matrix(target, groups, average, classes)
-    return _group_vector(target.ravel(), groups, classes)
+        return group_matrix(target, groups, average, classes)
+    return group_vector(target.ravel(), groups, classes)
 
 
-def _group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
+def group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Grouping:
     """Each group of rows as a set, or all rows where ``groups`` is None; all labels must be among ``classes``."""
     order, offsets = _rows_by_group(groups, len(y))
     # The code of a label is its place in ``classes``; a label without a place was not seen by fit.
@@ -117,7 +117,7 @@ def _group_vector(y: NDArray[Any], groups: Any, classes: NDArray[Any]) -> Groupi
     return Grouping(Classes(codes.astype(np.int64), offsets, len(classes)), "classes", classes, order)
 
 
-def _group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
+def group_matrix(Y: NDArray[Any], groups: Any, average: str, names: NDArray[Any]) -> Grouping:
     """The sets of a 0/1 label matrix (n, p): each row, each column (``"macro"``), or the whole matrix (``"micro"``)."""
     if groups is not None:
         raise ValueError("groups are for y of shape (n,); what is a set in a label matrix Y, average says.")

@@ -10,8 +10,19 @@ from setwise.core import enumerate as brute
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference import INFERENCES, Auto, Enumeration
-from setwise.losses import FBeta, Hamming, Jaccard, MeanOverClasses, OneClass
+from setwise.inference import INFERENCES, Auto, Enumeration, KnownLabels
+from setwise.losses import (
+    BreakEven,
+    ErrorRate,
+    FBeta,
+    Hamming,
+    Jaccard,
+    MeanOverClasses,
+    OneClass,
+    PrecisionAtK,
+    RecallAtK,
+    ZeroOne,
+)
 
 
 def made(kind):
@@ -194,6 +205,22 @@ def test_unknown_labels_by_every_method_that_takes_them(method):
             assert found.bounds[0] >= values.max() - 1e-9
             assert found.values[0] == pytest.approx(values.max(), abs=1e-9), (loss, y)
     assert taken or method.name not in ("auto", "enumeration", "known_labels", "modular")
+
+
+def test_unknown_labels_under_slack_rescaling_are_refused(method):
+    # The scores of unknown labels multiply the loss there, and no method searches over both.
+    for loss in (Jaccard(), ErrorRate(), ZeroOne(), FBeta() + Hamming()):
+        assert method.refuses(loss.structure(Sets(np.array([-1, 0, -1, 1], np.int8), np.array([0, 4]))), True)
+
+
+@pytest.mark.parametrize("loss", [PrecisionAtK(1), RecallAtK(1), BreakEven()])
+def test_a_given_number_of_positives_binds_unknown_labels_too(loss, rng):
+    small = loss.structure(Sets(np.array([0, -1, -1], np.int8), np.array([0, 3])))
+    scores = rng.standard_normal(3)
+    best = brute.objectives(small, scores, brute.labelings(3, 2)).max()
+    assert Auto().prepare(small).maximize(scores).values[0] == pytest.approx(best)
+    assert KnownLabels(Auto()).refuses(small)
+    assert Auto().refuses(loss.structure(Sets(np.append(0, np.full(24, -1)).astype(np.int8), np.array([0, 25]))))
 
 
 def test_wrong_scores_never_reach_a_kernel(method):

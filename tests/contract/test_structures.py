@@ -10,7 +10,10 @@ from setwise.core.counts import Counts
 from setwise.core.enumerate import labelings, subsets, table
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
 from setwise.core.traits import Trait
+from setwise.losses import Hamming, Jaccard
 
 
 def test_a_structure_of_some_sets_is_the_structure_of_all_at_them(make_any, rng):
@@ -150,3 +153,27 @@ def test_losses_of_classes_are_bound_to_k_labels(make_any, rng):
         else:
             with pytest.raises(Refusal, match=r"refuses 3 labels|refuses Classes"):
                 loss.structure(batch)
+
+
+@pytest.mark.parametrize("factor", [0, -2.0, np.nan, np.inf, 1e300])
+def test_a_structure_takes_positive_factors_only(factor):
+    with pytest.raises(ValueError, match="factor must be"):
+        factor * Jaccard().structure(Sets.single([1, 0, 1]))
+
+
+def test_structures_add_up_and_nothing_else_is_added():
+    sets = Sets.single([1, 0, 1, 1])
+    one, two = Jaccard().structure(sets), Hamming().structure(sets)
+    labels = np.array([True, True, False, True])
+    assert sum([one, two]).values(labels) == pytest.approx(one.values(labels) + two.values(labels))
+    for wrong in (lambda: one + 3, lambda: 3 + one, lambda: one * "a", lambda: one * one):
+        with pytest.raises(TypeError, match="unsupported operand|can't multiply"):
+            wrong()
+
+
+def test_terms_have_the_shape_of_their_batch():
+    sets = Sets.single([1, 0, 1, 1])
+    with pytest.raises(ValueError, match="costs must have shape"):
+        Structure(sets, (Mistakes(np.ones(3)),))
+    with pytest.raises(TypeError, match="terms must be"):
+        Structure(sets, (1,))

@@ -121,3 +121,11 @@ def test_targets_and_totals_have_a_shape():
 def test_refuses_matrices_of_wrong_shape(Y):
     with pytest.raises(ValueError, match=r"Y must have shape \(n, p\)"):
         Sets.rows(Y)
+
+
+def test_the_score_of_the_target_is_read_from_scores_of_one_length_only():
+    sets = Sets(np.array([True, False, True]), np.array([0, 2, 3]))
+    assert sets.at_target(np.array([0.5, 7.0, 2.0])).tolist() == [0.5, 2.0]
+    for wrong in (np.zeros(2), np.zeros(4), np.zeros((3, 1))):
+        with pytest.raises(ValueError, match="scores must hold real numbers of shape"):
+            sets.at_target(wrong)

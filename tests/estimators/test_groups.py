@@ -61,6 +61,8 @@ def test_dropped_groups_are_said(bags):
     X, y, groups = bags
     with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
         cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3))
+    with pytest.warns(UserWarning, match="groups split the rows here but do not reach SetClassifier.fit"):
+        cross_val_score(SetClassifier(C=10), X, y, groups=groups, cv=GroupKFold(3), n_jobs=2)
     with pytest.warns(UserWarning, match="do not reach SetClassifier.fit, which takes all rows as one set. Let them"):
         GridSearchCV(SetClassifier(), {"C": [1.0, 10.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
     model = SetClassifier(C=10).fit(X, y, groups=groups)

@@ -99,3 +99,9 @@ def test_targets_of_pandas_own_types(dtype):
         SetClassifier().fit(X, gap)
     with pytest.raises(ValueError, match="groups must not hold (missing values|NaN)"):
         SetClassifier().fit(X, Y[:, 0], groups=gap)
+
+
+def test_pos_label_and_a_label_matrix_are_refused(bags):
+    X, _, _ = bags
+    with pytest.raises(ValueError, match="pos_label must be None where y is a label matrix; got 1"):
+        SetClassifier(pos_label=1).fit(X, np.random.default_rng(0).integers(0, 2, (len(X), 3)))

@@ -114,6 +114,20 @@ def test_callback_stops(make):
 
 
 @EVERY
+def test_what_a_callback_writes_changes_no_result(make):
+    def write(record, w):
+        # Even who removes the mark that the weights are read-only writes into a copy.
+        w.setflags(write=True)
+        w[:] = 7.0
+
+    seed = {"random_state": 0} if "random_state" in make.__dataclass_fields__ else {}
+    learner = make(C=10.0, tol=1e-3, max_iter=50, **seed)
+    plain, written = learner.minimize(hamming_risk()), learner.minimize(hamming_risk(), callback=write)
+    np.testing.assert_array_equal(plain.w, written.w)
+    assert plain.objective == written.objective
+
+
+@EVERY
 def test_interrupt_keeps_the_best_weights(make):
     best = []
 

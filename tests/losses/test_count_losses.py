@@ -210,3 +210,13 @@ def test_values_beyond_float64_are_refused():
     for make in (lambda: 1e308 * Hamming(), lambda: 1e99 * (1e99 * Hamming()), lambda: Tversky(1e308)):
         with pytest.raises(ValueError, match=r"must be a finite number in \(0, 1e\+100\]"):
             make()
+
+
+def test_a_function_of_one_count_alone_is_a_loss_of_any_set():
+    # Above a million cells the corner of the table is a column of one count and a row of the other.
+    y = np.arange(3000) % 5 < 2
+    for loss in (CountFunctionLoss(lambda fn, fp: 5 * fn), CountFunctionLoss(lambda fn, fp, P, N: 5 * fn / P)):
+        scale = 5.0 if loss.f.__code__.co_argcount == 2 else 5.0 / y.sum()
+        assert loss(y, np.zeros(3000, bool)) == pytest.approx(scale * y.sum())
+        found = loss_augmented_inference(loss, y, np.zeros(3000))
+        assert found.value == pytest.approx(scale * y.sum())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_parts
+from setwise.core.checks import as_parts, as_shaped
 from setwise.core.refusal import Refusal
 from setwise.kernels.segments import segment_places, segment_sums
 
@@ -131,7 +131,7 @@ class Batch(ABC):
 
     def at_target(self, scores: Floats) -> Values:
         """``<s, target>`` of each set, (n,): the score of the target."""
-        return segment_sums(scores * self.target, self.score_offsets)
+        return segment_sums(as_shaped(scores, self.n_scores, "scores") * self.target, self.score_offsets)
 
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         """A mask of the decisions whose label is known and differs from it, (total,)."""

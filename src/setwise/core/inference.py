@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_array, as_count, as_flag, as_kind, as_limit, as_scores, as_tolerances, shown
+from setwise.core.checks import (
+    as_array,
+    as_count,
+    as_flag,
+    as_kind,
+    as_limit,
+    as_reals,
+    as_scores,
+    as_tolerances,
+    shown,
+)
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.kernels.segments import count_true, segment_sums
@@ -194,6 +204,7 @@ class Maximizer(ABC):
         label of each decision in turn.
         """
         batch = self.structure.batch
+        base = as_base_values(base, len(batch))
         out = np.empty((batch.total, batch.n_labels))
         for place in range(int(batch.sizes.max())):
             # One decision of every set is forced at a time, so a call serves all sets that are long enough.
@@ -233,6 +244,14 @@ class Maximizer(ABC):
         s = as_scores(scores, batch.n_scores)
         spans = zip(batch.score_offsets[:-1], batch.score_offsets[1:], strict=True)
         return [_lawler(self.take(np.array([i])), s[a:b]) for i, (a, b) in enumerate(spans)]
+
+
+def as_base_values(base: Any, n: int) -> Values:
+    """Check what is added to the max-marginals of each set and return it as float64 (n,)."""
+    given = as_reals(base, "base")
+    if given.shape not in ((), (n,)):
+        raise ValueError(f"base must be one number or {n} of them, one for each set; got shape {given.shape}.")
+    return np.broadcast_to(given, n)
 
 
 def as_forced(forced: ArrayLike, total: int, n_labels: int) -> Ints:

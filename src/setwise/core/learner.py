@@ -222,7 +222,7 @@ def relative_gap(lower: float, upper: float, C: float) -> float:
 
 
 def read_only(w: Values) -> Any:
-    """A view of ``w`` into which nobody can write."""
-    view = w.view()
-    view.setflags(write=False)
-    return view
+    """A copy of ``w`` that is marked as read-only: what is written into it nevertheless changes no result."""
+    copy = w.copy()
+    copy.setflags(write=False)
+    return copy

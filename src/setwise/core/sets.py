@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_labels, as_offsets, as_reals, shown
+from setwise.core.checks import as_array, as_labels, as_offsets, as_reals, as_shaped, shown
 from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 
 
@@ -127,7 +127,9 @@ class Sets(Batch):
         return change.astype(dtype)
 
     def at_target(self, scores: Floats) -> Values:
-        return super().at_target(scores) if self.compared is not None else masked_sums(scores, self.truth, self.offsets)
+        if self.compared is not None:
+            return super().at_target(scores)
+        return masked_sums(as_shaped(scores, self.total, "scores"), self.truth, self.offsets)
 
     def mistakes(self, labels: NDArray[Any]) -> Bools:
         # A labeling differs from the truth where the exclusive or is true.

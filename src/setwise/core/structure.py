@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_kind, shown
+from setwise.core.checks import as_array, as_factor, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets, check_orders
@@ -38,6 +38,8 @@ class Structure:
 
     def __post_init__(self) -> None:
         as_kind(self.batch, "batch", Batch, "Sets.single(y)")
+        for term in self.terms:
+            as_kind(term, "terms", Term, "Mistakes(costs)").check(self.batch)
 
     @cached_property
     def traits(self) -> frozenset[Trait]:
@@ -137,13 +139,23 @@ class Structure:
         # The mixed differences of a linear function are 0, so it has the Monge property.
         return Counts((), P, N, self.traits | kinds, linear=linear, monge=True)
 
-    def __add__(self, other: "Structure") -> "Structure":
+    def __add__(self, other: object) -> "Structure":
+        if not isinstance(other, Structure):
+            return NotImplemented
         if self.batch is not other.batch:
             raise Refusal(f"+ refuses {self!r} and {other!r}: they are about different labelings. Train for one alone.")
         return _merged(self.batch, [*self.terms, *other.terms], f"{self!r} + {other!r}")
 
-    def __mul__(self, factor: float) -> "Structure":
-        return replace(self, terms=tuple(t.scaled(factor) for t in self.terms), source=f"{factor:g} * ({self!r})")
+    def __radd__(self, other: object) -> "Structure":
+        # Python's sum() begins with 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __mul__(self, factor: object) -> "Structure":
+        if not isinstance(factor, int | float | np.integer | np.floating):
+            return NotImplemented
+        # A factor of 0 or less would turn what the terms promise into its contrary.
+        c = as_factor(factor)
+        return replace(self, terms=tuple(t.scaled(c) for t in self.terms), source=f"{c:g} * ({self!r})")
 
     __rmul__ = __mul__
 

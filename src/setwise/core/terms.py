@@ -39,6 +39,9 @@ class Term(ABC):
     def take(self, batch: Any, parts: Ints) -> "Term":
         """The term of the chosen sets of ``batch``."""
 
+    def check(self, batch: Any) -> None:  # noqa: B027
+        """Raise ValueError if the data of the term do not have the shape of the batch."""
+
     def merged(self, other: "Term") -> "Term | None":
         """The sum with ``other`` as one term, or None if no single term is that sum."""
         return None
@@ -77,6 +80,12 @@ class Mistakes(MistakesTerm):
     @cached_property
     def traits(self) -> frozenset[Trait]:
         return CURVATURES | {Trait.INCREASING} if (self.costs >= 0).all() else CURVATURES
+
+    def check(self, batch: Batch) -> None:
+        if np.shape(self.costs) != (batch.total,):
+            raise ValueError(
+                f"costs must have shape ({batch.total},), one for each decision; got {np.shape(self.costs)}."
+            )
 
     def values(self, batch: Batch, labels: NDArray[Any]) -> Values:
         return segment_sums(np.where(batch.mistakes(labels), self.costs, 0.0), batch.offsets)

@@ -219,6 +219,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
         X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
         if target.ndim == 2 and target.shape[1] > 1:
+            if self.pos_label is not None:
+                raise ValueError(f"pos_label must be None where y is a label matrix; got {self.pos_label!r}.")
             classes = column_names(y, target.shape[1])
         else:
             classes = classes_of(target, self.pos_label)
@@ -275,6 +277,12 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
         super().__setstate__(state)
+
+    def __sklearn_clone__(self) -> Self:
+        # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
+        warn_of_dropped_groups("fit")
+        clone: Self = super().__sklearn_clone__()
+        return clone
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -43,6 +43,8 @@ class Enumeration(Inference):
         why = unfit(self, structure, slack, unknown=True)
         if why is not None:
             return why
+        if slack and structure.batch.known is not None:
+            return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
         largest = int(structure.batch.sizes.max())
         if largest > self.limit:
             return f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. Use Greedy."

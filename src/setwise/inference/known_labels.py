@@ -45,6 +45,12 @@ class KnownLabels(Inference):
             return "KnownLabels refuses slack rescaling: the scores of unknown labels multiply the loss there."
         if not all(isinstance(term, Counts | Mistakes) for term in structure.terms):
             return f"KnownLabels refuses {structure!r}: it depends on the places of all decisions. Use Enumeration."
+        given = [term for term in structure.terms if isinstance(term, Counts) and term.predicted is not None]
+        if given and structure.batch.known is not None:
+            return (
+                f"KnownLabels refuses {structure!r}: the number of predicted positives includes those with unknown "
+                "labels. Use Enumeration."
+            )
         if structure.batch.known is None or not structure.batch.known.any():
             return None
         return self.inner.refuses(_known_part(structure)[0])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.one_label import LabelCosts
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -64,6 +64,7 @@ class _Modular(Maximizer):
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self.structure.batch
+        base = as_base_values(base, len(batch))
         moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
         # With another label at one decision, the best labeling loses the difference of two scores, and nothing else.
         each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 
 Array = NDArray[Any]
 
@@ -16,6 +16,7 @@ Array = NDArray[Any]
 @kernel
 def prefix_values(mistakes: Array, offsets: Array, gamma: Array) -> Array:
     """Returns the function of each set, (n,); ``mistakes`` (total,) bool are in the order of time; O(total)."""
+    require_length(mistakes, offsets)
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
@@ -29,6 +30,7 @@ def prefix_values(mistakes: Array, offsets: Array, gamma: Array) -> Array:
 @kernel
 def prefix_marginals(mistakes: Array, offsets: Array, gamma: Array) -> Array:
     """Returns the gain of each decision as one more mistake, (total,), 0 for those that are mistakes; O(total)."""
+    require_length(mistakes, offsets)
     out = np.zeros(len(mistakes), np.float64)
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 
 Array = NDArray[Any]
 
@@ -19,6 +19,8 @@ def best_subsets(
     ``l_A`` is ``table_A`` plus the ``costs`` (total,) in A, and ``m(A)`` is the sum of the ``margins`` (total,) in A.
     ``table`` (2^p,) is indexed by the bits of A; it is -inf where A is not allowed.
     """
+    require_length(costs, offsets)
+    require_length(margins, offsets)
     size = len(table)
     margin_sums, cost_sums = np.zeros(size, np.float64), np.zeros(size, np.float64)
     for i in members:

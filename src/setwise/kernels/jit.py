@@ -1,6 +1,15 @@
 """The options with which all kernels are compiled."""
 
+from typing import Any
+
 from numba import njit
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@kernel
+def require_length(array: Any, offsets: Any) -> None:
+    """Raises ValueError where the segments of ``offsets`` end beyond the array: kernels do not check their indices."""
+    if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(array):
+        raise ValueError("an array is shorter than the sets whose entries it should hold")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.counts import consecutive_gains
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 from setwise.kernels.sorting import BLOCK, ERRORS, block_end, order_block
 
 Array = NDArray[Any]
@@ -18,6 +18,9 @@ def modular_hinge(scores: Array, labels: Array, offsets: Array, costs: Array, gr
 
     This is the Lovász hinge of a sum of costs (LH Prop. 7). Its gradient is added to ``gradient`` (total,).
     """
+    require_length(scores, offsets)
+    require_length(labels, offsets)
+    require_length(costs, offsets)
     values = np.zeros(len(offsets) - 1, np.float64)
     for i in range(len(offsets) - 1):
         total = 0.0

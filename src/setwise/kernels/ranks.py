@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
 Array = NDArray[Any]
@@ -46,6 +46,8 @@ def _pack(
     The positives of a set fill its part of ``keys`` from below, the negatives from above; then the gaps are closed.
     There are no branches on the data: a decision that is not ranked is written too, and the next one overwrites it.
     """
+    require_length(scores, offsets)
+    require_length(labels, offsets)
     for i in range(len(offsets) - 1):
         first, last = offsets[i], offsets[i + 1]
         # The next places for a positive and for a negative.

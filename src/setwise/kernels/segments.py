@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 
 Array = NDArray[Any]
 
@@ -13,6 +13,7 @@ Array = NDArray[Any]
 @kernel
 def count_true(mask: Array, offsets: Array) -> Array:
     """Returns the number of true entries of each segment, (n,) int64; O(total)."""
+    require_length(mask, offsets)
     n = len(offsets) - 1
     out = np.zeros(n, np.int64)
     for i in range(n):
@@ -26,6 +27,7 @@ def count_true(mask: Array, offsets: Array) -> Array:
 @kernel
 def segment_sums(x: Array, offsets: Array) -> Array:
     """Returns the sum of each segment, (n,) float64; O(total)."""
+    require_length(x, offsets)
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
@@ -42,6 +44,8 @@ def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
 
     All entries must be finite.
     """
+    require_length(x, offsets)
+    require_length(mask, offsets)
     n = len(offsets) - 1
     out = np.zeros(n, np.float64)
     for i in range(n):
@@ -55,6 +59,7 @@ def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
 @kernel
 def running_sums(x: Array, offsets: Array) -> Array:
     """Returns the running sums inside each segment, each with its own entry, (total,) float64; O(total)."""
+    require_length(x, offsets)
     out = np.empty(len(x), np.float64)
     for i in range(len(offsets) - 1):
         total = 0.0
@@ -67,6 +72,7 @@ def running_sums(x: Array, offsets: Array) -> Array:
 @kernel
 def differences(values: Array, offsets: Array, start: Array) -> Array:
     """Returns the differences of consecutive entries of each segment, (total,), the first from ``start``; O(total)."""
+    require_length(values, offsets)
     out = np.empty(len(values), np.float64)
     for i in range(len(offsets) - 1):
         before = start[i]
@@ -79,6 +85,7 @@ def differences(values: Array, offsets: Array, start: Array) -> Array:
 @kernel
 def segment_argmax(x: Array, offsets: Array) -> Array:
     """Returns the flat place of the first largest entry of each segment, (n,) int64; no segment is empty; O(total)."""
+    require_length(x, offsets)
     n = len(offsets) - 1
     out = np.empty(n, np.int64)
     for i in range(n):
@@ -133,6 +140,8 @@ def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, boo
 
     They exist where all mistakes on one class of a set cost the same. A class without decisions costs 0. O(total)
     """
+    require_length(costs, offsets)
+    require_length(labels, offsets)
     n = len(offsets) - 1
     out = np.zeros((n, 2), np.float64)
     for i in range(n):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, require_length
 from setwise.kernels.large_sort import radix, sort_large
 
 Array = NDArray[Any]
@@ -55,6 +55,8 @@ def pack(
 def _pack(
     values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
 ) -> None:
+    require_length(values, offsets)
+    require_length(labels, offsets)
     above = np.uint64(falling_bits(0.0)) << np.uint64(32) if above_zero else ~np.uint64(0)
     kept = 0
     for i in range(len(offsets) - 1):

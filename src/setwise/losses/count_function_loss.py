@@ -115,6 +115,9 @@ class CountFunctionLoss(CountLoss):
                 "np.sqrt for math.sqrt."
             ) from None
         values = as_array(found, "what f returns")
+        # A formula of some of the counts alone, as 5 * fn, is the same along the others.
+        if values.ndim == len(shape) > 0 and all(a in (1, b) for a, b in zip(values.shape, shape, strict=True)):
+            values = np.broadcast_to(values, shape)
         if values.shape != shape or values.dtype.kind not in "biuf":
             raise ValueError(
                 f"f must return real numbers of shape {shape}, one for each of its counts; got {values.dtype} of shape "

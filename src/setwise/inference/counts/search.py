@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
@@ -123,7 +123,7 @@ class _CountSearch(Maximizer):
         if self.slack:
             return super().max_marginals(scores, base)
         s = as_scores(scores, self.structure.batch.n_scores)
-        base = base + self._reduced.target_shift(s)
+        base = as_base_values(base, len(self.structure.batch)) + self._reduced.target_shift(s)
         return count_marginals(self._bound, self._reduced.scores(s), base, repr(self.structure))
 
     def _search(self, objective: Objective, tol: Values) -> tuple[Ints, Ints, Values]:

@@ -145,6 +145,8 @@ def examine(loss: Loss, truth: Sets, random_state: int | np.random.Generator | N
     tables, whole = frozenset(SHAPES), False
     if isinstance(plain, CountFunctionLoss):
         tables, whole = plain.shapes(truth.count(1), truth.count(0))
+        if whole:
+            how = "Traits, by the table of all numbers of false negatives and false positives:"
     seen = tables if whole else frozenset()
     return Found(sample.unviolated & tables, loss.traits, False, sample.steepest, how, seen)
 

@@ -192,3 +192,12 @@ def test_a_damaged_parquet_table(parquet):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="is not a Parquet table"):
             load(path)
+
+
+def test_a_long_cell_is_shortened_in_a_sentence(tmp_path):
+    long = "x" * 20_000
+    for text in (f"a,b,target\n1,2,0\n2,3,1\n3,4,{long}\n", f"a,b,target\n1,2,0\n{long},3,1\n"):
+        (tmp_path / "long.csv").write_text(text)
+        with pytest.raises(ValueError, match="long.csv") as refused:
+            load(tmp_path / "long.csv", target="target")
+        assert len(str(refused.value)) < 300

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final, overload
 
+from setwise.core.checks import shown
+
 
 @final
 @dataclass(frozen=True)
@@ -29,5 +31,5 @@ class Numbered(Sequence[str]):
 
 def some(names: Sequence[str]) -> str:
     """The first dozen names in quotes, and the number of the others."""
-    shown = ", ".join(repr(n) for n in names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+    first = ", ".join(shown(n) for n in names[:12])
+    return f"{first} and {len(names) - 12} more" if len(names) > 12 else first

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.checks import shown
 from setwise.datasets.missing import refuse_missing
 
 EXACT = 2.0**53
@@ -38,7 +39,7 @@ class Columns:
             # A column that is still text holds a cell that is no number; find the first one.
             if column.dtype.kind == "O":
                 row = next(i for i, text in enumerate(column) if not _is_number(text))
-                self._refuse(name, row, repr(column[row]) if column[row] else "nothing")
+                self._refuse(name, row, shown(column[row]) if column[row] else "nothing")
             out[:, j] = column
             if not np.isfinite(out[:, j]).all():
                 self._refuse(name, int(np.argmin(np.isfinite(out[:, j]))), "a missing value, NaN or inf")

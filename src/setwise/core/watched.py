@@ -12,6 +12,9 @@ from setwise.core.risk import Risk
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """The rounding of a sum in floating point, relative to the sum of its absolute terms."""
 
+EVERY = 4
+"""One of so many passes over all parts is compared with the planes before it."""
+
 MEMORY = 8
 """The number of the last planes and points that are compared with each new one."""
 
@@ -22,6 +25,7 @@ class Watched(Risk):
 
     def __init__(self, inner: Risk, C: float) -> None:
         self.inner, self.C, self._seen = inner, C, _Seen(inner.size)
+        self._passes = 0
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -73,12 +77,14 @@ class Watched(Risk):
             self._check_size(most * lengths.max() ** 2 + self.C * np.abs(cuts.offsets).max())
             lost = ROUNDING * (np.abs(cuts.values) + lengths * float(np.sqrt(w @ w)))
         roundings = lost if cuts.roundings is None else cuts.roundings + lost
-        if self.inner.convex and len(parts) == self.n_parts:
-            # The planes of all parts make one of the whole risk.
+        whole = self.inner.convex and len(parts) == self.n_parts
+        self._passes += whole
+        if whole and self._passes % EVERY == 1:
+            # The planes of all parts make one of the whole risk. To add them up takes a pass over all slopes.
             slope = np.ones(len(parts)) @ cuts.slopes
             value, upper, rounding = (float(each.sum()) for each in (cuts.values, cuts.uppers, roundings))
-            whole = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
-            self._seen.compare(w, whole, float(np.sqrt(slope @ slope)))
+            plane = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
+            self._seen.compare(w, plane, float(np.sqrt(slope @ slope)))
         return Cuts(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
 
     def _check_size(self, largest: float) -> None:

@@ -8,6 +8,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.checks import as_count, as_flag, as_parts, as_point, as_shaped
 from setwise.core.features import Features, as_base, as_lower
+from setwise.kernels.segments import chosen_offsets
 from setwise.models.rows import check_rows, with_constant
 
 
@@ -77,15 +78,15 @@ class MultiLabel(Features):
             # A column has its own weights only, so its slope is 0 at all others.
             out[np.arange(len(chosen)), chosen] = self._slopes(rows, gradient)
             return out.reshape(len(chosen), -1)
-        sizes = np.diff(self.offsets) if parts is None else np.diff(self.offsets)[parts]
-        if len(sizes) == 1:
+        offsets = self.offsets if parts is None else chosen_offsets(parts, self.offsets)
+        if len(offsets) == 2:
             return self.pullback(gradient, parts)[None, :]
         # The slope of a row is the outer product of its gradient (p,) and its features; that of a set their sum.
         dense = with_constant(rows, self.intercept)
         row_slopes: Values = (gradient.reshape(-1, self.p)[:, :, None] * dense[:, None, :]).reshape(len(dense), -1)
-        if (sizes == 1).all():
+        if len(offsets) == len(dense) + 1:
             return row_slopes
-        return np.add.reduceat(row_slopes, np.concatenate(([0], np.cumsum(sizes)[:-1])), axis=0)
+        return np.add.reduceat(row_slopes, offsets[:-1], axis=0)
 
     def based(self, base: Values | None, lower: Values | None) -> "MultiLabel":
         return MultiLabel(self.X, self.p, self.offsets, self.columns, self.intercept, base, lower)

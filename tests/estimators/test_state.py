@@ -26,17 +26,23 @@ def test_pickle_and_warm_start(bags):
     assert model.n_iter_ <= cold
 
 
-def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
-    X, y, groups = bags
+def interrupt_at_cut(number, monkeypatch):
+    """Ctrl-C comes at this cut of a fit; returns a list with an entry for each cut."""
     cut, calls = MeanRisk.cut, []
 
     def interrupted(self, w, tol=0.0):
         calls.append(1)
-        if len(calls) == 4:
+        if len(calls) == number:
             raise KeyboardInterrupt
         return cut(self, w, tol)
 
     monkeypatch.setattr(MeanRisk, "cut", interrupted)
+    return calls
+
+
+def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
+    X, y, groups = bags
+    interrupt_at_cut(4, monkeypatch)
     model = SetClassifier(C=1000, tol=1e-6)
     with (
         pytest.warns(RuntimeWarning, match="interrupted; these are the best weights so far"),
@@ -52,15 +58,7 @@ def test_ctrl_c_keeps_the_best_weights(bags, monkeypatch):
 @pytest.mark.filterwarnings("ignore:SetClassifier was interrupted")
 def test_ctrl_c_stops_a_search_too(bags, monkeypatch):
     X, y, _ = bags
-    cut, calls = MeanRisk.cut, []
-
-    def interrupted(self, w, tol=0.0):
-        calls.append(1)
-        if len(calls) == 30:
-            raise KeyboardInterrupt
-        return cut(self, w, tol)
-
-    monkeypatch.setattr(MeanRisk, "cut", interrupted)
+    calls = interrupt_at_cut(30, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         GridSearchCV(SetClassifier(tol=1e-6), {"C": [100.0, 1000.0]}, cv=3).fit(X, y)
     assert len(calls) == 30

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "SetClassifier": "setwise.estimators",
+    "SetClassifierCV": "setwise.estimators",
     "describe": "setwise.description",
     "loss_augmented_inference": "setwise.one_set",
     "max_marginals": "setwise.one_set",

@@ -166,9 +166,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             warn_of_dropped_groups("fit")
         before = dict(self.__dict__)
         try:
-            problem, trained = self._train(X, y, groups, sample_weight)
-            zero = self.threshold == "zero" or trained.fit.status == "interrupted"
-            shift = 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
+            problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+            trained, shift = self._solve(problem, groups, sample_weight, self._last(problem.features.size))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -236,17 +235,16 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
-    def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Problem, Trained]:
-        problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+    def _solve(self, problem: Problem, groups: Any, sample_weight: Any, last: Any) -> tuple[Trained, Any]:
+        """The weights, found from the weights ``last`` on, and the thresholds that are subtracted from the scores."""
         multiplications = int(problem.X.shape[0]) * int(problem.X.shape[1]) * problem.grouping.outputs
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
         with blas_threads(multiplications, None if self.n_jobs is None else problem.jobs):
-            last = self._last(problem.features.size)
-            make = partial(learner_for, self)
-            trained = problem.solve(make, isinstance(self.learner, str), last, bar)
+            trained = problem.solve(partial(learner_for, self), isinstance(self.learner, str), last, bar)
         if bar is not None:
             bar.close()
-        return problem, trained
+        zero = self.threshold == "zero" or trained.fit.status == "interrupted"
+        return trained, 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
 
     def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""

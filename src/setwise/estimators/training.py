@@ -13,6 +13,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.learner import Callback, Fit, Learner, relative_gap
 from setwise.core.measure import Loss
+from setwise.core.risk import Risk
 from setwise.estimators.certain import radius
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.objective import convex_surrogate, named_surrogate
@@ -24,7 +25,7 @@ from setwise.estimators.vacuous import (
     share_of_constant,
     warn_of_vacuous_bound,
 )
-from setwise.risks import MeanRisk
+from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
 MakeLearner = Callable[[Surrogate, bool, int], Learner]
@@ -69,6 +70,7 @@ class Problem:
     intercept : the value of the constant feature, 0 for none
     row_weights : the weight of each row, (n,), or None
     jobs : the number of threads
+    path : whether it is solved for several C, so that planes are remembered
     """
 
     X: Any
@@ -82,6 +84,12 @@ class Problem:
     intercept: float
     row_weights: Any
     jobs: int
+    path: bool = False
+
+    @cached_property
+    def risks(self) -> dict[str, tuple[Risk, Values]]:
+        """The risk of each surrogate that was tried, and the start that it is centred at, for further values of C."""
+        return {}
 
     @cached_property
     def features(self) -> Features:
@@ -150,20 +158,30 @@ class Problem:
 
     def _minimized(
         self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None
-    ) -> tuple[Trained, MeanRisk]:
+    ) -> tuple[Trained, Risk]:
         """The result of one surrogate, and its risk."""
+        if surrogate.name not in self.risks:
+            self.risks[surrogate.name] = self._risk(surrogate)
+        risk, origin = self.risks[surrogate.name]
+        learner = make(surrogate, risk.convex, len(self.grouping.batch))
+        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not risk.convex and self._loss(origin + fit.w) > self._loss(origin):
+            fit = _at_the_start(fit, risk, learner.C)
+        if isinstance(risk, Remembering):
+            risk.keep(fit.w)
+        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+
+    def _risk(self, surrogate: Surrogate) -> tuple[Risk, Values]:
+        """The risk of a surrogate, and the weights from which its weights are steps."""
         evaluator, features = surrogate.on(self.grouping.batch), self.features
         origin = np.zeros(features.size)
         risk = MeanRisk(features, evaluator, self.weights, self.jobs)
         if self.start == "logistic" or (self.start == "auto" and not evaluator.convex):
             origin = scaled(risk, *self.logistic)
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
-        learner = make(surrogate, evaluator.convex, len(self.grouping.batch))
-        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
-        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
-        if not evaluator.convex and self._loss(origin + fit.w) > self._loss(origin):
-            fit = _at_the_start(fit, risk, learner.C)
-        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, evaluator.convex)), risk
+        # A single fit has no use for the memory of planes.
+        return (Remembering(risk) if self.path and risk.convex else risk), origin
 
     def _loss(self, w: Values) -> float:
         """The mean training loss of the weights."""
@@ -172,7 +190,7 @@ class Problem:
         return float(self.omega @ self.loss.values(batch, predictions))
 
 
-def _at_the_start(fit: Fit, risk: MeanRisk, C: float) -> Fit:
+def _at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
     """The fit with the weights of its start, from which it took steps."""
     w = np.zeros(risk.size)
     cut = risk.cut(w)

@@ -28,6 +28,7 @@ from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target
 from setwise.estimators.threads import blas_threads
 from setwise.estimators.training import Problem, Trained
+from setwise.models.rows import check_rows
 
 
 @final
@@ -202,8 +203,10 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         labels = self.classes_[scores.argmax(axis=1) if classes else positive] if not self._matrix else positive
         if not return_certain:
             return labels
-        X = as_matrix(self, X, reset=False)
-        return labels, certain(X, scores, classes, self._radius, self._intercept)
+        lengths = check_rows(as_matrix(self, X, reset=False), None, self._intercept)[3]
+        return labels, certain(
+            scores, lengths if scores.ndim == 1 or classes else lengths[:, None], classes, self._radius
+        )
 
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -269,12 +272,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
         self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
-        self.certain_share_ = np.nan
-        if not np.isnan(trained.radius):
-            scores = linear_scores(problem.X, self.coef_, self.intercept_)
-            scores = scores[:, 0] if grouping.layout == "vector" else scores
-            sure = certain(problem.X, scores, grouping.layout == "classes", trained.radius, self._intercept)
-            self.certain_share_ = float(sure.mean())
+        self.certain_share_ = problem.certain_share(trained, shift)
         warn_of_end(fit)
 
     def __getstate__(self) -> dict[str, Any]:

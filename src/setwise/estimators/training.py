@@ -14,7 +14,7 @@ from setwise.core.features import Features
 from setwise.core.learner import Callback, Fit, Learner, relative_gap
 from setwise.core.measure import Loss
 from setwise.core.risk import Risk
-from setwise.estimators.certain import radius
+from setwise.estimators.certain import certain, radius
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.objective import convex_surrogate, named_surrogate
 from setwise.estimators.start import Logistic, scaled, thresholds
@@ -182,6 +182,18 @@ class Problem:
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
         # A single fit has no use for the memory of planes.
         return (Remembering(risk) if self.path and risk.convex else risk), origin
+
+    def certain_share(self, trained: Trained, shift: Any) -> float:
+        """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""
+        if np.isnan(trained.radius):
+            return np.nan
+        scores, lengths = self.features.scores(trained.w), self.features.row_lengths
+        if self.grouping.layout == "classes":
+            k = self.grouping.outputs
+            return float(certain(scores.reshape(-1, k), lengths[::k], True, trained.radius).mean())
+        if self.grouping.is_matrix:
+            shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
+        return float(certain(scores - shift, lengths, False, trained.radius).mean())
 
     def _loss(self, w: Values) -> float:
         """The mean training loss of the weights."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_random_state
+from setwise.core.checks import as_count, as_random_state, as_reals
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.decisions.floors import as_level
@@ -66,23 +66,48 @@ def bootstrap_threshold(
     ------
     Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
     """
+    return bootstrap_curve(y, scores, loss, (), n_resamples, confidence, random_state).bootstrap
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BootstrapCurve:
+    """The loss at thresholds (c,), and the quantiles of what it is on resamples, (c,) each."""
+
+    losses: Values
+    low: Values
+    high: Values
+    bootstrap: BootstrapThreshold
+
+
+def bootstrap_curve(
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    thresholds: ArrayLike,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> BootstrapCurve:
+    """The loss at some ``thresholds`` with its quantiles over resamples, and :func:`bootstrap_threshold`."""
     as_count(n_resamples, "n_resamples")
     tail = 0.5 * (1.0 - as_level(confidence))
-    loss, sets = as_loss(loss), as_sets(y)
+    loss, sets, at = as_loss(loss), as_sets(y), as_reals(thresholds, "thresholds")
     rng = np.random.default_rng(as_random_state(random_state))
     structure = bound(loss, sets, "bootstrap_threshold")
     swept = sweep_all(structure, scores)
     best, order, here = swept.best()[0], swept.order, np.append(swept.start, swept.losses)
-    chosen = order.cuts_at(np.array([best.threshold]))
-    thresholds, losses, gains = np.empty((3, n_resamples))
+    # The last cut is that of the best threshold.
+    cuts = order.cuts_at(np.append(at, best.threshold))
+    found, gains, losses = np.empty(n_resamples), np.empty(n_resamples), np.empty((n_resamples, len(cuts)))
     for b, resample in enumerate(resampling(loss, structure, order).draw(n_resamples, rng)):
-        thresholds[b], least = resample.best()
-        losses[b] = resample.sample.at(chosen)[0]
-        gains[b] = here[order.cuts_at(thresholds[b : b + 1])[0]] - least
+        found[b], least = resample.best()
+        losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
+        gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
     optimism, levels = float(gains.mean()), (tail, 1.0 - tail)
     # Thresholds may be infinite: the quantiles are some of them, with nothing in between.
-    low, high = np.quantile(thresholds, levels, method="inverted_cdf")
-    lowest, highest = np.quantile(losses, levels) + optimism
-    return BootstrapThreshold(
-        best, (float(low), float(high)), (float(lowest), float(highest)), optimism, thresholds, losses
-    )
+    first, last = np.quantile(found, levels, method="inverted_cdf")
+    low, high = np.quantile(losses, levels, axis=0)
+    around = float(low[-1]) + optimism, float(high[-1]) + optimism
+    whole = BootstrapThreshold(best, (float(first), float(last)), around, optimism, found, losses[:, -1])
+    return BootstrapCurve(here[cuts[:-1]], low[:-1], high[:-1], whole)

@@ -101,8 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a file .csv, .tsv, .parquet, .svm or .npz; none takes built-in problems",
     )  # fmt: skip
     add.add_argument(
-        "--loss", metavar="NAME[,NAME]",
-        help="measures to train for, see 'setwise list' (default: jaccard, and early_detection for the built-in bags)",
+        "--loss", metavar="LOSS[,LOSS]",
+        help="measures to train for, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see 'setwise list' "
+        "(default: jaccard, and early_detection for the built-in bags)",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",
@@ -112,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
     )
+    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features, such as ids")
     add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid, a minute of time")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
     add.add_argument(
@@ -151,7 +153,7 @@ def _compare(options: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     sections, files = compare_command(
-        options.data, options.loss, options.target, options.group, options.positive,
+        options.data, options.loss, options.target, options.group, options.positive, options.drop,
         quick=options.quick, folds=options.folds, seed=options.seed, budget=options.budget, out=options.out,
         bold=sys.stdout.isatty(),
     )  # fmt: skip
@@ -185,11 +187,13 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.experiments import experiments
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
-    from setwise.losses import LOSSES
+    from setwise.losses import LOSSES, loss_forms
     from setwise.surrogates import SURROGATES
 
+    # Parameters that --loss takes stand in brackets behind the description.
+    taken = {name: f" [{form}]" for name, form in loss_forms().items() if form != name}
     for title, entries in (
-        ("losses", {name: _line(kind) for name, kind in LOSSES.items()}),
+        ("losses", {name: _line(kind) + taken.get(name, "") for name, kind in LOSSES.items()}),
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in INFERENCES.items()}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),

@@ -1,5 +1,6 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
+from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
 from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
 from setwise.decisions.operating_point import (
@@ -12,12 +13,14 @@ from setwise.decisions.operating_point import (
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
 __all__ = [
+    "BootstrapThreshold",
     "Floor",
     "LabelThresholds",
     "OperatingPoint",
     "Threshold",
     "UnmetFloor",
     "best_threshold",
+    "bootstrap_threshold",
     "constrained_threshold",
     "label_thresholds",
     "precision_at_recall",

@@ -2,5 +2,6 @@
 
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
+from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
-__all__ = ["SetClassifier", "SetClassifierCV"]
+__all__ = ["SetClassifier", "SetClassifierCV", "TableEncoder", "tree_categories"]

@@ -28,8 +28,8 @@ from setwise.estimators.vacuous import (
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
-MakeLearner = Callable[[Surrogate, bool, int], Learner]
-"""A function of the surrogate, of whether it is convex, and of the number of sets."""
+MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner]
+"""A function of the surrogate, of whether it is convex, and of the shape of X."""
 
 
 @final
@@ -163,7 +163,7 @@ class Problem:
         if surrogate.name not in self.risks:
             self.risks[surrogate.name] = self._risk(surrogate)
         risk, origin = self.risks[surrogate.name]
-        learner = make(surrogate, risk.convex, len(self.grouping.batch))
+        learner = make(surrogate, risk.convex, self.X.shape)
         fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self._loss(origin + fit.w) > self._loss(origin):

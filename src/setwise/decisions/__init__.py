@@ -1,10 +1,14 @@
-"""Decisions: what to predict once probabilities are known.
-
-:func:`least_expected_loss` returns the labeling of least expected loss of each set, and :func:`expected_loss` the
-expected loss of a given labeling.
-"""
+"""What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
 from setwise.decisions.decision import Decision
 from setwise.decisions.least import expected_loss, least_expected_loss
+from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
-__all__ = ["Decision", "expected_loss", "least_expected_loss"]
+__all__ = [
+    "Decision",
+    "Threshold",
+    "best_threshold",
+    "expected_loss",
+    "least_expected_loss",
+    "threshold_curve",
+]

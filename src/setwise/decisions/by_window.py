@@ -11,10 +11,10 @@ from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import joint_sums, prefixes
 
-BLOCK = 1 << 17
+BLOCK = 1 << 15
 """About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
 
-REACHES = (2.5, 4.5, np.inf)
+REACHES = (2.0, 3.5, 5.0, np.inf)
 """Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
 
 

@@ -34,7 +34,13 @@ class Formula:
 
     def at(self, k: Values | float, tp: Values, fn: Values) -> Values:
         """The loss where k decisions are predicted, of which tp are positive, and fn others are; arrays broadcast."""
-        return self.counts.of(fn, k - tp, np.asarray(tp + fn, dtype=np.int64))
+        P = tp + fn
+        if self.counts.linear is not None:
+            return self.counts.of(fn, k - tp, np.asarray(P, dtype=np.int64))
+        # Truth number P has P positives, so nothing need be looked up, which would take most of the time.
+        N, fp = self.size - P, k - tp
+        parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.counts.formulas]
+        return reduce(np.add, parts)
 
     @property
     def increasing(self) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decisions.test_least import COUNTS, slow
+from decisions.cases import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.by_bounds import ByBounds, _Search
 from setwise.decisions.by_window import ByWindow

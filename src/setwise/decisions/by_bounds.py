@@ -52,6 +52,7 @@ class ByBounds(Rule):
         return Decided(of_first(order, sizes), values, bounds)
 
     def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
         rows = zip(q, labels, strict=True)
         return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
 

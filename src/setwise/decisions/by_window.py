@@ -66,6 +66,7 @@ class ByWindow(Rule):
         return Decided(of_first(order, sizes), values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
         rows = zip(q, labels, strict=True)
         return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
 

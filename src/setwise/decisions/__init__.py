@@ -3,6 +3,7 @@
 from setwise.decisions.decision import Decision
 from setwise.decisions.gfm import gfm
 from setwise.decisions.least import expected_loss, least_expected_loss
+from setwise.decisions.maps import least_expected_loss_of_map
 from setwise.decisions.samples import least_expected_loss_of_samples
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
@@ -13,6 +14,7 @@ __all__ = [
     "expected_loss",
     "gfm",
     "least_expected_loss",
+    "least_expected_loss_of_map",
     "least_expected_loss_of_samples",
     "threshold_curve",
 ]

@@ -1,5 +1,6 @@
 """The estimators of setwise, which follow the interface of scikit-learn."""
 
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
-__all__ = ["SetClassifier"]
+__all__ = ["SetClassifier", "TableEncoder", "tree_categories"]

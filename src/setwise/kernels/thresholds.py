@@ -14,7 +14,7 @@ from setwise.kernels.jit import kernel, require_length
 Array = NDArray[Any]
 
 EQUAL = 1e-12
-"""Losses that differ by less, relative to the largest loss of their segment, are equal up to rounding."""
+"""Losses that differ by less, relative to the largest loss of their segment, are taken for equal: it is rounding."""
 
 
 @kernel
@@ -96,11 +96,12 @@ def _add(total: float, rest: float, x: float) -> tuple[float, float]:
 
 
 @kernel
-def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array) -> tuple[Array, Array, Array]:
+def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array, equal: float) -> tuple[Array, Array, Array]:
     """Returns the best cut of each segment, and the first and last cut of its flat run, (n,) int64 each; O(m).
 
     ``scores`` (m,) fall in each segment, ``losses`` (m,) are those once each decision is predicted too, and ``start``
-    (n,) those of no prediction; a loss of inf is not allowed. Of all cuts with the least loss those next to each other
+    (n,) those of no prediction; a loss of inf is not allowed. ``equal`` is the relative difference up to which losses
+    are taken for equal. Of all cuts with the least loss those next to each other
     are a run. The run that spans the widest range of scores is chosen, then the middle of its cuts. The cuts that
     predict none or all have no score on one side: they are taken only where no other cut has the least loss.
     """
@@ -110,19 +111,19 @@ def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array) -> tup
     best, first, last = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for i in range(n):
         a, b = offsets[i], offsets[i + 1]
-        best[i], first[i], last[i] = _best_cut(scores[a:b], losses[a:b], start[i])
+        best[i], first[i], last[i] = _best_cut(scores[a:b], losses[a:b], start[i], equal)
     return best, first, last
 
 
 @kernel
-def _best_cut(scores: Array, losses: Array, start: float) -> tuple[int, int, int]:
+def _best_cut(scores: Array, losses: Array, start: float, equal: float) -> tuple[int, int, int]:
     m = len(scores)
     least, largest = start, abs(start) if start < np.inf else 0.0
     for k in range(1, m + 1):
         if k == m or scores[k] != scores[k - 1]:
             least = min(least, losses[k - 1])
             largest = max(largest, abs(losses[k - 1])) if losses[k - 1] < np.inf else largest
-    limit = least + EQUAL * largest
+    limit = least + equal * largest
     # The run so far: its first and last cut, and those of its cuts that have a score on both sides.
     found = (0, 0, 0)
     width, begin, inner, outer, many = -2.0, -1, 0, 0, 0
@@ -157,3 +158,62 @@ def _middle(scores: Array, inner: int, many: int) -> int:
         while scores[k] == scores[k - 1]:
             k += 1
     return k
+
+
+@kernel
+def weighted_mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array) -> Array:
+    """Returns what :func:`mean_along` does for sets with weights (n,), which sum to 1; (m,) float64, O(m)."""
+    last = start.copy()
+    total, rest = 0.0, 0.0
+    out = np.empty(len(owners), np.float64)
+    for i in range(len(start)):
+        total, rest = _add(total, rest, weights[i] * last[i])
+    for j in range(len(owners)):
+        i, value = owners[j], values[places[j]]
+        total, rest = _add(total, rest, weights[i] * (value - last[i]))
+        last[i] = value
+        out[j] = total + rest
+    return out
+
+
+@kernel
+def weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
+    """Returns what :func:`falling_counts` does for one segment whose decisions are drawn ``weights`` (m,) times; O(m).
+
+    ``missed`` is the sum of the weights of the positives.
+    """
+    m = len(labels)
+    fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
+    left, alarms = missed, 0.0
+    for j in range(m):
+        found = weights[j] * labels[j]
+        left -= found
+        alarms += weights[j] - found
+        fn[j], fp[j] = left, alarms
+    return fn, fp
+
+
+@kernel
+def weighted_quotient(labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float) -> Array:
+    """Returns what :func:`falling_quotient` does for such a segment, with coefficients (3,); (m,) float64, O(m)."""
+    m = len(labels)
+    out = np.empty(m, np.float64)
+    fn, fp = missed, 0.0
+    for j in range(m):
+        found = weights[j] * labels[j]
+        fn -= found
+        fp += weights[j] - found
+        value = (top[0] + top[1] * fn + top[2] * fp) / (bottom[0] + bottom[1] * fn + bottom[2] * fp)
+        out[j] = value if fn + fp > 0.0 else origin
+    return out
+
+
+@kernel
+def drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:
+    """Returns the scores and losses (m,) of the drawn decisions alone; O(m), without branches on random data."""
+    s, out = np.empty_like(scores), np.empty_like(losses)
+    k = 0
+    for j in range(len(drawn)):
+        s[k], out[k] = scores[j], losses[j]
+        k += drawn[j]
+    return s[:k], out[:k]

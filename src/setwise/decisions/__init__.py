@@ -1,8 +1,12 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
 from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
+from setwise.decisions.decision import Decision
 from setwise.decisions.floors import Floor, UnmetFloor
+from setwise.decisions.gfm import gfm
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
+from setwise.decisions.least import expected_loss, least_expected_loss
+from setwise.decisions.maps import least_expected_loss_of_map
 from setwise.decisions.operating_point import (
     OperatingPoint,
     constrained_threshold,
@@ -10,10 +14,12 @@ from setwise.decisions.operating_point import (
     recall_at_false_positive_rate,
     recall_at_precision,
 )
+from setwise.decisions.samples import least_expected_loss_of_samples
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
 __all__ = [
     "BootstrapThreshold",
+    "Decision",
     "Floor",
     "LabelThresholds",
     "OperatingPoint",
@@ -22,7 +28,12 @@ __all__ = [
     "best_threshold",
     "bootstrap_threshold",
     "constrained_threshold",
+    "expected_loss",
+    "gfm",
     "label_thresholds",
+    "least_expected_loss",
+    "least_expected_loss_of_map",
+    "least_expected_loss_of_samples",
     "precision_at_recall",
     "recall_at_false_positive_rate",
     "recall_at_precision",

@@ -9,10 +9,10 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
+from setwise.decisions.replicates import replicated_losses
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.choosing.out_of_fold import OutOfFold
-from setwise.estimators.choosing.replicates import replicated_losses
-from setwise.estimators.choosing.task import Task
 
 REFERENCE = "threshold"
 """The lever that is left only for a better one: the base model with its best threshold."""

@@ -1,7 +1,7 @@
 """The choice among levers, by out-of-fold losses of rules that did not see the rows they are judged on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import final
 
@@ -45,7 +45,7 @@ class Candidate:
     error: float = np.nan
     gain: float = np.nan
     gain_error: float = np.nan
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     chosen: bool = False
     refusal: str = ""
 

@@ -108,7 +108,6 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
-    levers, reference = [lever.bound(task) for lever in levers], reference.bound(task)
     plan = [
         (first, reference),
         *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
@@ -134,13 +133,14 @@ def choose(
     judged = _judged(tried, labels, task, seed)
     chosen = next(candidate for candidate in judged if candidate.chosen)
     by_name = {lever.name: lever for lever in (*levers, reference)}
-    rule = by_name[chosen.lever].tune(bases[chosen.base].held_out(), task)
-    base_rule = rule if chosen is judged[0] else reference.tune(bases[first].held_out(), task)
+    rule = by_name[chosen.lever].bound(task).tune(bases[chosen.base].held_out(), task)
+    base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
     return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
 
 
 def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
+    lever = lever.bound(task)
     base.prepare(lever.fits)
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
     for i, (train, test) in enumerate(base.folds):
@@ -154,7 +154,7 @@ def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candid
     start = perf_counter()
     refusal = lever.refuses(task, base)
     if refusal is None:
-        base.prepare(lever.fits)
+        base.prepare(lever.bound(task).fits)
         start = perf_counter()
         try:
             labels = cross_fitted(lever, base, task)

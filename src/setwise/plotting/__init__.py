@@ -1,6 +1,6 @@
 """Pictures with matplotlib. Every function returns a ``matplotlib.figure.Figure``, and none uses ``pyplot``.
 
-``ThresholdDisplay`` is a display as those of scikit-learn; its figure is in ``figure_``.
+``CandidatesDisplay`` and ``ThresholdDisplay`` are displays as those of scikit-learn; their figures are in ``figure_``.
 """
 
 try:

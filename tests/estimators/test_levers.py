@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
-from setwise.decisions import best_threshold
+from setwise.decisions import best_threshold, gfm
 from setwise.decisions.task import Task
 from setwise.estimators.choosing import choose, problem_of
 from setwise.estimators.choosing.calibration import isotonic, sigmoid
@@ -26,7 +26,7 @@ from setwise.estimators.choosing.choice import cross_fitted
 from setwise.estimators.choosing.lever import Evidence
 from setwise.estimators.choosing.responses import Response
 from setwise.estimators.choosing.tables import Scaling, as_numbers
-from setwise.estimators.levers import LEVERS, ClassWeight, Decision, LabelThresholds, Stack, as_levers
+from setwise.estimators.levers import GFM, LEVERS, ClassWeight, Decision, LabelThresholds, Stack, as_levers
 from setwise.losses import FBeta, Hamming, Jaccard
 
 
@@ -242,6 +242,45 @@ def test_where_labels_exclude_each_other_the_stack_surely_wins():
     assert model.score(new_X, new_Y) > tuned.score(new_X, new_Y) + 0.01
 
 
+def test_gfm_decides_by_the_models_of_number_and_label():
+    rng = np.random.default_rng(8)
+    Q = rng.random((200, 3))
+    Y = rng.random((200, 3)) < Q
+    Y[:, 2] &= ~Y[:, 1]
+    rule = GFM().tune(Given(Q), Task(Y, FBeta()))
+    odds = rule.scaling(Response(Y, Q, True).log_odds(rule.least))
+    number = Y.sum(axis=1)
+    joint = np.zeros((200, 3, 3))
+    for i in range(3):
+        model = LogisticRegression(max_iter=500).fit(odds, np.where(Y[:, i], number, 0))
+        for column, s in enumerate(model.classes_.tolist()):
+            if s:
+                joint[:, i, s - 1] = model.predict_proba(odds)[:, column]
+    none = LogisticRegression(max_iter=500).fit(odds, number == 0).predict_proba(odds)[:, 1]
+    np.testing.assert_array_equal(rule.labels(Given(Q)), gfm(joint, FBeta(), none=none).labels)
+    # Jaccard is not affine in the true positives; F1 stands in.
+    assert GFM().tune(Given(Q), Task(Y, Jaccard())).loss == FBeta()
+
+
+@pytest.mark.parametrize("kind", ["one of each row", "none", "all", "one label", "two kinds of rows"])
+def test_gfm_on_nasty_matrices(kind):
+    rng = np.random.default_rng(9)
+    Q = rng.random((40, 3))
+    Y = {
+        "one of each row": Q == Q.max(axis=1, keepdims=True),
+        "none": np.zeros((40, 3), bool),
+        "all": np.ones((40, 3), bool),
+        "one label": np.repeat([[True, False, False]], 40, axis=0),
+        "two kinds of rows": np.repeat([[True, True, False], [False, False, True]], 20, axis=0),
+    }[kind]
+    labels = GFM().tune(Given(Q), Task(Y, FBeta())).labels(Given(Q))
+    if kind in ("none", "all", "one label"):
+        np.testing.assert_array_equal(labels, Y)
+    if kind == "one of each row":
+        # F1 may gain by two guesses where one is not sure, but never by none.
+        assert labels.any(axis=1).all()
+
+
 def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((2000, 2)), rng.standard_normal((60, 2)) * 0.5 + [1.5, 1.5],
@@ -260,7 +299,7 @@ def test_on_a_logistic_model_the_model_stays():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         weights = 0.7 * rng.standard_normal(6)
-        X, new_X = rng.standard_normal((1500, 6)), rng.standard_normal((20000, 6))
+        X, new_X = rng.standard_normal((1000, 6)), rng.standard_normal((8000, 6))
         y, new_y = (rows @ weights - 2.0 + rng.logistic(size=len(rows)) > 0 for rows in (X, new_X))
         problem = problem_of(X, y.astype(int), FBeta())
         base = problem.out_of_fold(LogisticRegression(), problem.folds(5, 0))
@@ -280,13 +319,13 @@ needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWIS
 
 @pytest.mark.realdata
 @needs_data
-@pytest.mark.parametrize(("name", "positive"), [("wilt", 2), ("kc1", True), ("yeast_me2", 1)])
+@pytest.mark.parametrize(("name", "positive"), [("pc1", True), ("yeast_me2", 1)])
 def test_real_tables_as_a_user_would(name, positive):
     table = pd.read_csv(Path(os.environ["SETWISE_DATA"]) / "imbalanced" / f"{name}.csv")
     X, y = table.iloc[:, :-1], table.iloc[:, -1]
     test = np.arange(len(y)) % 3 == 0
     linear = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=500))
-    for base in (linear, HistGradientBoostingClassifier(max_iter=50, random_state=0)):
+    for base in (linear, HistGradientBoostingClassifier(max_iter=20, random_state=0)):
         model = MeasureClassifier(base, pos_label=positive).fit(X[~test], y[~test])
         labels = model.predict(X[test])
         assert set(labels.tolist()) <= set(y.tolist())

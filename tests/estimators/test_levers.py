@@ -244,14 +244,14 @@ def test_where_labels_exclude_each_other_the_stack_surely_wins():
 
 def test_gfm_decides_by_the_models_of_number_and_label():
     rng = np.random.default_rng(8)
-    Q = rng.random((200, 3))
-    Y = rng.random((200, 3)) < Q
+    Q = rng.random((200, 5))
+    Y = rng.random((200, 5)) < Q
     Y[:, 2] &= ~Y[:, 1]
     rule = GFM().tune(Given(Q), Task(Y, FBeta()))
     odds = rule.scaling(Response(Y, Q, True).log_odds(rule.least))
     number = Y.sum(axis=1)
-    joint = np.zeros((200, 3, 3))
-    for i in range(3):
+    joint = np.zeros((200, 5, 5))
+    for i in range(5):
         model = LogisticRegression(max_iter=500).fit(odds, np.where(Y[:, i], number, 0))
         for column, s in enumerate(model.classes_.tolist()):
             if s:
@@ -267,7 +267,7 @@ def test_gfm_on_nasty_matrices(kind):
     rng = np.random.default_rng(9)
     Q = rng.random((40, 3))
     Y = {
-        "one of each row": Q == Q.max(axis=1, keepdims=True),
+        "one of each row": Q.max(axis=1, keepdims=True) == Q,
         "none": np.zeros((40, 3), bool),
         "all": np.ones((40, 3), bool),
         "one label": np.repeat([[True, False, False]], 40, axis=0),

@@ -21,6 +21,10 @@ REPLICATES = 400
 """Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
 
 
+ONE_ERROR = 0.8413
+"""The probability that a normal variable is below one standard error."""
+
+
 @final
 @dataclass(frozen=True)
 class Candidate:
@@ -174,7 +178,7 @@ def _judged(
     drawn = replicated_losses(task, predictions, REPLICATES, seed)
     gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
     errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
-    best = chosen_of(losses, gains, gain_errors)
+    best = chosen_of(losses, gains, errors_needed(gains, drawn_gains, gain_errors))
     numbers = {
         key: {
             "loss": float(losses[i]),
@@ -186,6 +190,20 @@ def _judged(
         for i, key in enumerate(labels)
     }
     return [replace(candidate, **numbers.get(candidate.key, {})) for candidate in tried]  # type: ignore[arg-type]
+
+
+def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Values:
+    """What each gain must exceed, (m,): one standard error, or more where the best of several is luckier than each.
+
+    One standard error is exceeded by luck in 16 % of cases, and by the luckiest of several equal candidates more often.
+    So it is multiplied by the 84 % quantile of the largest standardized error among the candidates of a replicate,
+    which is 1 for one candidate, and hardly more for candidates that predict nearly alike.
+    """
+    able = gain_errors > 0
+    if not able.any():
+        return gain_errors
+    lucky = ((drawn_gains[:, able] - gains[able]) / gain_errors[able]).max(axis=1)
+    return gain_errors * max(1.0, float(np.quantile(lucky, ONE_ERROR)))
 
 
 def chosen_of(losses: Values, gains: Values, gain_errors: Values) -> int:

@@ -1,4 +1,4 @@
-"""The command line: ``setwise compare``, ``setwise list``, ``setwise reproduce``."""
+"""The command line: ``setwise compare``, ``setwise predict``, ``setwise list``, ``setwise reproduce``."""
 
 import argparse
 import contextlib
@@ -88,7 +88,7 @@ def _complain(text: str, code: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The parser of the three commands with their options."""
+    """The parser of the four commands with their options."""
     parser = _Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
@@ -101,8 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a file .csv, .tsv, .parquet, .svm or .npz; none takes built-in problems",
     )  # fmt: skip
     add.add_argument(
-        "--loss", metavar="NAME[,NAME]",
-        help="measures to train for, see 'setwise list' (default: jaccard, and early_detection for the built-in bags)",
+        "--loss", metavar="LOSS[,LOSS]",
+        help="measures to train for, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see 'setwise list' "
+        "(default: jaccard, and early_detection for the built-in bags)",
     )  # fmt: skip
     add.add_argument(
         "--target", metavar="COLUMN[,COLUMN]",
@@ -112,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument(
         "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
     )
+    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features, such as ids")
     add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid, a minute of time")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
     add.add_argument(
@@ -125,6 +127,16 @@ def _parser() -> argparse.ArgumentParser:
         help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
     )  # fmt: skip
     add.set_defaults(run=_compare)
+
+    add = commands.add_parser("predict", help="label the rows of a file by a saved model")
+    add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops; its code is not run, only data are read")
+    add.add_argument(
+        "data", metavar="DATA", help="a file with the columns of the training, in any order; others are ignored"
+    )
+    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
+    add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
+    add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
+    add.set_defaults(run=_predict)
 
     add = commands.add_parser("list", help="losses, surrogates, learners and experiments, one line each")
     add.set_defaults(run=_list)
@@ -151,12 +163,27 @@ def _compare(options: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     sections, files = compare_command(
-        options.data, options.loss, options.target, options.group, options.positive,
+        options.data, options.loss, options.target, options.group, options.positive, options.drop,
         quick=options.quick, folds=options.folds, seed=options.seed, budget=options.budget, out=options.out,
         bold=sys.stdout.isatty(),
     )  # fmt: skip
     print("\n\n".join(sections))
     _say_files(files, begin)
+    return 0
+
+
+def _predict(options: argparse.Namespace) -> int:
+    """The command ``setwise predict``."""
+    from setwise.compare.predict import predict_command
+
+    begin = time.perf_counter()
+    text, note = predict_command(options.model, options.data, options.out, options.group, options.keep)
+    if note:
+        _complain(f"setwise: {note}", 0)
+    if options.out is None:
+        print(text, end="")
+    else:
+        _say_files([options.out], begin)
     return 0
 
 
@@ -185,11 +212,13 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.experiments import experiments
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
-    from setwise.losses import LOSSES
+    from setwise.losses import LOSSES, loss_forms
     from setwise.surrogates import SURROGATES
 
+    # Parameters that --loss takes stand in brackets behind the description.
+    taken = {name: f" [{form}]" for name, form in loss_forms().items() if form != name}
     for title, entries in (
-        ("losses", {name: _line(kind) for name, kind in LOSSES.items()}),
+        ("losses", {name: _line(kind) + taken.get(name, "") for name, kind in LOSSES.items()}),
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in INFERENCES.items()}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),

@@ -11,6 +11,7 @@ from surface import (
     test_maximizers,
     test_measure_classifier,
     test_pictures,
+    test_saved_models,
     test_set_classifier,
     test_thresholds,
     test_training,
@@ -21,6 +22,7 @@ PARAMETERS = [
     *test_comparisons.of_plans(), *test_comparisons.of_problems(), *test_constructors.PARAMETERS,
     *test_maximizers.PARAMETERS, *test_measure_classifier.PARAMETERS_OF_ALL, *test_pictures.PARAMETERS,
     *test_set_classifier.calls(), *test_training.features(), *test_training.risks(), *test_thresholds.PARAMETERS,
+    *test_saved_models.files(), *test_saved_models.models(),
 ]  # fmt: skip
 
 ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "decisions", "plotting", "compare")
@@ -28,7 +30,7 @@ ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "de
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
 RESULTS = {"BootstrapThreshold", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
 RESULTS |= {"Comparison", "Duel", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
-OTHERS = {"Trait", "plain_losses"}
+OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 
 def test_every_public_name_is_tried():

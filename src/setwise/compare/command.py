@@ -15,10 +15,11 @@ from setwise.compare.progress import ProgressLine
 from setwise.compare.report import earlier, write_report
 from setwise.compare.words import text_table, verdict, wrap
 from setwise.core.measure import Loss
-from setwise.datasets import load
-from setwise.losses import plain_losses
+from setwise.datasets import load_table
+from setwise.losses import parse_losses
 
-Work = list[tuple[Problem, tuple[str, ...]]]
+Measures = dict[str, Loss]
+Work = list[tuple[Problem, Measures]]
 Task = tuple[Problem, str, dict[str, Loss]]
 
 QUICK_ROWS = 3000
@@ -39,6 +40,7 @@ def compare_command(
     target: str | None = None,
     group: str | None = None,
     positive: str | None = None,
+    drop: str | None = None,
     *,
     quick: bool = False,
     folds: int | None = None,
@@ -62,10 +64,10 @@ def compare_command(
         raise ValueError(f"--budget must be a number of seconds above 0; got {budget}.")
     if budget is None and data is not None:
         budget = QUICK_BUDGET if quick else BUDGET
-    chosen = None if loss is None else measures(loss)
+    chosen = None if loss is None else parse_losses(loss)
     # A folder that may not be replaced is refused before the work, not after it.
     earlier(out)
-    tasks = _tasks(_work(data, chosen, target, group, positive, plan, quick))
+    tasks = _tasks(_work(data, chosen, target, group, positive, drop, plan, quick))
     # The folder is made first, so that a place where nothing can be written shows before the work too.
     out.mkdir(parents=True, exist_ok=True)
     found = _run(tasks, plan, budget)
@@ -88,13 +90,13 @@ def _tasks(work: Work) -> list[Task]:
 
     Raises ValueError if a measure does not fit the sets.
     """
-    kinds, tasks = plain_losses(), []
-    for problem, names in work:
+    tasks = []
+    for problem, chosen in work:
         # The error rate is evaluated everywhere, since every reader knows it.
-        losses = {name: kinds[name]() for name in dict.fromkeys((*names, "error_rate"))}
+        losses = chosen | ({} if "error_rate" in chosen else parse_losses("error_rate"))
         for loss in losses.values():
             loss.check(problem.sets)
-        tasks += [(problem, name, losses) for name in names]
+        tasks += [(problem, name, losses) for name in chosen]
     return tasks
 
 
@@ -109,15 +111,6 @@ def _run(tasks: list[Task], plan: Plan, budget: float | None) -> list[Comparison
         found.append(compare(problem, name, losses, plan, line.advance, budget=share))
     line.close()
     return found
-
-
-def measures(text: str) -> tuple[str, ...]:
-    """The names of losses in a text that joins them by commas; ValueError for a name that does not exist."""
-    names = tuple(dict.fromkeys(n.strip().lower() for n in text.split(",")))
-    for name in names:
-        if name not in plain_losses():
-            raise ValueError(f"there is no loss {name!r}; use {', '.join(plain_losses())}.")
-    return names
 
 
 def section(found: Comparison, bold: bool) -> str:
@@ -141,32 +134,36 @@ def summary(found: list[Comparison]) -> list[str]:
 
 def _work(
     data: str | None,
-    chosen: tuple[str, ...] | None,
+    chosen: Measures | None,
     target: str | None,
     group: str | None,
     positive: str | None,
+    drop: str | None,
     plan: Plan,
     quick: bool,
 ) -> Work:
-    """The problems, each with the names of the measures to train for: those of a file, or the built-in ones."""
+    """The problems, each with the measures to train for by name: those of a file, or the built-in ones."""
+    usual = parse_losses("jaccard")
     if data is None:
-        if target or group or positive:
-            raise ValueError("--target, --group and --positive are for a file; name it before them.")
+        if target or group or positive or drop:
+            raise ValueError("--target, --group, --positive and --drop are for a file; name it before them.")
         synthetic = bags(240 if quick else 1000, plan.seed)
         return [
-            (synthetic, chosen or ("early_detection",)),
-            (digits(), chosen or ("jaccard",)),
-            (breast_cancer(), chosen or ("jaccard",)),
+            (synthetic, chosen or parse_losses("early_detection")),
+            (digits(), chosen or usual),
+            (breast_cancer(), chosen or usual),
         ]
-    held = load(data, target, group, positive)
+    held = load_table(data, target, group, positive, drop)
     name = Path(data).name
-    problem = Problem(name, f"Read from {name}.", _occurring(held.X), held.y, held.groups, held.classes)
+    about = " ".join([f"Read from {name}.", *held.notes])
+    X, columns = _occurring(held.X), held.columns
+    problem = Problem(name, about, X, held.y, held.groups, held.classes, columns=columns)
     if quick and len(held.y) > QUICK_ROWS:
         problem = problem.part(QUICK_ROWS, max(QUICK_SETS, plan.folds), plan.seed)
     if len(problem.y) < len(held.y):
         about = f"{problem.about} A random part of {len(problem.y):,} of its {len(held.y):,} rows."
         problem = replace(problem, about=about)
-    return [(problem, chosen or ("jaccard",))]
+    return [(problem, chosen or usual)]
 
 
 def _occurring(X: Any) -> Any:

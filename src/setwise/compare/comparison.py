@@ -154,7 +154,9 @@ def _check(problem: object, plan: object, advance: object, methods: object, budg
     """Refuse what is none of the kinds that a comparison takes."""
     given = as_kind(problem, "problem", Problem, "Problem(name, about, X, y)")
     as_kind(plan, "plan", Plan, "Plan()")
-    if not np.isfinite(given.X.data if issparse(given.X) else given.X).all():
+    values = given.X.data if issparse(given.X) else given.X
+    # Gaps of a raw table are filled on each training part.
+    if not (np.isfinite(values) | (bool(given.columns) & np.isnan(values))).all():
         raise ValueError("X of the problem must be finite; got NaN or inf.")
     if not callable(advance):
         raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")

@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from setwise.core.checks import as_array, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
+from setwise.datasets.columns import Column
 from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.target import as_ids
 
@@ -23,6 +24,8 @@ class Problem:
 
     ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
+    ``columns`` are the kinds of the columns of a raw table, as :func:`setwise.datasets.load_table` gives them; with
+    them X may hold NaN for gaps.
     """
 
     name: str
@@ -33,10 +36,13 @@ class Problem:
     classes: tuple[str, ...] = ("negative", "positive")
     kinds: NDArray[np.int64] | None = None
     kind_names: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers (n, d), dense or CSR; got {shown(self.X)}.")
+        if self.columns and len(self.columns) != self.X.shape[1]:
+            raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")

@@ -2,5 +2,6 @@
 
 from setwise.estimators.measure_classifier import MeasureClassifier
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
-__all__ = ["MeasureClassifier", "SetClassifier"]
+__all__ = ["MeasureClassifier", "SetClassifier", "TableEncoder", "tree_categories"]

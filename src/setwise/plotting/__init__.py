@@ -1,6 +1,6 @@
 """Pictures with matplotlib. Every function returns a ``matplotlib.figure.Figure``, and none uses ``pyplot``.
 
-``ThresholdDisplay`` is a display as those of scikit-learn; its figure is in ``figure_``.
+``CandidatesDisplay`` and ``ThresholdDisplay`` are displays as those of scikit-learn; their figures are in ``figure_``.
 """
 
 try:
@@ -8,10 +8,20 @@ try:
 except ImportError:
     raise ImportError("setwise.plotting needs matplotlib: pip install 'setwise[plot]'.") from None
 
+from setwise.plotting.candidates import CandidatesDisplay
 from setwise.plotting.gaps import gap_curves
 from setwise.plotting.scores import plane, scores
 from setwise.plotting.surfaces import surface, surfaces
 from setwise.plotting.thresholds import ThresholdDisplay
 from setwise.plotting.train_by_test import cross_table
 
-__all__ = ["ThresholdDisplay", "cross_table", "gap_curves", "plane", "scores", "surface", "surfaces"]
+__all__ = [
+    "CandidatesDisplay",
+    "ThresholdDisplay",
+    "cross_table",
+    "gap_curves",
+    "plane",
+    "scores",
+    "surface",
+    "surfaces",
+]

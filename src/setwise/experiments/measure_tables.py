@@ -1,0 +1,248 @@
+"""Is the choice of MeasureClassifier, or a set surrogate, ever worse than a tuned threshold on a table?
+
+The protocol is in ``measure_protocol``, which was fixed before the first result, and the reference in
+``measure_reference``. Every cell is printed, also those that are lost.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setwise.compare.bundled import breast_cancer, digits
+from setwise.compare.paired import Paired, holm
+from setwise.core.arrays import Bools, Values
+from setwise.core.measure import Loss
+from setwise.decisions import best_threshold
+from setwise.estimators import SetClassifier
+from setwise.estimators.choosing.choice import choose
+from setwise.estimators.choosing.out_of_fold import OutOfFold
+from setwise.estimators.choosing.problem import problem_of
+from setwise.estimators.levers import LEVERS, as_levers
+from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, need_data
+from setwise.experiments.experiment import Table as Shown
+from setwise.experiments.measure_protocol import (
+    BASES,
+    FLOOR,
+    GRID,
+    LABELS,
+    LEVEL,
+    MEASURES,
+    SEED,
+    SPLITS,
+    TABLES,
+    TEST_SHARE,
+)
+from setwise.experiments.measure_reference import (
+    Folds,
+    Table,
+    Tuned,
+    inner_folds,
+    read_label,
+    read_table,
+    references,
+)
+from setwise.losses import as_loss
+
+NAME = "measure_tables"
+
+CHOICE, SURROGATE = "MeasureClassifier", "SetClassifier"
+METHODS = (*((CHOICE, base) for base in BASES), (SURROGATE, "linear"))
+"""What is compared with the reference of the base model."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The losses on one test part: of the references and of our methods, (methods, measures) each.
+
+    ``constant`` counts predictions of one label where the reference predicts two, ``levers`` are those that were
+    chosen.
+    """
+
+    reference: Values
+    ours: Values
+    constant: NDArray[np.int64]
+    levers: list[list[str]]
+
+
+def run(settings: Settings, advance: Advance) -> Outcome:
+    """Ten splits of twenty tables; the quick version has two splits of two tables of scikit-learn."""
+    tables = list(_tables(settings))
+    splits = 2 if settings.quick else SPLITS
+    jobs = [(table, k) for table in tables for k in range(splits)]
+    found = Parallel(n_jobs=-1, return_as="generator")(delayed(one_split)(table, k, splits) for table, k in jobs)
+    results: list[Split] = []
+    for (table, k), result in zip(jobs, found, strict=True):
+        results.append(result)
+        advance(f"{table.name}, split {k + 1}")
+    shape = (len(tables), splits, len(METHODS), len(MEASURES))
+    reference = np.array([r.reference for r in results]).reshape(shape)
+    ours = np.array([r.ours for r in results]).reshape(shape)
+    constant = np.array([r.constant for r in results]).reshape(shape)
+    names = tuple(table.name for table in tables)
+    chosen = [r.levers for r in results]
+    return _outcome(names, reference - ours, reference, constant, chosen)
+
+
+def one_split(table: Table, k: int, splits: int) -> Split:
+    """Everything on split ``k`` of a table."""
+    drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED)
+    train, test = list(drawn.split(table.y, table.y))[k]
+    part, held = Table(table.name, table.X[train], table.y[train]), Table(table.name, table.X[test], table.y[test])
+    losses = [as_loss(name) for name in MEASURES]
+    folds = inner_folds(part.y, k)
+    tuned = {base: references(base, part, folds, losses, k) for base in BASES}
+    rows = [_by_choice(tuned[base], part, held, folds, losses, k) for base in BASES]
+    rows.append(_by_surrogate(tuned["linear"], part, held, folds, losses))
+    reference, ours, constant = (np.array([[cell[i] for cell in row] for row in rows]) for i in range(3))
+    return Split(reference, ours, constant, [[cell[3] for cell in row] for row in rows])
+
+
+Cell = tuple[float, float, int, str]
+"""The losses of the reference and of our method, whether ours alone is constant, and what was chosen."""
+
+
+def _by_choice(
+    tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss], k: int
+) -> list[Cell]:
+    """MeasureClassifier for each measure, over the model and the folds of the reference."""
+    shared: dict[int, OutOfFold] = {}
+    cells = []
+    for loss, reference in zip(losses, tuned, strict=True):
+        problem = problem_of(part.X, part.y, loss)
+        # Models are compared by identity: measures that chose the same C share its fits.
+        if id(reference.model) not in shared:
+            shared[id(reference.model)] = problem.out_of_fold(reference.model, tuple(folds))
+        models = shared[id(reference.model)]
+        choice = choose({"": models}, problem.task, as_levers("auto"), reference=LEVERS["threshold"](), seed=k)
+        labels = choice.rule.labels(models.fresh(held.X))
+        cells.append((*_judged(held.y, reference, labels, loss, held.X), choice.chosen.lever))
+    return cells
+
+
+def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss]) -> list[Cell]:
+    """``SetClassifier(surrogate="auto")`` for each measure; C and threshold are chosen as those of the reference."""
+    cells = []
+    for loss, reference in zip(losses, tuned, strict=True):
+        models = [_surrogate(loss, c * len(part.y)) for c in GRID]
+        with warnings.catch_warnings():
+            # A fit that ends before its gap is closed is judged like any other.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            best = [best_threshold(part.y, _held_out_scores(model, part, folds), loss) for model in models]
+            # Of equal losses the smallest C wins.
+            k = int(np.argmin(np.round([b.loss for b in best], 12)))
+            fitted = models[k].fit(part.X, part.y)
+        labels = fitted.decision_function(held.X) >= best[k].threshold
+        cells.append((*_judged(held.y, reference, labels, loss, held.X), fitted[-1].surrogate_))
+    return cells
+
+
+def _surrogate(loss: Loss, C: float) -> Any:
+    """The linear set surrogate on features prepared as those of logistic regression.
+
+    The constants of the grid count single decisions, and the whole part is one set, so C is n times as large.
+    """
+    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SetClassifier(loss, "auto", C=C))
+
+
+def _held_out_scores(model: Any, part: Table, folds: Folds) -> Values:
+    """The score of each row from the model that was fitted without its fold, (n,)."""
+    scores = np.empty(len(part.y))
+    for train, test in folds:
+        scores[test] = clone(model).fit(part.X[train], part.y[train]).decision_function(part.X[test])
+    return scores
+
+
+def _judged(y: Bools, reference: Tuned, labels: Bools, loss: Loss, X: Any) -> tuple[float, float, int]:
+    usual = reference.labels(X)
+    constant = len(np.unique(labels)) == 1 < len(np.unique(usual))
+    return loss(y, usual), loss(y, labels), int(constant)
+
+
+def _tables(settings: Settings) -> Iterator[Table]:
+    """The twenty tables of the protocol, or two bundled ones."""
+    if settings.quick:
+        for problem in (digits(), breast_cancer()):
+            yield Table(problem.name, np.asarray(problem.X, dtype=np.float64), problem.y == 1)
+        return
+    need = partial(need_data, settings, NAME, source="the collection", folders=("imbalanced", "multilabel"))
+    for path in need([f"{name}.csv" for name in TABLES]):
+        yield read_table(path)
+    for path, labels in zip(need([f"{name}.npz" for name in LABELS]), LABELS.values(), strict=True):
+        for label in labels:
+            yield read_label(path, label)
+
+
+def _outcome(
+    names: Sequence[str], gains: Values, reference: Values, constant: NDArray[np.int64], levers: list[list[list[str]]]
+) -> Outcome:
+    """One table of mean paired differences for each method, and sentences on what the protocol asks."""
+    ratio = TEST_SHARE / (1.0 - TEST_SHARE)
+    cells = {
+        (i, m, j): Paired.of(gains[i, :, m, j], ratio)
+        for i in range(len(names))
+        for m in range(len(METHODS))
+        for j in range(len(MEASURES))
+    }
+    shape = (len(names), len(METHODS), len(MEASURES))
+    means = np.array([cell.mean for cell in cells.values()]).reshape(shape)
+    errors = np.array([cell.error for cell in cells.values()]).reshape(shape)
+    tables, words = [], []
+    for m, (method, base) in enumerate(METHODS):
+        title = f"{method} over {base}: mean gain over the tuned threshold ± standard error (Nadeau and Bengio)"
+        rows = (*names, "mean of the tables")
+        whole = means[:, m].mean(axis=0), means[:, m].std(axis=0, ddof=1) / np.sqrt(len(names))
+        best = np.zeros((len(rows), len(MEASURES)), dtype=bool)
+        shown, spread = np.vstack([means[:, m], whole[0]]), np.vstack([errors[:, m], whole[1]])
+        tables.append(Shown(title, rows, MEASURES, shown, spread, best=best, digits=3))
+        level = reference[:, :, m].mean(axis=1)
+        title = f"The reference over {base}: mean loss of the tuned threshold"
+        if (method, base) in METHODS[: len(BASES)]:
+            tables.append(Shown(title, tuple(names), MEASURES, level, best=best[:-1], digits=3))
+        for j, measure in enumerate(MEASURES):
+            mean, error = float(whole[0][j]), float(whole[1][j])
+            verdict = "not below 0 by more" if mean >= -error else "below 0 by more"
+            words.append(
+                f"{method} over {base}, {measure}: mean over tables {mean:+.4f}, error {error:.4f}; {verdict}."
+            )
+    adjusted = holm([cell.p_below for cell in cells.values()])
+    low = [
+        f"{_cell(names, key)} {cell.mean:+.3f} (p {p:.3g})"
+        for (key, cell), p in zip(cells.items(), adjusted, strict=True)
+        if p <= LEVEL
+    ]
+    words.append(f"Cells below 0 after Holm's correction of {len(cells)}: {', '.join(low) or 'none'}.")
+    deep = [f"{_cell(names, key)} {cell.mean:+.3f}" for key, cell in cells.items() if cell.mean < FLOOR]
+    words.append(f"Cells whose mean is below {FLOOR}: {', '.join(deep) or 'none'}.")
+    empty = [_cell(names, (i, m, j)) for i, _, m, j in np.argwhere(constant)]
+    words.append(f"Constant predictions where the reference has none: {', '.join(empty) or 'none'}.")
+    flat = [lever for split in levers for row in split for lever in row]
+    counts = ", ".join(f"{name} {flat.count(name)}" for name in sorted(set(flat)))
+    words.append(f"Levers that were chosen: {counts}.")
+    return Outcome(tuple(tables), tuple(words))
+
+
+def _cell(names: Sequence[str], key: tuple[int, int, int]) -> str:
+    i, m, j = key
+    return f"{names[i]}/{METHODS[m][1]}/{MEASURES[j]}"
+
+
+def _steps(settings: Settings) -> int:
+    return 2 * 2 if settings.quick else (len(TABLES) + sum(map(len, LABELS.values()))) * SPLITS
+
+
+EXPERIMENT = Experiment(
+    NAME, "a choice of training, tuning and deciding against a tuned threshold, on twenty tables", _steps, run
+)

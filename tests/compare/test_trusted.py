@@ -176,7 +176,8 @@ def test_the_sentence_lists_what_is_not_loaded(path):
     [
         "sklearn.linear_model._logistic.LogisticRegression", "setwise.losses.jaccard.Jaccard",
         "setwise.estimators.set_classifier.SetClassifier", "setwise.compare.saved.SavedModel",
-        "sklearn.calibration._CalibratedClassifier", "sklearn.metrics._classification.balanced_accuracy_score", *sorted(PLAIN),
+        "sklearn.calibration._CalibratedClassifier", "sklearn.metrics._classification.balanced_accuracy_score",
+        *sorted(PLAIN),
     ],
 )  # fmt: skip
 def test_what_models_need_is_known(name):

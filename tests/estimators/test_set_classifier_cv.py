@@ -12,6 +12,7 @@ from setwise import SetClassifier, SetClassifierCV
 from setwise.estimators.out_of_fold import folds
 from setwise.estimators.path import path
 from setwise.estimators.problem import problem_of
+from setwise.estimators.set_classifier_cv import smallest_within_error
 from setwise.learners import OneSlack
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge, Ramp
@@ -33,7 +34,21 @@ def noisy(n=300, seed=0):
     return X, (X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(n) > 0.5).astype(int)
 
 
-def test_the_choice_is_the_best_mean_on_the_folds():
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([[0.1, 0.5, 0.4], [0.3, 0.5, 0.6]], 1),  # equal means: the smallest
+        ([[0.4, 0.5, 0.6], [0.6, 0.5, 0.55]], 0),  # .5 .5 .575, and the differences vary by far more
+        ([[0.4, 0.5, 0.6], [0.4, 0.5, 0.6]], 2),  # a gain without any error
+        ([[0.2, 0.9, 0.1]], 1),  # one fold knows no error
+        ([[0.3, 0.3], [0.3, 0.3]], 0),
+    ],
+)
+def test_the_smallest_value_within_one_error_of_the_best_is_chosen(scores, chosen):
+    assert smallest_within_error(np.array(scores)) == chosen
+
+
+def test_the_choice_is_made_by_the_scores_on_the_folds():
     X, y = noisy()
     Cs = [1e3, 1.0, 30.0]
     found = SetClassifierCV(SetClassifier("f1", "ramp"), Cs=Cs, cv=4).fit(X, y)
@@ -43,8 +58,9 @@ def test_the_choice_is_the_best_mean_on_the_folds():
     for row, (train, test) in zip(found.scores_, folds(y, None, 4, "x"), strict=True):
         alone = [SetClassifier("f1", "ramp", C=C).fit(X[train], y[train]).score(X[test], y[test]) for C in found.Cs_]
         np.testing.assert_allclose(row, alone)
-    assert found.best_score_ == found.scores_.mean(axis=0).max()
-    assert found.Cs_[found.scores_.mean(axis=0).argmax()] == found.C_
+    at = smallest_within_error(found.scores_)
+    assert found.best_score_ == found.scores_[:, at].mean()
+    assert found.Cs_[at] == found.C_
     same = SetClassifier("f1", "ramp", C=found.C_).fit(X, y)
     np.testing.assert_array_equal(found.coef_, same.coef_)
     np.testing.assert_array_equal(found.predict(X), same.predict(X))

@@ -214,7 +214,7 @@ def _line(kind: object) -> str:
 
 def _say_files(files: Sequence[Path], begin: float) -> None:
     """Print the names of the files that were written, and the time since ``begin``."""
-    from setwise.compare.words import wrap
+    from setwise.compare.text import wrap
 
     names = ", ".join(f.name for f in files)
     print("\n" + wrap(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.compare.bundled import digits
-from setwise.compare.methods import SVM, standardized
+from setwise.experiments.methods import SVM, standardized
 from setwise.experiments import find, joachims2005
 from setwise.experiments.experiment import Settings
 from setwise.experiments.joachims2005 import OURS, ROWS, Measured

@@ -24,6 +24,7 @@ _PACKAGES = (
     "models",
     "risks",
     "learners",
+    "decisions",
     "datasets",
     "plotting",
     "compare",

@@ -15,6 +15,7 @@ from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import SHAPES, Trait
 from setwise.kernels.counts import quotient_gains, running_counts
 from setwise.kernels.segments import count_true, differences, running_sums, segment_sums
+from setwise.kernels.thresholds import falling_counts, falling_quotient
 
 Formula = Callable[[Values, Values, Values, Values], Values]
 
@@ -109,6 +110,26 @@ class Counts(MistakesTerm):
         wrong = batch.mistakes(labels)
         free = ~wrong if batch.known is None else ~wrong & batch.known
         return np.where(free, self.of(more_fn, more_fp, owners) - self.of(fn, fp)[owners], 0.0)
+
+    def sweep(self, batch: Sets, orders: Orders) -> Values:
+        none = self.counts(batch, np.zeros(batch.total, dtype=bool))[0]
+        if self.areas is None and self.quotient is not None and self.predicted is None:
+            return falling_quotient(orders.labels, orders.offsets, none, *self.quotient, self.origin)
+        owners = np.repeat(np.arange(len(batch)), orders.sizes)
+        if self.areas is None:
+            fn, fp = falling_counts(orders.labels, orders.offsets, none)
+        else:
+            area = self.areas[orders.items]
+            found = running_sums(np.where(orders.labels, area, 0.0), orders.offsets)
+            # Rounded sums of areas may leave the range of the totals, outside of which the formula is not defined.
+            fn = np.maximum(none[owners] - found, 0.0)
+            fp = np.minimum(running_sums(np.where(orders.labels, 0.0, area), orders.offsets), self.N[owners])
+        out = self.of(fn, fp, owners)
+        return (
+            out
+            if self.predicted is None
+            else np.where(self.P[owners] - fn + fp == self.predicted[owners], out, -np.inf)
+        )
 
     def scaled(self, factor: float) -> "Counts":
         return replace(

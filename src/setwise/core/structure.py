@@ -60,6 +60,17 @@ class Structure:
         """The same for orders that need no checks."""
         return self._sum([term.gains(self.batch, orders) for term in self._of_mistakes], len(orders.items))
 
+    def sweep(self, orders: Orders) -> Values:
+        """The loss of each set once each item of an order and those before it are predicted positive alone, (m,)."""
+        check_orders(orders, self.batch)
+        return self.sweep_of(orders)
+
+    def sweep_of(self, orders: Orders) -> Values:
+        """The same for orders that need no checks."""
+        # Counts are whole numbers, so one function of them has no rounded sums of costs.
+        terms = self._of_mistakes if self.counts is None else [self.counts]
+        return self._sum([term.sweep(self.batch, orders) for term in terms], len(orders.items))
+
     def marginals(self, labels: NDArray[Any]) -> Values:
         """``l(A + i) - l(A)`` for every decision i that is right in the labeling (total,), and 0 for the others."""
         labels = self._labels(labels)

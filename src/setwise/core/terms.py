@@ -13,7 +13,7 @@ from setwise.core.batch import Batch
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.traits import CURVATURES, Trait
-from setwise.kernels.segments import segment_sums
+from setwise.kernels.segments import running_sums, segment_sums
 
 
 class Term(ABC):
@@ -66,6 +66,23 @@ class MistakesTerm(Term):
         """The value of no mistake, (n,)."""
         return self.values(batch, batch.truth)
 
+    def sweep(self, batch: Any, orders: Orders) -> Values:
+        """The value of each set once each item of an order and those before it are predicted positive alone, (m,).
+
+        This costs one evaluation for each item, O(p^2) for a set of p decisions; terms of counts have a faster way.
+        """
+        out, labels = np.empty(len(orders.items)), np.zeros(batch.total, dtype=bool)
+        # The j-th items of all sets join together.
+        for j in range(int(orders.sizes.max(initial=0))):
+            owners = np.flatnonzero(orders.sizes > j)
+            at = orders.offsets[owners] + j
+            labels[orders.items[at]] = True
+            if len(owners) == len(batch):
+                out[at] = self.values(batch, labels)
+            else:
+                out[at] = self.take(batch, owners).values(batch.take(owners), labels[batch.decisions(owners)])
+        return out
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -95,6 +112,14 @@ class Mistakes(MistakesTerm):
 
     def marginals(self, batch: Sets, labels: NDArray[Any]) -> Values:
         return np.where(batch.mistakes(labels), 0.0, self.costs)
+
+    def sweep(self, batch: Sets, orders: Orders) -> Values:
+        # A positive that is predicted is no mistake any more, a negative becomes one.
+        cost = self.costs[orders.items]
+        found = running_sums(np.where(orders.labels, cost, 0.0), orders.offsets)
+        alarms = running_sums(np.where(orders.labels, 0.0, cost), orders.offsets)
+        missed = np.repeat(self.values(batch, np.zeros(batch.total, dtype=bool)), orders.sizes)
+        return missed - found + alarms
 
     def scaled(self, factor: float) -> "Mistakes":
         return Mistakes(factor * self.costs)

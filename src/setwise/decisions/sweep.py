@@ -1,0 +1,174 @@
+"""The loss of sets of decisions at all cut points of their scores."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_scores
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Orders, Sets
+from setwise.core.structure import Structure
+from setwise.kernels.sorting import sort_falling
+from setwise.kernels.thresholds import best_cuts, group_places, mean_along
+from setwise.losses import as_loss
+
+
+@final
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold of scores, at which ``score >= threshold`` is predicted positive, and its loss.
+
+    Attributes
+    ----------
+    threshold : inf predicts none and -inf all; otherwise the midpoint of two distinct neighboring scores, or the upper
+        one of them where no number lies between
+    loss : the mean loss over the sets at this threshold
+    low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores, up to rounding
+    exact : whether no other threshold has a smaller loss on these scores
+    """
+
+    threshold: float
+    loss: float
+    low: float
+    high: float
+    exact: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The losses of some segments of sorted scores at all their cut points.
+
+    Parameters
+    ----------
+    items : (m,) the decisions in falling order of their scores, those of unknown label left out
+    labels : (m,) their labels
+    scores : (m,) their scores, float32 or float64
+    losses : (m,) the loss once each decision and those before it in its segment are predicted positive
+    start : (n,) the loss of each segment where none is predicted
+    offsets : (n+1,) the segments
+    """
+
+    items: NDArray[np.int32]
+    labels: Bools
+    scores: Floats
+    losses: Values
+    start: Values
+    offsets: Ints
+
+    def best(self) -> list[Threshold]:
+        """The threshold of least loss of each segment; O(m)."""
+        cuts, first, last = best_cuts(self.scores, self.losses, self.start, self.offsets)
+        upper, _ = self.neighbors(first)
+        _, lower = self.neighbors(last)
+        # A threshold equal to the score below would predict that one too, so the interval begins above it.
+        with np.errstate(over="ignore"):
+            low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.scores.dtype), lower)
+        found = zip(self.between(cuts), self.losses_at(cuts), low, upper, strict=True)
+        return [Threshold(float(t), float(loss), float(a), float(b)) for t, loss, a, b in found]
+
+    def losses_at(self, cuts: Ints) -> Values:
+        """The loss of one cut of each segment, (n,)."""
+        inside = np.maximum(self.offsets[:-1] + cuts - 1, 0)
+        return np.where(cuts > 0, self.losses[inside] if len(self.losses) else 0.0, self.start)
+
+    def neighbors(self, cuts: Ints) -> tuple[Floats, Floats]:
+        """The score above one cut of each segment, inf where none is predicted, and that below it, or -inf."""
+        if not len(self.scores):
+            return np.full(len(cuts), np.inf), np.full(len(cuts), -np.inf)
+        at, sizes = self.offsets[:-1] + cuts, np.diff(self.offsets)
+        last = len(self.scores) - 1
+        upper = np.where(cuts > 0, self.scores[np.clip(at - 1, 0, last)], np.inf)
+        return upper, np.where(cuts < sizes, self.scores[np.clip(at, 0, last)], -np.inf)
+
+    def between(self, cuts: Ints) -> Values:
+        """The threshold of one cut of each segment, (n,)."""
+        upper, lower = self.neighbors(cuts)
+        return thresholds_between(upper, lower, self.scores.dtype)
+
+
+def thresholds_between(upper: Floats, lower: Floats, dtype: Any) -> Values:
+    """The midpoints of neighboring scores as numbers of their type; inf, -inf where there is no score on one side."""
+    with np.errstate(invalid="ignore"):
+        middle = (0.5 * upper.astype(np.float64) + 0.5 * lower.astype(np.float64)).astype(dtype)
+    # The midpoint of two floats may be rounded onto the lower one, which would then be predicted too.
+    middle = np.where(middle > lower, middle, upper)
+    # Where none is predicted there is no score above; this comes first, so that no score at all gives inf.
+    return np.where(upper == np.inf, np.inf, np.where(lower == -np.inf, -np.inf, middle)).astype(np.float64)
+
+
+def as_sets(y: Any) -> Sets:
+    """``y`` as a batch: one set for an array (p,) of 0 and 1."""
+    if isinstance(y, Batch) and not isinstance(y, Sets):
+        raise TypeError(f"y must be labels 0 and 1 of shape (p,), or a batch of the kind Sets; got {type(y).__name__}.")
+    return y if isinstance(y, Sets) else Sets.single(y, "y")
+
+
+def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
+    """The loss bound to sets, if a threshold can decide about their labels."""
+    loss = as_loss(loss)
+    if loss.reads == "scores":
+        raise Refusal(
+            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another."
+        )
+    return loss.structure(sets)
+
+
+def sweep_each(structure: Structure, scores: ArrayLike) -> Sweep:
+    """The losses of every set at its own cut points; O(p log p) for a loss of counts."""
+    sets = structure.batch
+    assert isinstance(sets, Sets)
+    kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
+    items, labels, values, _ = sort_falling(values, labels, offsets)
+    orders = Orders(items if kept is None else kept[items], labels, offsets)
+    return Sweep(orders.items, labels, values, _losses(structure, orders), _start(structure), offsets)
+
+
+def sweep_all(structure: Structure, scores: ArrayLike) -> Sweep:
+    """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
+    sets = structure.batch
+    assert isinstance(sets, Sets)
+    if len(sets) == 1:
+        return sweep_each(structure, scores)
+    kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
+    whole = np.array([0, len(values)], dtype=np.int64)
+    items, labels, values, _ = sort_falling(values, labels, whole)
+    owners = np.repeat(np.arange(len(sets)), np.diff(offsets))[items]
+    places = group_places(owners, offsets)
+    orders = Orders(np.empty_like(items), np.empty_like(labels), offsets)
+    orders.items[places] = items if kept is None else kept[items]
+    orders.labels[places] = labels
+    start = _start(structure)
+    losses = mean_along(_losses(structure, orders), start, owners, places)
+    return Sweep(orders.items[places], labels, values, losses, np.array([start.mean()]), whole)
+
+
+def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:
+    """The decisions of known label, None for all, with their labels, scores and offsets."""
+    if sets.known is None:
+        return None, sets.truth, scores, sets.offsets
+    kept = np.flatnonzero(sets.known).astype(np.int32)
+    return kept, sets.truth[kept], scores[kept], np.searchsorted(kept, sets.offsets).astype(np.int64)
+
+
+def _losses(structure: Structure, orders: Orders) -> Values:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(structure, structure.sweep_of(orders))
+
+
+def _start(structure: Structure) -> Values:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(structure, structure.values(np.zeros(structure.batch.total, dtype=bool)))
+
+
+def _finite(structure: Structure, values: Values) -> Values:
+    if (values == -np.inf).any():
+        raise Refusal(f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.")
+    if not np.isfinite(values).all():
+        raise OverflowError(f"{structure!r} overflows float64 on these sets; scale its parameters down.")
+    return values

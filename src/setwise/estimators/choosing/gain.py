@@ -1,0 +1,89 @@
+"""What a choice is worth: the whole choice is repeated in outer folds, and judged on rows that it did not see."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints
+from setwise.estimators.choosing.choice import Choice
+from setwise.estimators.choosing.folds import Folds
+from setwise.estimators.choosing.out_of_fold import OutOfFold
+from setwise.estimators.choosing.replicates import replicated_losses
+from setwise.estimators.choosing.task import Task
+
+REPLICATES = 2000
+"""Draws of the bootstrap, of which the tails are read."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """The loss of the reference minus that of the choice, on rows that neither saw.
+
+    Attributes
+    ----------
+    gain : the paired difference; above 0 the choice is better
+    error : its standard error, by the bootstrap
+    interval : its 95 % interval, by the bootstrap over rows or sets
+    reference_loss, loss : the two mean losses
+    choices : (base, lever) that each outer fold chose
+    """
+
+    gain: float
+    error: float
+    interval: tuple[float, float]
+    reference_loss: float
+    loss: float
+    choices: tuple[tuple[str, str], ...]
+
+
+def repeated_choice(
+    task: Task,
+    folds: Folds,
+    part: Callable[[Ints], Mapping[str, OutOfFold]],
+    decide: Callable[[Mapping[str, OutOfFold], Task], Choice],
+    rows: Callable[[Ints], object],
+    seed: int = 0,
+) -> Gain:
+    """The gain of the choice over the reference, from outer folds in each of which the whole choice is repeated.
+
+    Parameters
+    ----------
+    task : the truth of all rows, and the loss
+    folds : the training and test rows of the outer folds
+    part : makes the out-of-fold responses of the base models over some rows
+    decide : chooses among them, as :func:`choose` does
+    rows : the rows of X with these numbers
+    seed : of the bootstrap
+
+    Notes
+    -----
+    The interval counts the noise of the test rows. It does not count that other training rows might lead to other
+    choices, apart from the choices of the outer folds.
+    """
+    chosen = np.zeros(task.truth.shape, dtype=np.bool_)
+    reference = np.zeros(task.truth.shape, dtype=np.bool_)
+    choices = []
+    for train, test in folds:
+        bases = part(train)
+        choice = decide(bases, task.take(train))
+        groups = None if task.groups is None else task.groups[test]
+        first, X = next(iter(bases)), rows(test)
+        reference[test] = choice.reference.labels(bases[first].fresh(X, groups))
+        chosen[test] = choice.rule.labels(bases[choice.chosen.base].fresh(X, groups))
+        choices.append(choice.chosen.key)
+    return gain_of(task, reference, chosen, tuple(choices), seed)
+
+
+def gain_of(
+    task: Task, reference: Bools, chosen: Bools, choices: tuple[tuple[str, str], ...] = (), seed: int = 0
+) -> Gain:
+    """The gain of one prediction over another one for the same rows, with its bootstrap interval."""
+    drawn = replicated_losses(task, [reference, chosen], REPLICATES, seed)
+    gains = drawn[:, 0] - drawn[:, 1]
+    low, high = np.quantile(gains, [0.025, 0.975])
+    first, second = task.mean_loss(reference), task.mean_loss(chosen)
+    error = float(gains.std(ddof=1))
+    return Gain(first - second, error, (float(low), float(high)), first, second, choices)

@@ -1,0 +1,86 @@
+"""What a lever is: a way to get labels out of a classifier, and the rule that it leaves behind."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.estimators.choosing.responses import Response
+from setwise.estimators.choosing.task import Task
+
+
+class Evidence(ABC):
+    """What is known of some rows without their labels: the responses of the base model, and the rows themselves.
+
+    On training rows the responses come from models that did not see the row, on new rows from the model of all rows.
+
+    Attributes
+    ----------
+    groups : (n,) the number of the set of each row, or None if they are not known
+    """
+
+    groups: Ints | None
+
+    @abstractmethod
+    def response(self, weight: float = 1.0) -> Response:
+        """The response of the base model that was fitted with ``weight`` on each positive row."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Values | None:
+        """The rows as float64 (n, d), NaN where they have gaps; None if they are no dense table of numbers."""
+
+
+class Base(ABC):
+    """What a lever may ask of a base model before it is tuned.
+
+    Attributes
+    ----------
+    name : the name of the classifier in sentences
+    weighable : whether the model can be fitted with weighted rows
+    """
+
+    name: str
+    weighable: bool
+
+
+class Rule(ABC):
+    """How labels follow from evidence: plain data, fixed once it is tuned.
+
+    Attributes
+    ----------
+    weight : the weight of positive rows in the base model that the rule reads
+    """
+
+    weight: float = 1.0
+
+    @property
+    def threshold(self) -> Any:
+        """The threshold of the scores of the base model, if the rule is one, (p,) for one for each label; else None."""
+        return None
+
+    @abstractmethod
+    def labels(self, evidence: Evidence) -> Bools:
+        """The predicted labels, (n,) or (n, p) bool."""
+
+
+class Lever(ABC):
+    """A way to get labels out of a base model. A subclass in ``setwise.estimators.levers`` is found by its name.
+
+    Attributes
+    ----------
+    name : the short name, unique among levers
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def refuses(self, task: Task, base: Base) -> str | None:
+        """Why this lever does not fit, in a sentence; None if it does."""
+
+    def weights(self, task: Task) -> tuple[float, ...]:
+        """The weights of positive rows with which the base model must be fitted before this lever is tuned."""
+        return (1.0,)
+
+    @abstractmethod
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        """The best rule for rows whose truth is known. Raises Refusal if the loss turns out not to fit."""

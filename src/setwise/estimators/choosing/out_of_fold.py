@@ -1,0 +1,180 @@
+"""What a base model says about rows that it did not see, computed once for all levers and measures."""
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.estimators.choosing.folds import Folds
+from setwise.estimators.choosing.lever import Base, Evidence
+from setwise.estimators.choosing.responses import Response, respond
+from setwise.estimators.choosing.tables import as_numbers
+
+
+@final
+class OutOfFold(Base):
+    """The responses of a base model to each training row, from fits on the other folds; and its fit on all rows.
+
+    Responses and fits are kept, also those of the models with weighted positives, so that no fit is made twice. They do
+    not depend on a measure.
+
+    Parameters
+    ----------
+    estimator : a classifier, which is cloned; or the fitted one where ``prefit`` is True
+    X : the rows, handed to the classifier as they are
+    target : (n,) the labels that the classifier is fitted to, or (n, p) of 0 and 1
+    truth : (n,) or (n, p) bool, the same labels with positives True
+    folds : the training and test rows of each fold; each row is in one test fold
+    positive : the label of positives, for a target (n,)
+    groups : (n,) the number of the group of each row
+    response_method : ``"auto"``, ``"predict_proba"`` or ``"decision_function"``
+    fit_params : arrays (n,) that go to ``fit`` row by row, by name
+    weight_name : the name under which ``fit`` takes weights of rows; None if it takes none
+    prefit : whether the classifier is fitted already, on other rows
+    n_jobs : the number of processes that share the folds
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        target: NDArray[Any],
+        truth: Bools,
+        folds: Folds,
+        *,
+        positive: Any = 1,
+        groups: Ints | None = None,
+        response_method: str = "auto",
+        fit_params: Mapping[str, NDArray[Any]] | None = None,
+        weight_name: str | None = None,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator, self.X, self.target, self.truth, self.folds = estimator, X, target, truth, folds
+        self.positive, self.groups, self.response_method = positive, groups, response_method
+        self.fit_params, self.weight_name = dict(fit_params or {}), weight_name
+        self.prefit, self.n_jobs = prefit, n_jobs
+        self.name = type(estimator).__name__
+        self.weighable = weight_name is not None and truth.ndim == 1 and not prefit
+        self.numbers = as_numbers(X)
+        self.seconds = 0.0
+        self._responses: dict[float, Response] = {}
+        self._fitted: dict[float, Any] = {1.0: estimator} if prefit else {}
+
+    @property
+    def outputs(self) -> int | None:
+        """The number of labels of a row, or None for one label."""
+        return None if self.truth.ndim == 1 else self.truth.shape[1]
+
+    def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
+        """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""
+        missing = [weight for weight in weights if weight not in self._responses]
+        if not missing:
+            return
+        start = perf_counter()
+        if self.prefit:
+            self._responses[1.0] = self._respond(self.estimator, self.X)
+            return
+        # The fit on all rows is made along with the folds: nearly every choice needs it.
+        whole = [np.arange(len(self.truth))] if 1.0 in missing else []
+        jobs = [(w, train, test) for w in missing for train, test in self.folds]
+        results = Parallel(n_jobs=self.n_jobs)(
+            [delayed(_fit)(self, 1.0, rows, None) for rows in whole]
+            + [delayed(_fit)(self, weight, train, test) for weight, train, test in jobs]
+        )
+        if whole:
+            self._fitted[1.0] = results[0]
+        for i, weight in enumerate(missing):
+            parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
+            self._responses[weight] = self._joined(parts)
+        self.seconds += perf_counter() - start
+
+    def response(self, weight: float = 1.0) -> Response:
+        """The response to each training row of a model that did not see it."""
+        self.prepare((weight,))
+        return self._responses[weight]
+
+    def fitted(self, weight: float = 1.0) -> Any:
+        """The base model fitted on all rows."""
+        if weight not in self._fitted:
+            start = perf_counter()
+            self._fitted[weight] = _fit(self, weight, np.arange(len(self.truth)), None)
+            self.seconds += perf_counter() - start
+        return self._fitted[weight]
+
+    def held_out(self, rows: Ints | None = None) -> Evidence:
+        """What is known of some training rows, or of all of them, by models that did not see them."""
+        return HeldOut(self, np.arange(len(self.truth)) if rows is None else rows)
+
+    def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
+        """What the model of all rows says about new rows."""
+        return Fresh(self.fitted, X, groups, self.response_method, self.positive, self.outputs)
+
+    def _respond(self, model: Any, X: Any) -> Response:
+        return respond(model, X, self.response_method, self.positive, self.outputs)
+
+    def _joined(self, parts: list[Response]) -> Response:
+        labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
+        for (_, test), part in zip(self.folds, parts, strict=True):
+            labels[test], scores[test] = part.labels, part.scores
+        return Response(labels, scores, parts[0].probability)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers need the data alone, not what other workers found.
+        return {**self.__dict__, "_responses": {}, "_fitted": {}, "numbers": None}
+
+
+def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
+    """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
+    params = {name: values[train] for name, values in source.fit_params.items()}
+    if weight != 1.0:
+        assert source.weight_name is not None
+        own = params.get(source.weight_name, np.ones(len(train)))
+        params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
+    model = clone(source.estimator)
+    model.fit(_safe_indexing(source.X, train), source.target[train], **params)
+    return model if test is None else source._respond(model, _safe_indexing(source.X, test))
+
+
+@final
+class HeldOut(Evidence):
+    """The responses to training rows from models that did not see them."""
+
+    def __init__(self, source: OutOfFold, rows: Ints) -> None:
+        self._source, self._rows = source, rows
+        self.groups = None if source.groups is None else source.groups[rows]
+
+    def response(self, weight: float = 1.0) -> Response:
+        return self._source.response(weight).take(self._rows)
+
+    @property
+    def numbers(self) -> Values | None:
+        table = self._source.numbers
+        return None if table is None else table[self._rows]
+
+
+@final
+class Fresh(Evidence):
+    """The responses to new rows from models of all training rows."""
+
+    def __init__(
+        self, models: Any, X: Any, groups: Ints | None, response_method: str, positive: Any, outputs: int | None
+    ) -> None:
+        self._models, self._X, self.groups = models, X, groups
+        self._ask = (response_method, positive, outputs)
+        self._responses: dict[float, Response] = {}
+
+    def response(self, weight: float = 1.0) -> Response:
+        if weight not in self._responses:
+            self._responses[weight] = respond(self._models(weight), self._X, *self._ask)
+        return self._responses[weight]
+
+    @property
+    def numbers(self) -> Values | None:
+        return as_numbers(self._X)

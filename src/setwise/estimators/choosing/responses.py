@@ -1,0 +1,92 @@
+"""What a fitted classifier says about rows: its own labels, and scores that rise with the chance of a positive."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+
+METHODS = {"auto": ("predict_proba", "decision_function")}
+"""The methods that are tried in turn for each ``response_method``; any other name is tried alone."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Response:
+    """The answer of a classifier for n rows, or for n rows with p labels each.
+
+    Parameters
+    ----------
+    labels : (n,) or (n, p) bool, the classifier's own predictions
+    scores : float64 of the same shape, which rise with the chance of a positive
+    probability : whether the scores are probabilities
+    """
+
+    labels: Bools
+    scores: Values
+    probability: bool
+
+    def log_odds(self, least: float) -> Values:
+        """``log(q / (1 - q))`` of the probabilities, clipped to [least, 1 - least]; other scores as they are."""
+        if not self.probability:
+            return self.scores
+        q = np.clip(self.scores, least, 1.0 - least)
+        return np.asarray(np.log(q) - np.log1p(-q))
+
+    def take(self, rows: Ints) -> "Response":
+        """The answer for some of the rows."""
+        return Response(self.labels[rows], self.scores[rows], self.probability)
+
+
+def method_of(estimator: Any, response_method: str) -> str:
+    """The name of the method that gives scores; raises ValueError if the estimator has none."""
+    names = METHODS.get(response_method, (response_method,))
+    for name in names:
+        # available_if hides a method that the estimator has in other settings only.
+        if getattr(estimator, name, None) is not None:
+            return name
+    raise ValueError(
+        f"response_method={response_method!r}: {type(estimator).__name__} has no method {' or '.join(names)}. "
+        "Use a classifier with scores."
+    )
+
+
+def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int | None) -> Response:
+    """The response of a fitted classifier, with ``positive`` the label of positives; p labels a row, or None for one.
+
+    Raises
+    ------
+    ValueError : for a classifier without scores, and for scores that are not finite
+    """
+    name = method_of(estimator, response_method)
+    predicted = np.asarray(estimator.predict(X))
+    if p is None:
+        scores, labels = scores_of(estimator, X, name, positive), predicted == positive
+    else:
+        scores = _columns(getattr(estimator, name)(X), estimator, p)
+        labels = predicted.astype(np.float64).reshape(-1, p) == 1.0
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{type(estimator).__name__}.{name} gave NaN or inf; the scores must be finite.")
+    return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
+
+
+def scores_of(estimator: Any, X: Any, name: str, positive: Any) -> NDArray[np.float64]:
+    """What the method ``name`` of a classifier of two classes says for the class ``positive``, (n,)."""
+    values = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+    at = np.asarray(estimator.classes_).tolist().index(positive)
+    # There is a column for each class, or one number that speaks for the second class.
+    return values[:, at] if values.ndim == 2 else values if at == 1 else -values
+
+
+def _columns(raw: Any, estimator: Any, p: int) -> NDArray[np.float64]:
+    """The scores of a label matrix, (n, p), from a matrix or from a list with the scores of each label."""
+    if not isinstance(raw, list):
+        return np.asarray(raw, dtype=np.float64).reshape(-1, p)
+    columns = []
+    for values, classes in zip(raw, estimator.classes_, strict=True):
+        at = np.flatnonzero(np.asarray(classes) == 1)
+        # A column that is always 0 has no probability of 1, and some trees know one class only.
+        columns.append(np.asarray(values)[:, at[0]] if at.size else np.zeros(len(values)))
+    return np.column_stack(columns).astype(np.float64)

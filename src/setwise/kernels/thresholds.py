@@ -1,0 +1,159 @@
+"""Losses along a falling threshold, and the best cut points of sorted scores.
+
+The arrays are those of decisions in falling order of their scores, in segments. A cut after ``k`` decisions of a
+segment predicts these ``k`` to be positive; it may not separate equal scores.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel, require_length
+
+Array = NDArray[Any]
+
+EQUAL = 1e-12
+"""Losses that differ by less, relative to the largest loss of their segment, are equal up to rounding."""
+
+
+@kernel
+def group_places(owners: Array, starts: Array) -> Array:
+    """Returns the place of each decision among those of its own set, laid side by side, (m,) int64; O(m).
+
+    ``owners`` (m,) are in the order of all decisions, which is kept inside each set; set ``i`` begins at ``starts[i]``.
+    """
+    following = starts.copy()
+    out = np.empty(len(owners), np.int64)
+    for j in range(len(owners)):
+        out[j] = following[owners[j]]
+        following[owners[j]] += 1
+    return out
+
+
+@kernel
+def falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
+    """Returns (fn, fp) once each decision and those before it are predicted positive, (m,) float64 each; O(m)."""
+    require_length(labels, offsets)
+    m = len(labels)
+    fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
+    for i in range(len(offsets) - 1):
+        missed, alarms = np.float64(positives[i]), 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            missed -= labels[j]
+            alarms += 1.0 - labels[j]
+            fn[j], fp[j] = missed, alarms
+    return fn, fp
+
+
+@kernel
+def falling_quotient(
+    labels: Array, offsets: Array, positives: Array, top: Array, bottom: Array, origin: Array
+) -> Array:
+    """Returns ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` once each decision is predicted too, (m,) float64; O(m).
+
+    ``top`` and ``bottom`` (n, 3) hold the coefficients of each segment, ``origin`` (n,) the value at fn = fp = 0.
+    """
+    require_length(labels, offsets)
+    out = np.empty(len(labels), np.float64)
+    for i in range(len(offsets) - 1):
+        t0, t1, t2 = top[i, 0], top[i, 1], top[i, 2]
+        b0, b1, b2 = bottom[i, 0], bottom[i, 1], bottom[i, 2]
+        fn, fp = np.float64(positives[i]), 0.0
+        for j in range(offsets[i], offsets[i + 1]):
+            fn -= labels[j]
+            fp += 1.0 - labels[j]
+            out[j] = (t0 + t1 * fn + t2 * fp) / (b0 + b1 * fn + b2 * fp) if fn + fp > 0.0 else origin[i]
+    return out
+
+
+@kernel
+def mean_along(values: Array, start: Array, owners: Array, places: Array) -> Array:
+    """Returns the mean loss of all sets after each decision of their common order, (m,) float64; O(m).
+
+    ``start`` (n,) holds the losses at first. Decision j changes the loss of set ``owners[j]`` to ``values[places[j]]``.
+    The sum is compensated (Neumaier 1974), so its error does not grow with m.
+    """
+    last, n = start.copy(), len(start)
+    total, rest = 0.0, 0.0
+    out = np.empty(len(owners), np.float64)
+    for i in range(n):
+        total, rest = _add(total, rest, last[i])
+    for j in range(len(owners)):
+        i, value = owners[j], values[places[j]]
+        total, rest = _add(total, rest, value - last[i])
+        last[i] = value
+        out[j] = (total + rest) / n
+    return out
+
+
+@kernel
+def _add(total: float, rest: float, x: float) -> tuple[float, float]:
+    """Returns the rounded sum of ``total`` and ``x``, and ``rest`` with what rounding has lost."""
+    whole = total + x
+    lost = (total - whole) + x if abs(total) >= abs(x) else (x - whole) + total
+    return whole, rest + lost
+
+
+@kernel
+def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array) -> tuple[Array, Array, Array]:
+    """Returns the best cut of each segment, and the first and last cut of its flat run, (n,) int64 each; O(m).
+
+    ``scores`` (m,) fall in each segment, ``losses`` (m,) are those once each decision is predicted too, and ``start``
+    (n,) those of no prediction; a loss of inf is not allowed. Of all cuts with the least loss those next to each other
+    are a run. The run that spans the widest range of scores is chosen, then the middle of its cuts. The cuts that
+    predict none or all have no score on one side: they are taken only where no other cut has the least loss.
+    """
+    require_length(scores, offsets)
+    require_length(losses, offsets)
+    n = len(offsets) - 1
+    best, first, last = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
+        a, b = offsets[i], offsets[i + 1]
+        best[i], first[i], last[i] = _best_cut(scores[a:b], losses[a:b], start[i])
+    return best, first, last
+
+
+@kernel
+def _best_cut(scores: Array, losses: Array, start: float) -> tuple[int, int, int]:
+    m = len(scores)
+    least, largest = start, abs(start) if start < np.inf else 0.0
+    for k in range(1, m + 1):
+        if k == m or scores[k] != scores[k - 1]:
+            least = min(least, losses[k - 1])
+            largest = max(largest, abs(losses[k - 1])) if losses[k - 1] < np.inf else largest
+    limit = least + EQUAL * largest
+    # The run so far: its first and last cut, and those of its cuts that have a score on both sides.
+    found = (0, 0, 0)
+    width, begin, inner, outer, many = -2.0, -1, 0, 0, 0
+    previous = 0
+    for k in range(m + 1):
+        if 0 < k < m and scores[k] == scores[k - 1]:
+            continue
+        good = (start if k == 0 else losses[k - 1]) <= limit
+        if good:
+            if begin < 0:
+                begin, many = k, 0
+            if 0 < k < m:
+                inner = k if many == 0 else inner
+                outer, many = k, many + 1
+        if begin >= 0 and (not good or k == m):
+            end = k if good else previous
+            span = np.float64(scores[inner - 1]) - np.float64(scores[outer]) if many else -1.0
+            if span > width:
+                width = span
+                found = (_middle(scores, inner, many) if many else begin, begin, end)
+            begin = -1
+        previous = k
+    return found
+
+
+@kernel
+def _middle(scores: Array, inner: int, many: int) -> int:
+    """Returns the middle one of ``many`` cuts next to each other, the first of which is ``inner``."""
+    k = inner
+    for _ in range((many - 1) // 2):
+        k += 1
+        while scores[k] == scores[k - 1]:
+            k += 1
+    return k

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+
+from cases import composites
+from decisions.made_up import cut_points, losses_at, ragged
+from setwise.core.sets import Sets
+from setwise.decisions import best_threshold, threshold_curve
+from setwise.losses import LOSSES, EarlyDetection, FBeta, Hamming, Jaccard, OneClass, PrecisionAtK, RocArea, ZeroOne
+
+MAKERS = {name: kind.examples for name, kind in LOSSES.items() if kind.examples(4)[0].reads != "scores"}
+MAKERS["composites"] = composites
+
+
+def examples(name, sets):
+    """Examples of a loss that fit all the sets: those with weights fit sets of one size."""
+    for p in np.unique(sets.sizes):
+        for loss in MAKERS[name](int(p)):
+            try:
+                loss.structure(sets)
+            except ValueError:
+                continue
+            yield loss
+        break
+
+
+def rows(rng):
+    """Sets of one size, which losses with one weight for each place fit."""
+    n, p = rng.integers(1, 5), rng.integers(1, 8)
+    return Sets.rows(rng.random((n, p)) < rng.choice([0.0, 0.3, 1.0])), rng.integers(-2, 3, n * p) / 2.0
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_best_threshold_equals_enumeration(name):
+    rng, tried = np.random.default_rng(0), 0
+    while tried < 500:
+        sets, scores = rows(rng) if tried % 5 == 0 else ragged(rng, unknown=tried % 5 == 1)
+        for loss in examples(name, sets):
+            check(loss, sets, scores)
+            tried += 1
+
+
+def check(loss, sets, scores):
+    found = best_threshold(sets, scores, loss)
+    known = scores if sets.known is None else scores[sets.known]
+    truth = losses_at(loss, sets, scores, cut_points(known))
+    size = 1e-11 * max(1.0, np.abs(truth).max())
+    # The loss that is named is the loss at the threshold, and least; it is that of the whole interval.
+    assert abs(found.loss - truth.min()) <= size
+    at = [found.threshold, found.low, found.high]
+    np.testing.assert_allclose(losses_at(loss, sets, scores, at), found.loss, atol=size)
+    assert found.low <= found.threshold <= found.high
+    # An infinite threshold is the answer only where no finite cut point is as good.
+    if np.isinf(found.threshold) and len(truth) > 2:
+        assert truth[1:-1].min() > found.loss
+    thresholds, losses = threshold_curve(sets, scores, loss)
+    assert (np.diff(thresholds) < 0).all()
+    assert len(thresholds) == len(np.unique(known)) + 1
+    np.testing.assert_allclose(losses, losses_at(loss, sets, scores, thresholds), atol=size)
+    # Every cut point is there, and float32 scores see the thresholds as they are.
+    if len(thresholds) == len(truth):
+        np.testing.assert_allclose(losses, truth, atol=size)
+    inside = thresholds[1:-1].astype(scores.dtype)
+    assert (inside == thresholds[1:-1]).all()
+
+
+def test_a_threshold_lies_in_the_middle_of_two_scores_and_its_interval_is_theirs():
+    found = best_threshold([0, 0, 1, 1], [0.1, 0.2, 0.4, 0.9], "f1")
+    assert found.threshold == pytest.approx(0.3)
+    assert (found.low, found.high, found.loss, found.exact) == (np.nextafter(0.2, 1), 0.4, 0.0, True)
+
+
+def test_the_longest_run_of_equal_losses_is_taken_and_its_middle():
+    # Only mistakes at places 0 and 5 cost: the thresholds between 0.3 and 0.9 have the same loss.
+    loss = Hamming(weights=[1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    found = best_threshold([1, 0, 0, 0, 0, 0], [0.9, 0.7, 0.6, 0.5, 0.4, 0.3], loss)
+    assert (found.low, found.high) == (np.nextafter(0.3, 1), 0.9)
+    assert found.threshold == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(("y", "threshold"), [([0, 0], np.inf), ([1, 1], -np.inf), ([1], -np.inf), ([0], np.inf)])
+def test_one_class_alone_is_predicted_by_an_infinite_threshold(y, threshold):
+    found = best_threshold(y, np.linspace(0.2, 0.4, len(y)), "f1")
+    assert (found.threshold, found.loss) == (threshold, 0.0)
+
+
+def test_infinite_thresholds_are_left_out_where_finite_ones_are_as_good():
+    sets = Sets(np.array([-1, 0, 1], np.int8), np.array([0, 3]))
+    assert best_threshold(sets, [0.0, 0.5, 0.5], Hamming()).threshold == np.inf
+    assert best_threshold([0, 1, 0, 1], [3.0, 2.0, 1.0, 0.0], "hamming").threshold == pytest.approx(1.5)
+
+
+def test_sets_without_a_known_label_have_no_cut_point():
+    sets = Sets(np.full(3, -1, np.int8), np.array([0, 1, 3]))
+    found = best_threshold(sets, [0.0, 1.0, 2.0], "jaccard")
+    assert (found.threshold, found.low, found.high, found.loss) == (np.inf, -np.inf, np.inf, 0.0)
+
+
+def test_float32_scores_are_cut_where_float32_comparisons_see_it():
+    scores = np.array([1.0, np.nextafter(np.float32(1.0), np.float32(2.0))], dtype=np.float32)
+    found = best_threshold([0, 1], scores, "f1")
+    assert (scores >= found.threshold).tolist() == [False, True]
+
+
+def test_a_common_threshold_is_not_that_of_the_pooled_decisions():
+    rng = np.random.default_rng(3)
+    Y = rng.random((40, 6)) < 0.4
+    scores = (Y + rng.standard_normal(Y.shape)).ravel()
+    mean, pooled = best_threshold(Sets.rows(Y), scores, "f1"), best_threshold(Y.ravel(), scores, "f1")
+    at_pooled = FBeta().values(Sets.rows(Y), scores >= pooled.threshold).mean()
+    assert mean.loss < at_pooled
+
+
+def test_losses_of_a_ranking_have_no_threshold():
+    for loss in (RocArea(), PrecisionAtK(2), "average_precision"):
+        with pytest.raises(ValueError, match="evaluates an order of scores, not labels"):
+            best_threshold([0, 1, 1], [0.1, 0.2, 0.3], loss)
+
+
+def test_nan_and_wrong_lengths_are_refused():
+    with pytest.raises(ValueError, match="scores must be finite"):
+        best_threshold([0, 1], [0.0, np.nan], "f1")
+    with pytest.raises(ValueError, match="scores must have shape"):
+        best_threshold([0, 1], [0.0], "f1")
+    with pytest.raises(ValueError, match="y must hold labels 0 and 1"):
+        best_threshold([0, 2], [0.0, 1.0], "f1")
+
+
+def test_classes_of_two_labels_are_decided_too():
+    y, s = [0, 1, 1, 0], [0.4, 0.3, 0.2, 0.1]
+    assert (
+        best_threshold(y, s, OneClass(Jaccard(), 0)).loss
+        == losses_at(OneClass(Jaccard(), 0), Sets.single(y), np.array(s), cut_points(np.array(s))).min()
+    )
+
+
+def test_a_million_decisions_are_one_sort_and_one_pass():
+    rng = np.random.default_rng(0)
+    y = rng.random(200_000) < 0.1
+    scores = y + rng.standard_normal(len(y))
+    found = best_threshold(y, scores, "f1")
+    order = np.argsort(-scores)
+    tp = np.cumsum(y[order])
+    assert found.loss == pytest.approx(1 - (2 * tp / (np.arange(1, len(y) + 1) + y.sum())).max(), abs=1e-15)
+
+
+def test_early_detection_reads_mistakes_and_is_swept_all_the_same():
+    rng = np.random.default_rng(1)
+    sets, scores = Sets.rows(rng.random((30, 8)) < 0.5), rng.standard_normal(240)
+    for loss in (EarlyDetection(), EarlyDetection() + 0.1 * Hamming(), ZeroOne()):
+        check(loss, sets, scores)

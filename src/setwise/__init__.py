@@ -12,6 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "MeasureClassifier": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "describe": "setwise.description",
     "loss_augmented_inference": "setwise.one_set",

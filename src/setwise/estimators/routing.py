@@ -12,8 +12,8 @@ HOW_TO_ROUTE = (
 )
 
 
-def warn_of_dropped_groups(name: str) -> None:
-    """Warn if model selection of scikit-learn was given groups but calls the method ``name`` without them.
+def warn_of_dropped_groups(name: str, owner: str = "SetClassifier") -> None:
+    """Warn if model selection of scikit-learn was given groups but calls the method ``name`` of ``owner`` without them.
 
     Without metadata routing, groups are given to the splitter alone. This can only be seen in the frames that call the
     estimator. In another process or thread these frames are missing, and there is no warning.
@@ -31,7 +31,7 @@ def warn_of_dropped_groups(name: str) -> None:
                 given = params.get("groups")
             if given is not None:
                 warnings.warn(
-                    f"groups split the rows here but do not reach SetClassifier.{name}, which takes all rows as one "
+                    f"groups split the rows here but do not reach {owner}.{name}, which takes all rows as one "
                     f"set. {HOW_TO_ROUTE}",
                     UserWarning,
                     stacklevel=3,
@@ -40,11 +40,12 @@ def warn_of_dropped_groups(name: str) -> None:
         frame = frame.f_back
 
 
-def warn_of_forgotten_groups() -> None:
-    """Warn the caller of a score without groups, where fit was given groups."""
+def warn_of_forgotten_groups(name: str = "score") -> None:
+    """Warn the caller of the method ``name`` without groups, where fit was given groups."""
+    what = "takes all rows as one set" if name == "score" else "decides each row by itself, with a threshold"
+    call = "score(X, y, groups=...)" if name == "score" else "predict(X, groups=...)"
     warnings.warn(
-        "score without groups takes all rows as one set, but fit was given groups: pass score(X, y, groups=...). "
-        f"Inside model selection: {HOW_TO_ROUTE}",
+        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: {HOW_TO_ROUTE}",
         UserWarning,
         stacklevel=3,
     )

@@ -108,7 +108,10 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
-    plan = [(first, reference), *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE))]
+    plan = [
+        (first, reference),
+        *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
+    ]
     tried: list[Candidate] = []
     labels: dict[tuple[str, str], Bools] = {}
     interrupted = False

@@ -6,10 +6,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints
+from setwise.core.arrays import Bools
 from setwise.estimators.choosing.choice import Choice
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.out_of_fold import OutOfFold
+from setwise.estimators.choosing.problem import Problem
 from setwise.estimators.choosing.replicates import replicated_losses
 from setwise.estimators.choosing.task import Task
 
@@ -40,22 +41,20 @@ class Gain:
 
 
 def repeated_choice(
-    task: Task,
+    problem: Problem,
     folds: Folds,
-    part: Callable[[Ints], Mapping[str, OutOfFold]],
+    bases: Callable[[Problem], Mapping[str, OutOfFold]],
     decide: Callable[[Mapping[str, OutOfFold], Task], Choice],
-    rows: Callable[[Ints], object],
     seed: int = 0,
 ) -> Gain:
     """The gain of the choice over the reference, from outer folds in each of which the whole choice is repeated.
 
     Parameters
     ----------
-    task : the truth of all rows, and the loss
+    problem : all rows with their target, and the loss
     folds : the training and test rows of the outer folds
-    part : makes the out-of-fold responses of the base models over some rows
+    bases : makes the out-of-fold responses of the base models for the problem of some rows
     decide : chooses among them, as :func:`choose` does
-    rows : the rows of X with these numbers
     seed : of the bootstrap
 
     Notes
@@ -63,16 +62,17 @@ def repeated_choice(
     The interval counts the noise of the test rows. It does not count that other training rows might lead to other
     choices, apart from the choices of the outer folds.
     """
+    task = problem.task
     chosen = np.zeros(task.truth.shape, dtype=np.bool_)
     reference = np.zeros(task.truth.shape, dtype=np.bool_)
     choices = []
     for train, test in folds:
-        bases = part(train)
-        choice = decide(bases, task.take(train))
-        groups = None if task.groups is None else task.groups[test]
-        first, X = next(iter(bases)), rows(test)
-        reference[test] = choice.reference.labels(bases[first].fresh(X, groups))
-        chosen[test] = choice.rule.labels(bases[choice.chosen.base].fresh(X, groups))
+        inner, held = problem.take(train), problem.take(test)
+        models = bases(inner)
+        choice = decide(models, inner.task)
+        first = next(iter(models))
+        reference[test] = choice.reference.labels(models[first].fresh(held.X, held.task.groups))
+        chosen[test] = choice.rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))
         choices.append(choice.chosen.key)
     return gain_of(task, reference, chosen, tuple(choices), seed)
 

@@ -49,9 +49,11 @@ class Rule(ABC):
     Attributes
     ----------
     weight : the weight of positive rows in the base model that the rule reads
+    joint : whether rows of a group are decided together, where groups are known
     """
 
     weight: float = 1.0
+    joint: ClassVar[bool] = False
 
     @property
     def threshold(self) -> Any:

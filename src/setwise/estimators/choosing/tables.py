@@ -1,7 +1,7 @@
 """Dense tables of numbers, which levers may read beside the responses of a base model."""
 
-from typing import Any, final
 from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse

@@ -1,0 +1,338 @@
+"""MeasureClassifier: any classifier, decided in the way that is best for a measure of whole sets of decisions."""
+
+import warnings
+from collections.abc import Mapping
+from copy import deepcopy
+from numbers import Integral
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+import setwise
+from setwise.core.measure import Loss
+from setwise.decisions import threshold_curve
+from setwise.estimators.choosing import Choice, Gain, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
+from setwise.estimators.choosing.out_of_fold import Fresh
+from setwise.estimators.levers import LEVERS, Lever, as_levers
+from setwise.estimators.notices import warn_of_version
+from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
+from setwise.estimators.target import as_ids, as_target
+from setwise.losses import as_loss, plain_losses
+
+OWN = "estimator"
+"""The name of the user's estimator among the base models of a choice."""
+
+
+def _base_has(name: str) -> Any:
+    """Whether the base model has a method, for ``available_if``."""
+
+    def check(model: "MeasureClassifier") -> bool:
+        return getattr(vars(model).get("estimator_", model._base(None)), name, None) is not None
+
+    return check
+
+
+@final
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
+
+    The reference is ``estimator`` with its exact best threshold. It is left only for a candidate whose gain over it, on
+    the same rows out of fold, is above one standard error; of several such candidates the one with the least mean loss
+    is taken. Each candidate is tuned on the other folds and judged on this one. Choosing bounds the loss by noise, it
+    does not abolish it: on some data the choice is a little worse than the reference. ``outer_cv`` measures what the
+    choice is worth.
+
+    The target says what a set is, as for :class:`~setwise.SetClassifier`: all rows (y (n,)), the rows of each group
+    (``fit(X, y, groups=g)``), or the rows of a label matrix Y (n, p) of 0 and 1 (or what ``average`` says). A
+    classifier that takes one label only is fitted to a label matrix one label at a time. More than two classes are
+    refused.
+
+    ``X`` goes to the estimator untouched: tables with text, categories and gaps are its affair.
+
+    Parameters
+    ----------
+    estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
+        ``make_pipeline(StandardScaler(), LogisticRegression())``
+    loss : a loss of labels, or the short name of one (``setwise list`` shows them)
+    levers : ``"auto"`` tries all levers that fit; or a list of names or of lever objects. The tuned threshold is always
+        tried
+    cv : the number of folds, a splitter, or splits that put each row into one test fold. ``"prefit"`` takes the
+        estimator as it was fitted, on other rows; the rows of ``fit`` then tune and choose alone. A number k makes
+        shuffled folds, stratified for y (n,), and of whole groups where groups are given
+    refit : whether the estimator is fitted on all rows after the choice; it must be False with ``cv="prefit"``, and
+        True otherwise
+    response_method : ``"auto"`` takes ``predict_proba``, or else ``decision_function``
+    pos_label : the positive one of two labels, by default the last in sorted order
+    average : what a set is in a label matrix: each row (``"samples"``), each column (``"macro"``), or the whole matrix
+        (``"micro"``)
+    outer_cv : the number of outer folds in which the whole choice is repeated, for ``gain_``; None reports no gain. It
+        takes so many times the time of ``fit``
+    store_cv_results : whether ``cv_results_`` keeps the score at all cut points
+    n_jobs : the number of processes that share the fits of the folds
+    random_state : the seed of folds and of the bootstrap; with None both repeat from fit to fit
+
+    Attributes
+    ----------
+    estimator_ : the classifier, fitted on all rows
+    classes_ : the two labels, or the names of the columns of a label matrix, or 0..p-1
+    best_lever_ : the name of the lever that was chosen
+    best_threshold_ : the threshold at which a score of ``estimator_`` is positive; an array with one for each label, or
+        None, where the chosen lever is no threshold
+    best_score_ : ``1 - loss`` of the choice out of fold; choosing made it a little too high on average
+    candidates_ : a tuple of ``Candidate``, the reference first, with losses, gains and their standard errors;
+        ``pandas.DataFrame(model.candidates_)`` shows it as a table
+    cv_results_ : ``{"thresholds", "scores"}`` at all cut points of the out-of-fold scores, with ``store_cv_results``
+    gain_, gain_error_, gain_interval_ : what the choice gains over the reference in outer folds, its standard error,
+        and a 95 % interval; with ``outer_cv`` only
+    rule_ : the rule that ``predict`` follows, as data
+    loss_ : the loss that :meth:`score` measures
+    n_features_in_, feature_names_in_ : where the estimator has them
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
+        "loss": [StrOptions(set(plain_losses())), Loss],
+        "levers": "no_validation",
+        "cv": "no_validation",
+        "refit": ["boolean"],
+        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
+        "pos_label": "no_validation",
+        "average": [StrOptions({"samples", "macro", "micro"})],
+        "outer_cv": [Interval(Integral, 2, None, closed="left"), None],
+        "store_cv_results": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        loss: str | Loss = "f1",
+        levers: Any = "auto",
+        cv: Any = 5,
+        *,
+        refit: bool = True,
+        response_method: str = "auto",
+        pos_label: Any = None,
+        average: str = "samples",
+        outer_cv: int | None = None,
+        store_cv_results: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.levers = levers
+        self.cv = cv
+        self.refit = refit
+        self.response_method = response_method
+        self.pos_label = pos_label
+        self.average = average
+        self.outer_cv = outer_cv
+        self.store_cv_results = store_cv_results
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the estimator, tune all levers out of fold, and choose.
+
+        A fit that raises an exception leaves the model as it was. If Ctrl-C comes after the reference was judged, the
+        best of the levers tried so far is stored, a warning says so, and KeyboardInterrupt is raised.
+
+        Parameters
+        ----------
+        X : n rows, whatever the estimator takes
+        y : (n,) with two labels, or (n, p) of 0 and 1
+        groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set
+        sample_weight : (n,) weights of rows in the fits of the estimator. The loss counts all rows alike
+        """
+        self._validate_params()
+        if groups is None:
+            warn_of_dropped_groups("fit", type(self).__name__)
+        before = dict(self.__dict__)
+        try:
+            interrupted = self._fit(X, y, groups, sample_weight)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        if interrupted:
+            warnings.warn(
+                "MeasureClassifier was interrupted; it holds the best of the levers that were tried so far.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X: Any, groups: ArrayLike | None = None) -> NDArray[Any]:
+        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1.
+
+        With ``groups`` the rows of a group may be decided together; without them the label of a row depends on this row
+        alone.
+        """
+        check_is_fitted(self)
+        if self._grouped and groups is None and self.rule_.joint:
+            warn_of_forgotten_groups("predict")
+        ids = None if groups is None else as_ids(groups, _num_samples(X))
+        evidence = Fresh(lambda _: self.estimator_, X, ids, self._method, self._positive, self._outputs)
+        labels = self.rule_.labels(evidence)
+        if self._outputs is not None:
+            return labels.astype(np.int64)
+        at = self.classes_.tolist().index(self._positive)
+        return np.asarray(self.classes_[np.where(labels, at, 1 - at)])
+
+    @available_if(_base_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """The probabilities of the estimator, as it gives them; for a label matrix fitted label by label (n, p)."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @available_if(_base_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """The scores of the estimator, as it gives them."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`."""
+        check_is_fitted(self)
+        if groups is None:
+            warn_of_dropped_groups("score", type(self).__name__)
+            if self._grouped:
+                warn_of_forgotten_groups("score")
+        labels = self.predict(X, groups)
+        target = as_target(y)
+        if self._outputs is None and target.ndim == 2 and target.shape[1] == 1:
+            target = target.ravel()
+        if target.shape != labels.shape:
+            raise ValueError(f"y must have the shape of predict(X), {labels.shape}; got shape {target.shape}.")
+        known = [0, 1] if self._outputs is not None else self.classes_.tolist()
+        odd = [label for label in np.unique(target).tolist() if label not in known]
+        if odd:
+            raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
+        ids = None if groups is None or self._outputs is not None else as_ids(groups, len(target))
+        task = Task(np.asarray(target == self._positive), self.loss_, ids, self.average)  # type: ignore[arg-type]
+        return 1.0 - task.mean_loss(np.asarray(labels == self._positive))
+
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> bool:
+        """Choose and store everything; returns whether Ctrl-C ended the search."""
+        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        if prefit == self.refit:
+            raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
+        loss = as_loss(self.loss)
+        problem = problem_of(
+            X,
+            y,
+            loss,
+            groups=groups,
+            sample_weight=sample_weight,
+            pos_label=self.pos_label,
+            average=self.average,  # type: ignore[arg-type]
+        )
+        if prefit:
+            self._check_prefit(problem)
+        levers = as_levers(self.levers)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        bases = self._bases(problem, prefit, seed)
+        choice = self._decide(bases, problem.task, levers, seed)
+        self._keep(problem, bases[OWN], choice, loss)
+        if self.outer_cv is not None and not choice.interrupted:
+            found = repeated_choice(
+                problem,
+                problem.folds(self.outer_cv, seed),
+                lambda part: self._bases(part, prefit, seed),
+                lambda models, task: self._decide(models, task, levers, seed),
+                seed,
+            )
+            self._keep_gain(found)
+        return choice.interrupted
+
+    def _bases(self, problem: Problem, prefit: bool, seed: int) -> Mapping[str, OutOfFold]:
+        folds = problem.folds(5 if prefit or self.cv is None else self.cv, seed)
+        base = self._base(problem.X)
+        return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit)}
+
+    def _decide(self, bases: Mapping[str, OutOfFold], task: Task, levers: tuple[Lever, ...], seed: int) -> Choice:
+        reference = next((lever for lever in levers if lever.name == "threshold"), LEVERS["threshold"]())
+        return choose(bases, task, levers, reference=reference, seed=seed)
+
+    def _base(self, X: Any) -> Any:
+        """The estimator, or the default one; sparse rows are scaled but not centered, so that they stay sparse."""
+        if self.estimator is not None:
+            return self.estimator
+        final = LogisticRegression(max_iter=1000)
+        return make_pipeline(StandardScaler(with_mean=not issparse(X)), final)
+
+    def _check_prefit(self, problem: Problem) -> None:
+        if self.estimator is None:
+            raise ValueError("estimator must be a fitted classifier with cv='prefit'; got None.")
+        check_is_fitted(self.estimator)
+        known = None if problem.task.is_matrix else np.asarray(self.estimator.classes_).tolist()
+        if known is not None and known != problem.classes.tolist():
+            raise ValueError(
+                f"y must hold the labels {known} that the estimator was fitted with; got {problem.classes.tolist()}."
+            )
+
+    def _keep(self, problem: Problem, base: OutOfFold, choice: Choice, loss: Loss) -> None:
+        """Store the result of a choice in the attributes."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.estimator_ = base.fitted(choice.rule.weight)
+        self.classes_, self.loss_, self.rule_ = problem.classes, loss, choice.rule
+        self.candidates_ = choice.candidates
+        self.best_lever_, self.best_threshold_ = choice.chosen.lever, choice.rule.threshold
+        self.best_score_ = 1.0 - choice.chosen.loss
+        self._positive, self._outputs, self._method = problem.positive, base.outputs, self.response_method
+        self._grouped = problem.task.groups is not None
+        if self.store_cv_results:
+            task, scores = problem.task, base.response(choice.rule.weight).scores
+            thresholds, losses = threshold_curve(task.sets, task.flat(scores), loss)
+            self.cv_results_ = {"thresholds": thresholds, "scores": 1.0 - losses}
+        for name in ("n_features_in_", "feature_names_in_"):
+            if getattr(self.estimator_, name, None) is not None:
+                setattr(self, name, getattr(self.estimator_, name))
+
+    def _keep_gain(self, found: Gain) -> None:
+        self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and weights on to the estimator."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self._base(None), method_mapping=mapping)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_setwise_version": setwise.__version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
+        super().__setstate__(state)
+
+    def __sklearn_clone__(self) -> Self:
+        # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
+        warn_of_dropped_groups("fit", type(self).__name__)
+        clone: Self = super().__sklearn_clone__()
+        return clone
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        base = get_tags(self._base(None))
+        tags.input_tags = deepcopy(base.input_tags)
+        tags.non_deterministic = base.non_deterministic
+        # The default pipeline takes sparse rows too, which it does not center.
+        tags.input_tags.sparse = base.input_tags.sparse or self.estimator is None
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,214 @@
+"""The choice: cross-fitting by hand, the bootstrap against its definition, and the rule that prefers the reference."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
+
+from setwise.core.refusal import Refusal
+from setwise.decisions import best_threshold
+from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
+from setwise.estimators.choosing.choice import chosen_of
+from setwise.estimators.choosing.replicates import formula_of, replicated_losses
+from setwise.estimators.levers import LEVERS, as_levers
+from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
+
+
+def noisy(n=400, share=0.2, seed=0, strength=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    margin = strength * X @ [1.0, -1.0, 0.5, 0.0] + rng.logistic(size=n)
+    return X, (margin > np.quantile(margin, 1 - share)).astype(int)
+
+
+def out_of_fold(X, y, loss=None, cv=5, estimator=None, **settings):
+    problem = problem_of(X, y, loss or FBeta(), **settings)
+    return problem, problem.out_of_fold(estimator or LogisticRegression(), problem.folds(cv, 0))
+
+
+def choice_of(X, y, levers=("as_it_is", "threshold"), **settings):
+    problem, base = out_of_fold(X, y, **settings)
+    return problem, base, choose({"lr": base}, problem.task, as_levers(list(levers)), reference=LEVERS["threshold"]())
+
+
+def test_losses_of_candidates_by_hand():
+    X, y = noisy()
+    problem, base, choice = choice_of(X, y, ["as_it_is"])
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    own, probability = np.zeros(len(y), int), np.zeros(len(y))
+    for train, test in folds:
+        model = LogisticRegression().fit(X[train], y[train])
+        own[test], probability[test] = model.predict(X[test]), model.predict_proba(X[test])[:, 1]
+    np.testing.assert_array_equal(base.response().scores, probability)
+    tuned = np.zeros(len(y), int)
+    for train, test in folds:
+        tuned[test] = probability[test] >= best_threshold(y[train], probability[train], FBeta()).threshold
+    reference, as_it_is = choice.candidates
+    assert (reference.lever, as_it_is.lever) == ("threshold", "as_it_is")
+    assert reference.loss == pytest.approx(1 - f1_score(y, tuned))
+    assert as_it_is.loss == pytest.approx(1 - f1_score(y, own))
+    assert as_it_is.gain == pytest.approx(reference.loss - as_it_is.loss)
+    assert reference.gain == reference.gain_error == 0.0
+    assert choice.rule.threshold == best_threshold(y, probability, FBeta()).threshold
+
+
+def test_a_fit_is_made_once_for_all_levers_and_measures():
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            fits.append(len(X))
+            return super().fit(X, y, sample_weight)
+
+    X, y = noisy()
+    problem, base = out_of_fold(X, y, estimator=Counted())
+    for loss in (FBeta(), Jaccard()):
+        task = problem_of(X, y, loss).task
+        choice = choose({"lr": base}, task, as_levers(["as_it_is"]), reference=LEVERS["threshold"]())
+        choice.rule.labels(base.fresh(X))
+    assert sorted(fits) == [320] * 5 + [400]
+
+
+def layouts():
+    rng = np.random.default_rng(1)
+    y, Y = rng.random(60) < 0.3, rng.random((60, 4)) < 0.4
+    groups = np.repeat(np.arange(12), 5)
+    yield Task(y, FBeta())
+    yield Task(y, FBeta() + 0.5 * Jaccard())
+    yield Task(y, Hamming())
+    yield Task(y, FBeta(), groups)
+    yield Task(y, EarlyDetection(), groups[rng.permutation(60)])
+    for average in ("samples", "macro", "micro"):
+        yield Task(Y, Jaccard(), None, average)
+    yield Task(Y, Hamming(np.arange(4.0)), None, "samples")
+
+
+@pytest.mark.parametrize("task", list(layouts()), ids=lambda task: f"{task.loss.name}-{task.layout}")
+def test_the_bootstrap_has_the_moments_of_resampling(task):
+    rng = np.random.default_rng(2)
+    predictions = [task.truth ^ (rng.random(task.truth.shape) < share) for share in (0.1, 0.3)]
+    drawn = replicated_losses(task, predictions, 600, seed=3)
+    assert drawn.shape == (600, 2)
+    # The definition: units are drawn one by one, and the loss is computed anew.
+    by_hand = []
+    for _ in range(600):
+        if task.spans_rows:
+            rows = rng.integers(0, len(task.truth), len(task.truth))
+            part = task.take(rows)
+            by_hand.append([part.mean_loss(guess[rows]) for guess in predictions])
+        else:
+            losses = np.column_stack([task.losses(guess) for guess in predictions])
+            by_hand.append(losses[rng.integers(0, len(losses), len(losses))].mean(axis=0))
+    by_hand = np.array(by_hand)
+    np.testing.assert_allclose(drawn.mean(axis=0), by_hand.mean(axis=0), atol=5 * by_hand.std() / np.sqrt(600))
+    np.testing.assert_allclose(drawn.std(axis=0), by_hand.std(axis=0), rtol=0.15)
+    # Predictions share their replicates, so that differences are paired.
+    assert np.corrcoef(drawn.T)[0, 1] == pytest.approx(np.corrcoef(by_hand.T)[0, 1], abs=0.12)
+
+
+def test_equal_predictions_have_no_gain_and_no_error():
+    X, y = noisy()
+    found = gain_of(Task(y == 1, FBeta()), y == 1, y == 1)
+    assert (found.gain, found.error, found.interval) == (0.0, 0.0, (0.0, 0.0))
+
+
+def test_layouts_and_their_inverse():
+    for task in layouts():
+        np.testing.assert_array_equal(task.by_rows(task.flat(task.truth)), task.truth)
+        np.testing.assert_array_equal(task.flat(task.truth), task.sets.labels)
+        assert task.mean_loss(task.truth) == 0.0
+
+
+def test_the_reference_is_left_only_for_a_gain_above_its_error():
+    losses, gains = np.array([0.5, 0.4, 0.45, 0.3]), np.array([0.0, 0.1, 0.05, 0.2])
+    assert chosen_of(losses, gains, np.array([0.0, 0.2, 0.04, 0.3])) == 2
+    assert chosen_of(losses, gains, np.array([0.0, 0.2, 0.06, 0.3])) == 0
+    assert chosen_of(losses, gains, np.array([0.0, 0.05, 0.04, 0.3])) == 1
+    assert chosen_of(losses, gains, np.array([0.0, 0.05, 0.04, 0.1])) == 3
+    # Rounding is no gain.
+    assert chosen_of(losses, np.full(4, 1e-17), np.zeros(4)) == 0
+
+
+def test_on_noise_the_loss_out_of_fold_is_not_optimistic():
+    # Nothing can be learned, so every threshold has the same true loss, that of its number of positives.
+    reported, true = [], []
+    for seed in range(40):
+        X, y = noisy(300, 0.3, seed, strength=0.0)
+        _, base, choice = choice_of(X, y)
+        new_X, new_y = noisy(4000, 0.3, 1000 + seed, strength=0.0)
+        labels = choice.reference.labels(base.fresh(new_X))
+        reported.append(choice.candidates[0].loss)
+        true.append(1 - f1_score(new_y, labels))
+    difference = np.array(true) - np.array(reported)
+    assert abs(difference.mean()) < 3 * difference.std() / np.sqrt(len(difference)) + 0.01
+
+
+def test_repeated_choice_judges_rows_that_nothing_saw():
+    X, y = noisy()
+    problem = problem_of(X, y, FBeta())
+    folds = problem.folds(4, 1)
+    seen = []
+
+    def bases(part):
+        seen.append(len(part.target))
+        return {"lr": part.out_of_fold(LogisticRegression(), part.folds(3, 0))}
+
+    def decide(models, task):
+        return choose(models, task, as_levers(["as_it_is"]), reference=LEVERS["threshold"]())
+
+    found = repeated_choice(problem, folds, bases, decide)
+    assert seen == [300] * 4
+    assert len(found.choices) == 4
+    labels = np.zeros(len(y), bool)
+    for train, test in folds:
+        part = problem.take(train)
+        models = bases(part)
+        labels[test] = decide(models, part.task).reference.labels(models["lr"].fresh(X[test]))
+    assert found.reference_loss == pytest.approx(1 - f1_score(y, labels))
+    assert found.interval[0] <= found.gain <= found.interval[1]
+
+
+def test_groups_are_never_split():
+    X, y = noisy()
+    groups = np.repeat(np.arange(40), 10)
+    problem, _ = out_of_fold(X, y, groups=groups)
+    for train, test in problem.folds(5, 0):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_folds_that_do_not_fit_are_refused():
+    X, y = noisy()
+    problem = problem_of(X, y, FBeta())
+    with pytest.raises(ValueError, match="cv must put each row into one test fold"):
+        problem.folds(ShuffleSplit(3), 0)
+    with pytest.raises(ValueError, match="cv must be a number of folds"):
+        problem.folds("five", 0)
+    with pytest.raises(ValueError, match="cv=5 folds need 5 groups or more; got 3"):
+        problem_of(X, y, FBeta(), groups=np.arange(400) % 3).folds(5, 0)
+    with pytest.raises(ValueError, match="without two classes to learn from"):
+        problem_of(X, y, FBeta(), groups=y).folds(GroupKFold(2), 0)
+    splits = list(StratifiedKFold(3).split(X, y))
+    assert len(problem.folds(splits, 0)) == 3
+    with pytest.raises(ValueError, match="keep training rows and test rows apart"):
+        problem.folds([(np.arange(400), test) for _, test in splits], 0)
+
+
+def test_losses_without_labels_are_refused():
+    X, y = noisy()
+    with pytest.raises(Refusal, match="MeasureClassifier refuses RocArea"):
+        problem_of(X, y, RocArea())
+    assert formula_of(Hamming()) is None
+
+
+def test_levers_by_name():
+    assert [lever.name for lever in as_levers("auto")] == list(LEVERS)
+    assert as_levers("threshold") == (LEVERS["threshold"](),)
+    with pytest.raises(ValueError, match="there is no lever 'magic'"):
+        as_levers(["magic"])
+    with pytest.raises(ValueError, match="different names"):
+        as_levers(["threshold", LEVERS["threshold"]()])
+    with pytest.raises(TypeError, match="levers must hold names or levers"):
+        as_levers([3])
+    with pytest.raises(TypeError, match="levers must be 'auto', or a list"):
+        as_levers(3)

@@ -1,10 +1,13 @@
 """A problem on which methods are compared: its rows, their labels, and the sets that they form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from setwise.core.checks import as_array, as_labels, shown
@@ -23,6 +26,8 @@ class Problem:
 
     ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
+    ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
+    hold NaN for gaps. ``notes`` are sentences on what was left out.
     """
 
     name: str
@@ -33,6 +38,9 @@ class Problem:
     classes: tuple[str, ...] = ("negative", "positive")
     kinds: NDArray[np.int64] | None = None
     kind_names: tuple[str, ...] = ()
+    features: Sequence[str] = ()
+    columns: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
@@ -48,6 +56,11 @@ class Problem:
     def many(self) -> bool:
         """Whether each row is a set of labels; a single column is a vector of labels, as for the estimator."""
         return self.y.ndim == 2 and self.y.shape[1] > 1
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether X holds NaN."""
+        return not issparse(self.X) and self.X.dtype.kind == "f" and bool(np.isnan(self.X).any())
 
     @property
     def kind(self) -> str:

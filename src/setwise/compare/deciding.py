@@ -1,0 +1,122 @@
+"""The choice among all levers over all base models, by out-of-fold losses alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from setwise.compare.fits import SEED, Advance, Fits
+from setwise.compare.order import order_of
+from setwise.compare.plan import FIRST, Key, Plan
+from setwise.core.arrays import Bools, Values
+from setwise.core.refusal import Refusal
+from setwise.estimators.choosing import Candidate, OutOfFold, Task, choose
+from setwise.estimators.choosing.choice import REPLICATES, chosen_of
+from setwise.estimators.choosing.lever import Lever, Rule
+from setwise.estimators.choosing.replicates import replicated_losses
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """All candidates over some rows, their rules, and the one that was chosen.
+
+    Attributes
+    ----------
+    candidates : out-of-fold losses, and gains over the reference with standard errors; the reference comes first
+    rules : the rule of each candidate that was not refused, tuned on all these rows
+    chosen : the key of the candidate to take
+    own : the lever that each base model would take by itself
+    sources : the responses of each base model with the constant that suits the measure
+    constants : these constants
+    """
+
+    candidates: tuple[Candidate, ...]
+    rules: Mapping[Key, Rule]
+    chosen: Key
+    own: Mapping[str, str]
+    sources: Mapping[str, OutOfFold]
+    constants: Mapping[str, float | None]
+
+
+def decide(
+    fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance, tune_all: bool = True
+) -> Decision:
+    """The reference, unless another way has a paired out-of-fold gain above one standard error.
+
+    First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
+    unless a lever gains more than one standard error over it. These choices of the base models are then compared with
+    the reference by the same rule: the one with the least loss is taken, among those that gain more than one standard
+    error over logistic regression with its best threshold.
+
+    Raises
+    ------
+    Refusal : if the reference refuses the loss
+    """
+    sources, constants = fits.best(task)
+    if task.loss.reads == "scores":
+        candidates, chosen = order_of(sources, task)
+        advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources))
+        rules = {candidate.key: reference.tune(sources[candidate.base].held_out(), task) for candidate in candidates}
+        return Decision(candidates, rules, chosen, dict(chosen_pairs(sources, "order")), sources, constants)
+    candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
+    judged = _judged(candidates_, labels, task)
+    first = (FIRST, reference.name)
+    rivals = [first, *(key for key in own.items() if key != first)]
+    losses, gains, errors = (np.array([getattr(judged[key], name) for key in rivals]) for name in NUMBERS)
+    chosen = rivals[chosen_of(losses, gains, errors)]
+    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
+    wanted = labels if tune_all else {first: labels[first], chosen: labels[chosen]}
+    levers = {lever.name: lever for base in sources for lever in plan.tried(base)} | {reference.name: reference}
+    rules = {}
+    for base, name in wanted:
+        try:
+            rules[base, name] = levers[name].tune(sources[base].held_out(), task)
+        except Refusal:
+            # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
+            continue
+    return Decision(marked, rules, chosen, own, sources, constants)
+
+
+NUMBERS = ("loss", "gain", "gain_error")
+
+
+def chosen_pairs(sources: Mapping[str, OutOfFold], lever: str) -> list[Key]:
+    """The one lever over each base model."""
+    return [(base, lever) for base in sources]
+
+
+def _over_each_base(
+    sources: Mapping[str, OutOfFold], task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
+) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
+    """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
+    candidates: list[Candidate] = []
+    labels: dict[Key, Bools] = {}
+    own: dict[str, str] = {}
+    for base, source in sources.items():
+        levers = [lever for lever in plan.tried(base) if lever.name != reference.name]
+
+        def progress(name: str, lever: str, title: str = source.name) -> None:
+            advance(f"{where}: {title}, {lever.replace('_', ' ')}", 1)
+
+        found = choose({base: source}, task, levers, reference=reference, seed=SEED, progress=progress)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        candidates += found.candidates
+        labels |= found.labels
+        own[base] = found.chosen.lever
+    return candidates, labels, own
+
+
+def _judged(candidates: Sequence[Candidate], labels: Mapping[Key, Bools], task: Task) -> dict[Key, Candidate]:
+    """The candidates by their keys, with gains over the first one of all base models."""
+    losses: Values = np.array([task.mean_loss(guess) for guess in labels.values()])
+    drawn = replicated_losses(task, list(labels.values()), REPLICATES, SEED)
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
+    numbers = {
+        key: {"loss": float(losses[i]), "error": float(errors[i]), "gain": float(gains[i]), "gain_error": float(e)}
+        for i, (key, e) in enumerate(zip(labels, gain_errors, strict=True))
+    }
+    return {c.key: replace(c, **numbers.get(c.key, {})) for c in candidates}  # type: ignore[arg-type]

@@ -1,0 +1,164 @@
+"""The run: in each outer fold the whole choice is repeated on the training part and judged on the test part."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from setwise.compare.answer import Answer, Row, Winner
+from setwise.compare.deciding import Decision, decide
+from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
+from setwise.compare.floors import Floors
+from setwise.compare.measures import Measured
+from setwise.compare.order import Order
+from setwise.compare.plan import Key, Plan
+from setwise.compare.problem import Problem
+from setwise.compare.winner import winner_of
+from setwise.core.arrays import Values
+from setwise.estimators.choosing import Problem as Rows
+from setwise.estimators.choosing import gain_of
+from setwise.estimators.choosing.lever import Lever
+from setwise.estimators.levers import LEVERS
+
+
+def compare(
+    problem: Problem,
+    measures: Sequence[Measured],
+    plan: Plan | None = None,
+    advance: Advance = no_advance,
+    floors: Floors | None = None,
+    test: Problem | None = None,
+    notes: Sequence[str] = (),
+) -> list[Answer]:
+    """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
+
+    In each outer fold all base models are fitted on the training part, with inner folds, once for all levers and
+    measures. For each measure every lever is tuned there, the whole choice is made there, and both are judged on the
+    test part. The gain that is reported is that of the repeated choice. Folds are stratified, and never split a set.
+
+    Parameters
+    ----------
+    problem : the data
+    measures : the measures, each with its loss
+    plan : folds, base models and levers; None takes the default
+    advance : called with words on what is done and with the number of steps that are done by then
+    floors : bounds that the labels must keep, or None
+    test : further rows on which the recommendation and the reference are judged, or None
+    notes : sentences on what was left out before
+
+    Raises
+    ------
+    ValueError : if the data do not allow the folds, or a measure does not fit the sets
+    """
+    plan = plan or Plan()
+    judges = [_Judge(problem, measured, plan, floors) for measured in measures]
+    whole = rows_of(problem, measures[0])
+    for k, (train, held_out) in enumerate(_outer(problem, whole, plan), 1):
+        fits = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
+        for judge in judges:
+            judge.see(fits, whole.take(held_out), f"outer fold {k}", advance)
+    fits = Fits(whole, problem, plan, "all rows", advance)
+    return [judge.answer(fits, test, tuple(notes), advance) for judge in judges]
+
+
+def _outer(problem: Problem, whole: Rows, plan: Plan) -> list[tuple[Values, Values]]:
+    try:
+        folds = whole.folds(plan.folds, plan.seed)
+        for train, _ in folds:
+            whole.take(train).folds(plan.inner, 0)
+    except ValueError as error:
+        raise ValueError(
+            f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: {error}"
+        ) from None
+    return list(folds)  # type: ignore[arg-type]
+
+
+@final
+class _Judge:
+    """What is known of one measure so far, outer fold by outer fold."""
+
+    def __init__(self, problem: Problem, measured: Measured, plan: Plan, floors: Floors | None) -> None:
+        self.problem, self.measured, self.plan, self.floors = problem, measured, plan, floors
+        self.reference: Lever = LEVERS["threshold"]()
+        if measured.orders:
+            self.reference = Order()
+        elif floors is not None:
+            self.reference = floors.lever()
+        self.losses: list[dict[Key, float]] = []
+        self.chosen: list[Key] = []
+        self.held: list[bool] = []
+        self.seconds = 0.0
+
+    def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
+        """Choose on the training part and judge on the test part of one outer fold."""
+        start = time.perf_counter()
+        decision = self._decide(fits, where, advance)
+        found, held = self._judged(decision, test)
+        self.losses.append(found)
+        self.chosen.append(decision.chosen)
+        self.held += held
+        self.seconds += time.perf_counter() - start
+
+    def _decide(self, fits: Fits, where: str, advance: Advance) -> Decision:
+        task = judged_by(fits.rows.task, self.measured)
+        return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
+
+    def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], list[bool]]:
+        """The loss of each rule on new rows, and whether the chosen one kept the floors."""
+        task = judged_by(test.task, self.measured)
+        fresh = {base: source.fresh(test.X, task.groups) for base, source in decision.sources.items()}
+        losses, held = {}, []
+        for key, rule in decision.rules.items():
+            predicted = rule.labels(fresh[key[0]])
+            losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
+            if key == decision.chosen and self.floors is not None:
+                held.append(self.floors.hold(task, predicted))
+        return losses, held
+
+    def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:
+        """The choice on all rows, beside what the outer folds say."""
+        start = time.perf_counter()
+        decision = self._decide(fits, "all rows", advance)
+        on_test: Mapping[Key, float] = {}
+        if test is not None:
+            on_test, _ = self._judged(decision, rows_of(test, self.measured))
+        rows = tuple(
+            Row(
+                c.base, c.lever, c.loss, c.gain, c.gain_error,
+                np.array([found.get(c.key, np.nan) for found in self.losses]), on_test.get(c.key, np.nan), c.refusal,
+            )
+            for c in decision.candidates
+        )  # fmt: skip
+        base_only = [(base, self.reference.name) for base, _ in self.chosen]
+        found = Answer(
+            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
+            _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
+            decision.constants, None, tuple(self.held), notes,
+        )  # fmt: skip
+        key = found.chosen if found.changes else found.reference.key
+        found = replace(
+            found,
+            winner=winner_of(key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan),
+            test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
+        )
+        self.seconds += time.perf_counter() - start
+        return replace(found, seconds=self.seconds)
+
+    def _on_test(self, decision: Decision, key: Key, test: Rows) -> tuple[float, float, float] | None:
+        """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
+        first = decision.candidates[0].key
+        if self.measured.orders or key == first:
+            return None
+        task = judged_by(test.task, self.measured)
+        guesses = [
+            decision.rules[one].labels(decision.sources[one[0]].fresh(test.X, task.groups)) for one in (first, key)
+        ]
+        found = gain_of(task, guesses[0], guesses[1])
+        return found.gain, *found.interval
+
+
+def _picked(losses: Sequence[Mapping[Key, float]], keys: Sequence[Key]) -> Values:
+    """For each outer fold the loss of the way with its key."""
+    return np.array([found[key] for found, key in zip(losses, keys, strict=True)])

@@ -1,0 +1,68 @@
+"""The plan of a comparison: folds, constants, base models and levers, and what is left out to fit into a budget."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from setwise.compare.bases import BASES, GRID, Base
+from setwise.compare.problem import Problem
+from setwise.core.checks import as_count
+from setwise.estimators.levers import LEVERS, Lever
+
+Key = tuple[str, str]
+"""A way to get predictions: the names of the base model and of the lever."""
+
+FIRST = next(iter(BASES))
+
+REFERENCE: Key = (FIRST, "threshold")
+"""Logistic regression with its best threshold, by which every other way is judged."""
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What is tried, and in which folds.
+
+    Attributes
+    ----------
+    folds : the outer folds, in each of which the whole choice is repeated
+    inner : the folds inside a training part, by which levers are tuned and judged
+    grid : the constants C of logistic regression
+    bases, levers : the names of the base models and of the levers
+    seed : of the outer folds and of the trees
+    n_jobs : the number of processes; -1 takes all processors
+    skipped : pairs of base model and lever that do not fit into the budget
+    """
+
+    folds: int = 5
+    inner: int = 5
+    grid: tuple[float, ...] = GRID
+    bases: tuple[str, ...] = tuple(BASES)
+    levers: tuple[str, ...] = tuple(LEVERS)
+    seed: int = 0
+    n_jobs: int = 1
+    skipped: frozenset[Key] = frozenset()
+
+    def __post_init__(self) -> None:
+        as_count(self.folds, "folds", low=2)
+        as_count(self.inner, "inner", low=2)
+        as_count(self.seed, "seed", low=0)
+
+    def models(self, problem: Problem) -> tuple[Base, ...]:
+        """The base models that fit the table; the reference is always among them, and comes first."""
+        named = [BASES[name] for name in dict.fromkeys((FIRST, *self.bases))]
+        return tuple(base for base in named if base.refuses(problem) is None)
+
+    def tried(self, base: str) -> tuple[Lever, ...]:
+        """The levers that are tried over a base model; as it is and with its best threshold each model is tried."""
+        names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
+        return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
+
+    def steps(self, problem: Problem, measures: int) -> int:
+        """The number of steps of progress: one for each constant and each lever, in each part of the rows."""
+        constants = sum(len(base.constants(self.grid)) for base in self.models(problem))
+        levers = sum(len(self.tried(base.name)) for base in self.models(problem))
+        return (self.folds + 1) * (constants + measures * levers)
+
+
+Seconds = Mapping[Key, float]

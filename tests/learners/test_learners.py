@@ -10,6 +10,7 @@ from setwise.core.refusal import Refusal
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
+CONVEX = pytest.mark.parametrize("make", [kind for kind in LEARNERS.values() if kind.needs_convex])
 QUICK = pytest.mark.parametrize("make", [OneSlack, NSlack, BlockFrankWolfe])
 
 
@@ -243,7 +244,7 @@ def test_parameters_of_block_frank_wolfe_are_checked(name, value):
         BlockFrankWolfe(**{name: value})
 
 
-@EVERY
+@CONVEX
 def test_a_risk_that_is_not_convex_is_refused(make):
     risk = hamming_risk()
     risk.convex = False

@@ -110,7 +110,7 @@ def test_surrogates_of_one_set(question, name):
     if found is None:
         return
     y, s = question["y"][0].astype(bool), question["scores"][0]
-    true = {"margin": brute.margin_rescaling, "slack": brute.slack_rescaling}.get(name)
+    true = {"margin": brute.margin_rescaling, "slack": brute.slack_rescaling, "ramp": brute.ramp}.get(name)
     expected = brute.lovasz_hinge(loss, y, s, Trait.INCREASING in loss.traits) if true is None else true(loss, y, s)
     assert found.value <= expected + 1e-9 and expected <= found.upper + 1e-9  # noqa: PT018
     if found.exact:

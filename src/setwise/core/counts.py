@@ -166,6 +166,11 @@ class Counts(MistakesTerm):
             linear=None if self.linear is None else self.linear[parts],
         )
 
+    def allowed(self, batch: Batch) -> Term | None:
+        if self.predicted is None:
+            return None
+        return replace(self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None)
+
     def zero(self, batch: Batch) -> Term:
         if Trait.INCREASING not in self.traits or self.predicted is not None or self.linear is not None:
             return super().zero(batch)
@@ -183,6 +188,11 @@ class Counts(MistakesTerm):
             return np.where(whole <= start, 0.0, -np.inf)
 
         return Counts(((1.0, attained),), self.P, self.N, self.promises - set(SHAPES), self.areas)
+
+
+def _nothing(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    """The formula that is 0 for all counts."""
+    return np.asarray(0.0 * (fn + fp + P + N))
 
 
 Quotient = tuple[Values, Values]

@@ -42,6 +42,13 @@ def margin_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
     return float(np.max(table(loss, y) - subsets(len(m)) @ m))
 
 
+def ramp(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
+    """``max_A [l(A) - m(A)] - max_A [-m(A)]`` over allowed labelings, with ``m(A)`` the sum of the margins of A."""
+    m, values = margins(y, scores), table(loss, y)
+    won = -(subsets(len(m)) @ m)
+    return float(np.max(values + won) - np.max(won[values > -np.inf]))
+
+
 def slack_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
     """``max_A l(A) (1 - m(A))``, with ``m(A)`` the sum of the margins of A (LH Eq. 22)."""
     m, values = margins(y, scores), table(loss, y)

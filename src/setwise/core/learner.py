@@ -38,8 +38,8 @@ class Fit:
     """The best weights that were seen, with the certificate ``lower_bound <= minimum <= F(w) <= upper_bound``.
 
     ``objective`` is F(w) as inference computed it; ``upper_bound`` also counts what inexact inference may have missed.
-    ``status`` is one of ``"converged"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``, and
-    ``message`` explains it. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
+    ``status`` is one of ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``,
+    and ``message`` explains it. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
     """
 
     w: Values
@@ -64,6 +64,7 @@ class Step:
     known : the largest value that the earlier planes have at the point
     lower : a lower bound of the minimum
     stalled : whether no further progress is possible
+    local : whether descent on a risk that is not convex has come to its end
     """
 
     w: Values
@@ -71,12 +72,14 @@ class Step:
     known: float
     lower: float
     stalled: bool = False
+    local: bool = False
 
 
 Callback = Callable[[Record, Values], bool | None]
 
 _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
+    "local": "descent ended within tol={tol:g}: a local minimum or a stationary point, at a certified gap of {gap:.2e}",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
     "stalled": "no plane improves any more; inexact inference or rounding cannot close the last gap of {gap:.2e}",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
@@ -151,6 +154,8 @@ class Learner(ABC):
                     status = "converged"
                 elif stop:
                     status = "callback"
+                elif step.local:
+                    status = "local"
                 elif step.stalled:
                     status = "stalled"
                 elif len(history) < self.max_iter:

@@ -154,5 +154,9 @@ class OneLabel(Term):
     def take(self, batch: Batch, parts: Ints) -> "OneLabel":
         return OneLabel(self.label, self.structure.take(parts))
 
+    def allowed(self, batch: Batch) -> "OneLabel | None":
+        inner = self.structure.allowed()
+        return OneLabel(self.label, inner) if inner.terms else None
+
     def zero(self, batch: Batch) -> "OneLabel":
         return OneLabel(self.label, self.structure.zero())

@@ -106,6 +106,11 @@ class Structure:
         """The structure of the chosen sets."""
         return Structure(self.batch.take(parts), tuple(t.take(self.batch, parts) for t in self.terms), self.source)
 
+    def allowed(self) -> "Structure":
+        """0 on the labelings that the loss allows, otherwise -inf: their best score is that of the prediction."""
+        terms = [term.allowed(self.batch) for term in self.terms]
+        return _merged(self.batch, [term for term in terms if term is not None], f"the labelings of {self!r}")
+
     def zero(self) -> "Structure":
         """0 on the labelings of least loss, otherwise -inf: the constraint that a partly known labeling sets.
 

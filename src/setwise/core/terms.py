@@ -46,6 +46,10 @@ class Term(ABC):
         """The sum with ``other`` as one term, or None if no single term is that sum."""
         return None
 
+    def allowed(self, batch: Any) -> "Term | None":
+        """The term that is 0 on the labelings with a value and -inf on all others; None if it allows all of them."""
+        return None
+
     def zero(self, batch: Any) -> "Term":
         """The term that is 0 on the labelings of least value and -inf on all others."""
         raise Refusal(f"{self!r} does not tell which of its labelings have the least value.")
@@ -129,6 +133,10 @@ class Mistakes(MistakesTerm):
 
     def take(self, batch: Batch, parts: Ints) -> "Mistakes":
         return Mistakes(self.costs[batch.decisions(parts)])
+
+    def allowed(self, batch: Batch) -> "Mistakes | None":
+        forbidden = self.costs == -np.inf
+        return Mistakes(np.where(forbidden, -np.inf, 0.0)) if forbidden.any() else None
 
     def zero(self, batch: Batch) -> "Mistakes":
         # The least sum has no mistake of positive cost; mistakes of cost 0 are free.

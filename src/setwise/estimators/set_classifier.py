@@ -54,8 +54,9 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"lovasz"``, ``"margin"`` and
         ``"slack"`` name a surrogate. A surrogate object brings the loss that is trained for; ``loss`` is then only what
         :meth:`score` measures
-    learner : ``"one_slack"``, ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"``, or a learner object, which
-        brings its own C, tol and max_iter
+    learner : ``"auto"`` takes ``"one_slack"`` for convex surrogates and ``"convex_concave"`` for the ramp.
+        ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"`` and ``"nrbm"`` name others. A learner object brings
+        its own C, tol and max_iter
     C : the weight of the mean surrogate against the regularizer, above 0. The mean is over sets; if the whole sample is
         one set, useful values are large, 1e1 to 1e5
     tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
@@ -92,7 +93,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "loss": [StrOptions(set(plain_losses())), Loss],
         "surrogate": [StrOptions({"auto", *SURROGATES}), Surrogate],
-        "learner": [StrOptions(set(LEARNERS)), Learner],
+        "learner": [StrOptions({"auto", *LEARNERS}), Learner],
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -111,7 +112,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self,
         loss: str | Loss = "jaccard",
         surrogate: str | Surrogate = "auto",
-        learner: str | Learner = "one_slack",
+        learner: str | Learner = "auto",
         C: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -234,16 +235,17 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             features = grouping.features(X, self._intercept)
             risk = MeanRisk(features, evaluator, grouping.weights(sample_weight, X.shape[0]), jobs)
             bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-            fit = self._learner().minimize(risk, w0=self._start(risk.size), callback=bar)
+            fit = self._learner(risk.convex).minimize(risk, w0=self._start(risk.size), callback=bar)
         if bar is not None:
             bar.close()
         return fit, grouping, loss
 
-    def _learner(self) -> Learner:
+    def _learner(self, convex: bool) -> Learner:
         """The learner with the parameters of this estimator; a learner object keeps its own."""
         if not isinstance(self.learner, str):
             return self.learner
-        kind = LEARNERS[self.learner]
+        by_kind = "one_slack" if convex else "convex_concave"
+        kind = LEARNERS[by_kind if self.learner == "auto" else self.learner]
         common: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": int(self.max_iter)}
         if "random_state" in kind.__dataclass_fields__ and self.random_state is not None:  # type: ignore[attr-defined]
             common["random_state"] = int(check_random_state(self.random_state).randint(2**31 - 1))

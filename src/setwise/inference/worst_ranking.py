@@ -31,7 +31,8 @@ class WorstRanking(Inference):
             return f"WorstRanking refuses {structure!r}: it evaluates no ranking. Use Auto."
         if slack:
             return f"WorstRanking refuses slack rescaling of {structure!r}: it ranks and makes no set of mistakes."
-        if len(structure.terms) != 1 or not isinstance(structure.terms[0], Swaps):
+        # Without a loss the maximum is the score of the best ranking.
+        if len(structure.terms) > 1 or not all(isinstance(term, Swaps) for term in structure.terms):
             return f"WorstRanking refuses {structure!r}: it takes one loss of a ranking at a time."
         return None
 
@@ -43,9 +44,11 @@ class WorstRanking(Inference):
 class _WorstRanking(Maximizer):
     def __init__(self, method: WorstRanking, structure: Structure, slack: bool) -> None:
         self.method, self.structure, self.slack = method, structure, slack
+        none = np.zeros(structure.batch.total)
+        self._swaps = structure.terms[0] if structure.terms else Swaps(none, none)
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        batch, term = self.structure.batch, self.structure.terms[0]
+        batch, term = self.structure.batch, self._swaps
         assert isinstance(batch, Rankings)
         assert isinstance(term, Swaps)
         s = scores.astype(np.float64, copy=False)

@@ -51,11 +51,13 @@ class Planes:
         self.C, self.count, self._bounds = C, 0, Bounded(risk)
         self._slopes, self._gram, self._offsets = np.zeros((8, risk.size)), np.zeros((8, 8)), np.zeros(8)
         self._bounded = np.zeros((8, len(self._bounds.low)))
-        self._rounding = np.zeros(8)
+        self._rounding, self._moved = np.zeros(8), np.zeros(8)
         self._alpha, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
         self.w, self.lower = start, -np.inf
         if risk.floor > -np.inf:
             self.add(Cut(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
+            # The floor lies below every risk, so it is never lowered.
+            self._moved[0] = -np.inf
             self.solve(0.0)
 
     @property
@@ -82,12 +84,22 @@ class Planes:
         if t == len(self._offsets) or size > self._slopes.shape[1]:
             self._resize(2 * t if t == len(self._offsets) else len(self._offsets), size)
         self._slopes[t, :size], self._slopes[t, size:] = cut.slope, 0.0
-        self._offsets[t], self._rounding[t] = cut.offset, cut.rounding
+        self._offsets[t], self._rounding[t], self._moved[t] = cut.offset, cut.rounding, 0.0
         row = self._slopes[: t + 1, :size] @ cut.slope
         self._gram[t, : t + 1] = self._gram[: t + 1, t] = row
         self._bounded[t] = self._slopes[t, self._bounds.places]
         self._alpha, self._idle = np.append(self._alpha, 1.0 if t == 0 else 0.0), np.append(self._idle, 0)
         self.count = t + 1
+
+    def stay_below(self, w: Values, value: float, moved: float) -> None:
+        """Lowers each plane to at most ``value`` at w, less what the best point has moved since it was made; O(t d).
+
+        ``moved`` is the last move, in units of the risk. For learners on risks that are not convex.
+        """
+        t = self.count
+        self._moved[:t] += moved
+        highest = value - self.slopes @ w[: self._slopes.shape[1]] - self._moved[:t]
+        self._offsets[:t] = np.minimum(self._offsets[:t], highest)
 
     def solve(self, tol: float) -> None:
         """Solves the master to the gap ``tol``, in units of the objective, with the last alpha as the warm start."""
@@ -109,7 +121,7 @@ class Planes:
         """Drops the planes that have had no weight for long."""
         keep = self._idle <= self.PATIENCE
         t = np.count_nonzero(keep)
-        for array in (self._slopes, self._offsets, self._rounding, self._bounded):
+        for array in (self._slopes, self._offsets, self._rounding, self._moved, self._bounded):
             array[:t] = array[: self.count][keep]
         self._gram[:t, :t] = self._gram[: self.count, : self.count][np.ix_(keep, keep)]
         self._alpha, self._idle, self.count = self._alpha[keep], self._idle[keep], int(t)
@@ -123,4 +135,6 @@ class Planes:
         bounded[:t] = self._bounded[:t]
         self._slopes, self._gram, self._bounded = slopes, gram, bounded
         self._offsets = np.concatenate([self.offsets, np.zeros(capacity - t)])
-        self._rounding = np.concatenate([self._rounding[:t], np.zeros(capacity - t)])
+        self._rounding, self._moved = (
+            np.concatenate([each[:t], np.zeros(capacity - t)]) for each in (self._rounding, self._moved)
+        )

@@ -150,7 +150,11 @@ class Difference(Evaluator):
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         # The value of the second is a lower bound of what it stands for, so subtracting it keeps an upper bound.
         a, b = self.first.evaluate(scores, tol), self.second.evaluate(scores, tol)
-        return Evaluation(a.values - b.values, a.gradient - b.gradient, a.upper - b.values, a.exact & b.exact)
+        values, upper = a.values - b.values, a.upper - b.values
+        if not self.convex:
+            # Of huge scores the difference is rounding alone. A plane below a convex function must not be raised.
+            values, upper = np.maximum(values, self.floor), np.maximum(upper, self.floor)
+        return Evaluation(values, a.gradient - b.gradient, upper, a.exact & b.exact)
 
     def take(self, parts: Ints) -> "Difference":
         return Difference(self.first.take(parts), self.second.take(parts), self.floor)

@@ -1,20 +1,16 @@
 """Margin rescaling: the loss of a labeling and its score relative to the truth are added (LH Eq. 21)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
-import numpy as np
-
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number, shown
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.inference import Inference, check_inference
 from setwise.core.measure import Loss
-from setwise.core.rankings import Rankings
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Difference, Support
+from setwise.surrogates.scale import check_scale, scale_for
 
 
 @final
@@ -52,23 +48,14 @@ class MarginRescaling(Surrogate):
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", as_loss(self.loss))
         check_inference(self.inference)
-        if not isinstance(self.scale, str):
-            as_number(self.scale, "scale", low=0.0, open_low=True)
-        elif self.scale != "size":
-            raise ValueError(f"scale must be a number above 0 or 'size'; got {shown(self.scale)}.")
+        check_scale(self.scale)
 
     def on(self, batch: Batch) -> Evaluator:
         structure = self.loss.structure(batch)
-        method, scale = self.inference or Auto(), self._scale(structure.batch)
+        method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
         worst = Support(method.prepare(structure), scale)
         # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
         if batch.known is None:
             return worst
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
         return Difference(worst, Support(method.prepare(structure.zero()), scale), floor=0.0)
-
-    def _scale(self, batch: Any) -> float | Values:
-        """The number g, or one for each set, (n,)."""
-        if not isinstance(self.scale, str):
-            return float(self.scale)
-        return 1.0 if isinstance(batch, Rankings) else batch.sizes.astype(np.float64)

@@ -1,0 +1,65 @@
+"""The ramp: margin rescaling, compared with the labeling that is predicted instead of the truth."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.batch import Batch
+from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.inference import Inference, Maximizer, check_inference
+from setwise.core.measure import Loss
+from setwise.core.structure import Structure
+from setwise.inference.auto import Auto
+from setwise.losses import as_loss
+from setwise.surrogates.evaluators import Difference, Support
+from setwise.surrogates.scale import check_scale, scale_for
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ramp(Surrogate):
+    """``max_y [loss(y) + <s, phi(y)> / g] - max_y <s, phi(y)> / g`` (Do, Le, Teo, Chapelle and Smola 2008).
+
+    The ramp lies between the loss and margin rescaling: ``loss(yhat) <= ramp <= margin rescaling`` for every labeling
+    yhat of largest score. So no labeling is predicted whose loss is above the ramp, be it the empty one or any other.
+    The ramp is not convex: it is a difference of two convex functions. :class:`setwise.learners.ConvexConcave` and
+    :class:`setwise.learners.NRBM` descend on it, and their result depends on the start. At scores of 0 all labelings
+    are predicted at once, and descent often stays there: start elsewhere, for example at logistic regression.
+
+    Both maxima go over the labelings that the loss allows: all of them, those with k predicted positives, or rankings.
+    Decisions with unknown labels follow their scores in both, and cancel. Where a maximum is only bounded, ``upper`` of
+    the evaluation is the bound of the first maximum minus the value of the second, which is exact in general.
+
+    Parameters
+    ----------
+    loss : any loss, or the name of one
+    inference : None chooses by the loss; an object forces one for the first maximum, and for the second if its
+        labelings are not independent decisions
+    scale : g > 0, or ``"size"`` for the number of decisions of each set, as in
+        :class:`setwise.surrogates.MarginRescaling`. The smaller the scores are against the loss, the smoother the ramp
+        is; with large scores it comes close to the loss itself, which is flat
+    """
+
+    loss: Loss
+    inference: Inference | None = None
+    scale: float | str = 1.0
+
+    name: ClassVar[str] = "ramp"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", as_loss(self.loss))
+        check_inference(self.inference)
+        check_scale(self.scale)
+
+    def on(self, batch: Batch) -> Evaluator:
+        structure = self.loss.structure(batch)
+        method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
+        worst = Support(method.prepare(structure), scale)
+        best = Support(_predictor(method, structure.allowed()), scale)
+        # The first maximum goes over the predicted labeling too, whose loss is at least 0.
+        return Difference(worst, best, floor=0.0)
+
+
+def _predictor(method: Inference, allowed: Structure) -> Maximizer:
+    """The maximization of the score alone; for independent decisions it is exact, whatever the method is."""
+    auto = Auto()
+    return (method if auto.refuses(allowed) else auto).prepare(allowed)

@@ -63,7 +63,7 @@ def test_columns_that_are_never_used_take_no_memory(tmp_path):
     data = load(write(tmp_path, "1 1000000000:2\n-1 1:3 9223372036854775806:1\n"))
     assert data.X.shape == (2, 2**63 - 2)
     np.testing.assert_array_equal(data.X.indices, [10**9 - 1, 0, 2**63 - 3])
-    assert data.features[10**9] == "feature 1000000000"
+    assert data.features[10**9] == "feature 1000000001"
 
 
 def test_a_group_must_be_there(tmp_path):

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
+from setwise.datasets.columns import Column
 from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz
+from setwise.datasets.raw import raw_features
 from setwise.datasets.svmlight import read_svmlight
 from setwise.datasets.tables import Columns, read_csv, read_parquet
 from setwise.datasets.targets import label_matrix, two_labels
@@ -24,9 +26,10 @@ TARGET_NAMES = ("target", "y", "label", "class")
 class Data:
     """The content of a file, ready for ``SetClassifier.fit(X, y, groups)``.
 
-    ``X`` is (n, d) float64, dense or CSR, and finite; ``y`` is (n,) or (n, p) int64 of 0 and 1; ``groups`` is (n,) or
-    None; ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the
-    columns of X.
+    ``X`` is (n, d) float64, dense or CSR; ``y`` is (n,) or (n, p) int64 of 0 and 1; ``groups`` is (n,) or None;
+    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the columns
+    of X. From :func:`load` X is finite. From :func:`load_table` it may hold NaN for gaps and codes for words; then
+    ``columns`` holds the d kinds of its columns, and ``notes`` holds sentences on what was left out.
     """
 
     X: Any
@@ -34,16 +37,35 @@ class Data:
     groups: NDArray[Any] | None
     classes: tuple[str, ...]
     features: Sequence[str]
+    columns: tuple[Column, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class _Request:
+    """What is asked of a file; ``raw`` allows text and gaps among the features."""
+
+    target: tuple[str, ...] | None
+    group: str | None
+    positive: str | None
+    drop: tuple[str, ...]
+    raw: bool
 
 
 def load(
-    path: str | Path, target: str | Sequence[str] | None = None, group: str | None = None, positive: str | None = None
+    path: str | Path,
+    target: str | Sequence[str] | None = None,
+    group: str | None = None,
+    positive: str | None = None,
+    drop: str | Sequence[str] | None = None,
 ) -> Data:
-    """Read a file in the format that its suffix names.
+    """Read a file of numbers in the format that its suffix names.
 
     The suffixes are ``.csv`` and ``.tsv``, ``.parquet``, ``.npz``, and ``.svm``, ``.svmlight``, ``.libsvm`` and
-    ``.dat`` for svmlight. Memory is proportional to the file. Missing labels and ids are refused: empty cells, NaN,
-    NaT, and words such as ``NA`` or ``null``.
+    ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing or no numbers are refused; see
+    :func:`load_table` for these. Missing labels and ids are refused too: empty cells, NaN, NaT, and words such as
+    ``NA`` or ``null``.
 
     Parameters
     ----------
@@ -54,17 +76,44 @@ def load(
     group : the name of the column of set ids. In an NPZ None takes the array ``groups`` if there is one; in svmlight
         the name is ``qid``
     positive : the positive one of the two labels; None takes the later one in sorted order
+    drop : names of columns that are no features, as a list or joined by commas, for tables with named columns
 
     Raises
     ------
     ValueError, OSError : with one sentence that says what is wrong and where
     """
-    if not isinstance(path, str | Path) or "\0" in str(path):
-        raise TypeError(f"path must be the path of a file; got {shown(path)}.")
-    path, names = Path(path), _names(target)
+    return _load(path, target, group, positive, drop, raw=False)
+
+
+def load_table(
+    path: str | Path,
+    target: str | Sequence[str] | None = None,
+    group: str | None = None,
+    positive: str | None = None,
+    drop: str | Sequence[str] | None = None,
+) -> Data:
+    """Read a file as :func:`load` does, but with words, dates, truth values and gaps among the features of a table.
+
+    Each column is turned into numbers by its kind, see :mod:`setwise.datasets.columns`: a date is its days since 1970,
+    a truth value is 0 or 1, a word is its place among the sorted words of the column, and a gap is NaN. So ``X`` is fit
+    for splits into folds, and :class:`setwise.estimators.TableEncoder` prepares it for a model. Columns that hold
+    nothing, one value only, or text of which no value occurs twice are left out. Files without named columns are read
+    as by :func:`load`.
+
+    Parameters and errors are those of :func:`load`.
+    """
+    return _load(path, target, group, positive, drop, raw=True)
+
+
+def _load(path: Any, target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Data:
+    """The content of a file, from arguments that are not checked yet."""
+    path = as_file(path)
     for name, value in (("group", group), ("positive", positive)):
         if value is not None:
             as_text(value, name)
+    asked = _Request(
+        as_names_of_columns(target, "target"), group, positive, as_names_of_columns(drop, "drop") or (), raw
+    )
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}.")
     reader = _READERS.get(path.suffix.lower())
@@ -72,53 +121,68 @@ def load(
         raise ValueError(
             f"{path.name} must end in one of {', '.join(sorted(_READERS))}; got {path.suffix or 'no ending'!r}."
         )
-    return reader(path, names, group, positive)
+    if asked.drop and path.suffix.lower() not in TABLES:
+        raise ValueError(f"drop is for tables with named columns; {path.name} has none.")
+    return reader(path, asked)
 
 
-def _names(target: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The names in ``target``, which must be distinct and not empty."""
-    if target is None:
+def as_file(path: Any) -> Path:
+    """``path`` if it is the path of a file."""
+    if not isinstance(path, str | Path) or "\0" in str(path):
+        raise TypeError(f"path must be the path of a file; got {shown(path)}.")
+    return Path(path)
+
+
+def as_names_of_columns(names: str | Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+    """The names in the argument ``what``, which must be distinct and not empty."""
+    if names is None:
         return None
-    names = tuple(n.strip() for n in target.split(",")) if isinstance(target, str) else as_names(target, "target")
-    if "" in names or len(set(names)) != len(names):
-        raise ValueError(f"target must name distinct columns, joined by commas; got {shown(target)}.")
-    return names
+    found = tuple(n.strip() for n in names.split(",")) if isinstance(names, str) else as_names(names, what)
+    if "" in found or len(set(found)) != len(found):
+        raise ValueError(f"{what} must name distinct columns, joined by commas; got {shown(names)}.")
+    return found
 
 
-def _from_columns(read: Callable[[Path], Columns]) -> Callable[..., Data]:
+def _from_columns(read: Callable[[Path], Columns]) -> Callable[[Path, _Request], Data]:
     """A reader of :class:`Data` from a reader of named columns."""
 
-    def reader(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
-        columns = read(path)
-        names = tuple(columns.values)
-        target = target or _default_target(names)
-        for name in (*target, *([] if group is None else [group])):
-            if name not in names:
-                raise ValueError(f"{path.name} has no column {name!r}; it has {some(names)}.")
+    def reader(path: Path, asked: _Request) -> Data:
+        table = read(path)
+        if not asked.raw:
+            table.refuse_nameless()
+        target, group = asked.target or _default_target(table.names), asked.group
+        others = [*asked.drop, *([] if group is None else [group])]
+        table.require((*target, *others))
+        for name in asked.drop:
+            if name in target or name == group:
+                raise ValueError(f"drop names column {name!r}, which is the target or the group.")
         if group in target:
             raise ValueError(f"column {group!r} cannot be the target and the group at once.")
-        # Every column that is neither a target nor the ids is a feature.
-        features = tuple(n for n in names if n not in target and n != group)
+        # Every column that is not named otherwise is a feature.
+        names = tuple(n for n in table.names if n not in target and n not in others)
+        X, columns, notes = raw_features(table, names) if asked.raw and names else (None, (), ())
+        features = tuple(column.name for column in columns) if asked.raw else names
         if not features:
-            raise ValueError(f"{path.name} has no column left for features.")
-        X = columns.numbers(features)
-        groups = None if group is None else columns.ids(group)
+            raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
+        X = table.numbers(names) if X is None else X
+        groups = None if group is None else table.ids(group)
         # Several targets make a label matrix, whose rows are the sets.
         if len(target) > 1:
             if groups is not None:
                 raise ValueError(
                     "several target columns make each row a set, so --group has no meaning; leave one of them out."
                 )
-            return Data(X, label_matrix(columns.numbers(target), target, path.name), None, target, features)
-        y, classes = two_labels(columns.labels(target[0]), columns.what(target[0]), positive)
-        return Data(X, y, groups, classes, features)
+            Y = label_matrix(table.numbers(target), target, path.name)
+            return Data(X, Y, None, target, features, columns, notes)
+        y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
+        return Data(X, y, groups, classes, features, columns, notes)
 
     return reader
 
 
-def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+def _npz(path: Path, asked: _Request) -> Data:
     """The content of a NumPy archive."""
-    X, y, groups, labels = read_npz(path, target, group)
+    X, y, groups, labels = read_npz(path, asked.target, asked.group)
     features = Numbered(range(X.shape[1]))
     if y.ndim == 2:
         if groups is not None:
@@ -126,28 +190,29 @@ def _npz(path: Path, target: tuple[str, ...] | None, group: str | None, positive
                 f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out."
             )
         return Data(X, label_matrix(y, labels, path.name), None, labels, features)
-    numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", positive)
+    numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", asked.positive)
     return Data(X, numbers, groups, classes, features)
 
 
-def _svmlight(path: Path, target: tuple[str, ...] | None, group: str | None, positive: str | None) -> Data:
+def _svmlight(path: Path, asked: _Request) -> Data:
     """The content of an svmlight file."""
-    if target is not None or group not in (None, "qid"):
+    if asked.target is not None or asked.group not in (None, "qid"):
         raise ValueError(
             f"{path.name} is svmlight: its target is the first word of a line and its group is qid; name neither."
         )
     # A qid is always the group: the format knows no other use of it.
-    X, y, groups = read_svmlight(path)
-    if group == "qid" and groups is None:
+    X, y, groups, first = read_svmlight(path)
+    if asked.group == "qid" and groups is None:
         raise ValueError(f"{path.name} has no qid, so --group qid has no meaning.")
-    numbers, classes = two_labels(y, f"the first word of each line of {path.name}", positive)
-    return Data(X, numbers, groups, classes, Numbered(range(X.shape[1])))
+    numbers, classes = two_labels(y, f"the first word of each line of {path.name}", asked.positive)
+    return Data(X, numbers, groups, classes, Numbered(range(first, first + X.shape[1])))
 
 
-_READERS: dict[str, Callable[..., Data]] = {
-    ".csv": _from_columns(read_csv),
-    ".tsv": _from_columns(read_csv),
-    ".parquet": _from_columns(read_parquet),
+TABLES: dict[str, Callable[[Path], Columns]] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
+"""The readers of tables with named columns, by the suffixes of files."""
+
+_READERS: dict[str, Callable[[Path, _Request], Data]] = {
+    **{suffix: _from_columns(read) for suffix, read in TABLES.items()},
     ".npz": _npz,
     ".svm": _svmlight,
     ".svmlight": _svmlight,

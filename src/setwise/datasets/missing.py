@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WORDS = frozenset({"", "nan", "NaN", "NAN", "NaT", "NA", "N/A", "<NA>", "null", "NULL", "None"})
+WORDS = frozenset(
+    {"", "nan", "NaN", "NAN", "-nan", "NaT", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "?"}
+)
 """The words that tables write for a missing value."""
 
 

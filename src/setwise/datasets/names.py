@@ -1,8 +1,10 @@
-"""Names of columns, which are made on demand, and their lists in sentences."""
+"""Names of columns, which are made on demand, and words for names and values in sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final, overload
+from typing import Any, final, overload
+
+import numpy as np
 
 from setwise.core.checks import shown
 
@@ -33,3 +35,10 @@ def some(names: Sequence[str]) -> str:
     """The first dozen names in quotes, and the number of the others."""
     first = ", ".join(shown(n) for n in names[:12])
     return f"{first} and {len(names) - 12} more" if len(names) > 12 else first
+
+
+def word(value: Any) -> str:
+    """A label as text: a whole number has no point, and any other number has all its digits."""
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value)

@@ -35,6 +35,15 @@ def read_npz(
     return X, y, groups, labels
 
 
+def read_npz_rows(path: Path, group: str | None) -> tuple[Any, NDArray[Any] | None]:
+    """Read the features as :func:`read_npz` does, and the groups or None, from an archive that may have no target."""
+    arrays = _arrays(path)
+    X, groups = _features(arrays, path), _groups(arrays, group, path)
+    if groups is not None and len(groups) != X.shape[0]:
+        raise ValueError(f"the groups of {path.name} have {len(groups)} rows and X has {X.shape[0]}.")
+    return X, groups
+
+
 def _arrays(path: Path) -> Arrays:
     """All arrays of the archive by name; nothing is unpickled, since that could run code."""
     with path.open("rb") as file:

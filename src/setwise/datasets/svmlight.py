@@ -12,10 +12,13 @@ LARGEST = 2**63 - 2
 """The largest feature index, since the number of columns must be a 64-bit integer too."""
 
 
-def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None]:
-    """Read ``X``, a CSR matrix (n, d), ``y`` (n,), and the ``qid`` of each row or None; each line is one row.
+def read_svmlight(
+    path: Path, first: int | None = None
+) -> tuple[csr_matrix, NDArray[np.float64], NDArray[np.int64] | None, int]:
+    """Read ``X``, a CSR matrix (n, d), ``y`` (n,), the ``qid`` of each row or None, and the index of the first feature.
 
-    Indices count from 1, or from 0 if index 0 occurs. Raises ValueError that names the wrong line.
+    Each line is one row. Indices count from ``first``; None means from 0 if index 0 occurs, and otherwise from 1.
+    Raises ValueError that names the wrong line.
     """
     # Typed arrays take 8 bytes for a number; lists of Python numbers take several times as much.
     labels, values = array("d"), array("d")
@@ -46,10 +49,15 @@ def read_svmlight(path: Path) -> tuple[csr_matrix, NDArray[np.float64], NDArray[
         )
     columns = np.array(indices, dtype=np.int64)
     # The format counts from 1, but many files count from 0.
-    columns -= 0 if (columns == 0).any() else 1
+    zero = bool((columns == 0).any())
+    if first is None:
+        first = 0 if zero else 1
+    if zero and first > 0:
+        raise ValueError(f"{path.name} has a feature of index 0, and its indices must count from {first}.")
+    columns -= first
     X = csr_matrix((np.array(values), columns, np.array(starts)), shape=(len(labels), int(columns.max(initial=0)) + 1))
     X.sort_indices()
-    return X, np.array(labels), np.array(queries) if queries else None
+    return X, np.array(labels), np.array(queries) if queries else None, first
 
 
 class _LineError(Exception):

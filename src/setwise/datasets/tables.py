@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, final
@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import shown
+from setwise.datasets.columns import is_number
 from setwise.datasets.missing import refuse_missing
+from setwise.datasets.names import some
 
 EXACT = 2.0**53
 """From this size on, different whole numbers become equal in float64."""
@@ -20,25 +22,42 @@ EXACT = 2.0**53
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table by name, all of one length, as the file holds them.
+    """The columns of a table by name, all with ``rows`` cells, as the file holds them.
 
-    A column is an array of numbers, of truth values, or of Python strings as objects.
+    ``cells(name)`` is a column as an array of numbers, of truth values, or of Python strings as objects. One column
+    may have no name, which is then the empty one.
     """
 
     path: Path
-    values: dict[str, NDArray[Any]]
+    names: tuple[str, ...]
+    rows: int
+    cells: Callable[[str], NDArray[Any]]
 
-    def numbers(self, names: tuple[str, ...]) -> NDArray[np.float64]:
+    def require(self, names: Sequence[str], what: str = "") -> None:
+        """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
+        for name in names:
+            if name not in self.names:
+                raise ValueError(f"{self.path.name} has no column {name!r}{what}; it has {some(self.names)}.")
+
+    def refuse_nameless(self) -> None:
+        """Raise ValueError if a column has no name."""
+        if "" in self.names:
+            raise ValueError(
+                f"column {self.names.index('') + 1} of {self.path.name} has no name; name it, or leave it out where it "
+                "numbers rows."
+            )
+
+    def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
         """The named columns as a matrix, (n, len(names)) float64.
 
         Raises ValueError that names the first cell that is not a finite number.
         """
-        out = np.empty((len(next(iter(self.values.values()))), len(names)))
+        out = np.empty((self.rows, len(names)))
         for j, name in enumerate(names):
-            column = _parsed(self.values[name])
+            column = _parsed(self.cells(name))
             # A column that is still text holds a cell that is no number; find the first one.
             if column.dtype.kind == "O":
-                row = next(i for i, text in enumerate(column) if not _is_number(text))
+                row = next(i for i, text in enumerate(column) if not is_number(text))
                 self._refuse(name, row, shown(column[row]) if column[row] else "nothing")
             out[:, j] = column
             if not np.isfinite(out[:, j]).all():
@@ -54,7 +73,7 @@ class Columns:
 
     def ids(self, name: str) -> NDArray[Any]:
         """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
-        column = self.values[name]
+        column = self.cells(name)
         refuse_missing(column, self.what(name))
         return column
 
@@ -97,7 +116,8 @@ def _filled(path: Path, rows: Iterator[list[str]]) -> Columns:
     if not columns or not columns[0]:
         raise ValueError(f"{path.name} must have a line of column names and at least one row.")
     # An array of fixed-width text would give each cell the size of the longest one.
-    return Columns(path, {name: np.array(column, dtype=object) for name, column in zip(names, columns, strict=True)})
+    cells = {name: np.array(column, dtype=object) for name, column in zip(names, columns, strict=True)}
+    return Columns(path, names, len(columns[0]), cells.__getitem__)
 
 
 def read_parquet(path: Path) -> Columns:
@@ -116,7 +136,8 @@ def read_parquet(path: Path) -> Columns:
     _check_names(names, path)
     if table.num_rows == 0 or not names:
         raise ValueError(f"{path.name} has no rows.")
-    return Columns(path, {name: _values(table.column(name), name, path) for name in names})
+    # A column of another type than numbers and text is refused where it is read, and may be left out.
+    return Columns(path, names, table.num_rows, lambda name: _values(table.column(name), name, path))
 
 
 def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
@@ -142,13 +163,10 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
 
 
 def _check_names(names: tuple[str, ...], path: Path) -> None:
-    """Raise ValueError if a name is empty or occurs twice."""
+    """Raise ValueError if a name occurs twice, or if two columns have no name."""
     if len(set(names)) < len(names):
-        raise ValueError(f"{path.name} has two columns called {Counter(names).most_common(1)[0][0]!r}.")
-    if "" in names:
-        raise ValueError(
-            f"column {names.index('') + 1} of {path.name} has no name; name it, or leave it out where it numbers rows."
-        )
+        name = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"{path.name} has two columns {f'called {name!r}' if name else 'without a name'}.")
 
 
 def _parsed(column: NDArray[Any]) -> NDArray[Any]:
@@ -159,7 +177,3 @@ def _parsed(column: NDArray[Any]) -> NDArray[Any]:
         return column.astype(np.float64)
     except ValueError:
         return column
-
-
-def _is_number(text: str) -> bool:
-    return _parsed(np.array([text], dtype=object)).dtype.kind == "f"

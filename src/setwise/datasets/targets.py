@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.datasets.missing import refuse_missing
-from setwise.datasets.names import some
+from setwise.datasets.names import some, word
 
 
 def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[NDArray[np.int64], tuple[str, str]]:
@@ -20,7 +20,7 @@ def two_labels(values: NDArray[Any], what: str, positive: str | None) -> tuple[N
         raise ValueError(f"{what} must hold numbers or text; it holds {values.dtype}.")
     refuse_missing(values, what)
     kinds = np.unique(values)
-    words = tuple(_word(k) for k in kinds)
+    words = tuple(word(k) for k in kinds)
     if len(kinds) != 2:
         raise ValueError(f"{what} must have two values; it has {len(kinds)}: {some(words)}.")
     if positive is None or positive == words[1]:
@@ -43,13 +43,6 @@ def label_matrix(values: NDArray[Any], names: Sequence[str], file: str) -> NDArr
     if odd.any():
         row, column = np.argwhere(odd)[0]
         raise ValueError(
-            f"label {names[column]!r} of {file} must hold 0 and 1; row {row + 1} holds {_word(values[row, column])}."
+            f"label {names[column]!r} of {file} must hold 0 and 1; row {row + 1} holds {word(values[row, column])}."
         )
     return values.astype(np.int64)
-
-
-def _word(value: Any) -> str:
-    """A label as text: a whole number has no point, and any other number has all its digits."""
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value)

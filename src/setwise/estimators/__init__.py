@@ -1,6 +1,7 @@
-"""The estimators of setwise, which follow the interface of scikit-learn."""
+"""Estimators with the interface of scikit-learn."""
 
 from setwise.estimators.measure_classifier import MeasureClassifier
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
-__all__ = ["MeasureClassifier", "SetClassifier"]
+__all__ = ["MeasureClassifier", "SetClassifier", "TableEncoder", "tree_categories"]

@@ -1,0 +1,211 @@
+"""The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap."""
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.checks import shown
+from setwise.datasets.missing import WORDS
+from setwise.datasets.names import word
+
+Cells = NDArray[Any]
+
+DAY = 86400.0
+"""The number of seconds in a day."""
+
+CLOCKS = ("", " %H:%M", " %H:%M:%S")
+"""The times of day that may follow a date, as the formats of ``datetime.strptime``."""
+
+DAYS = ("", "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d-%b-%Y")
+"""The forms of dates, in the order in which they are tried; the empty one stands for ISO 8601."""
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """One feature of a table: its name, and how its cells become float64 numbers.
+
+    Attributes
+    ----------
+    name : the name in the header of the file
+    """
+
+    name: str
+
+    kind: ClassVar[str]
+    reads: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, name: str, words: Set[str]) -> Self | None:
+        """The column of this kind for cells with these distinct texts, none of them a gap; None if one does not fit."""
+
+    @abstractmethod
+    def code(self, text: str) -> float:
+        """The number for one text that is no gap; ValueError if it does not fit."""
+
+    def number(self, value: float) -> float:
+        """The number for a cell that the file holds as a number; ValueError if it does not fit."""
+        return self.code(word(value))
+
+    @final
+    def codes(self, cells: Cells, file: str) -> NDArray[np.float64]:
+        """The numbers (n,) for the cells (n,), with NaN for gaps.
+
+        ``cells`` holds numbers, truth values, or Python strings as objects; ``file`` is the name for the sentence.
+        Raises ValueError naming the first row that does not fit this column.
+        """
+        values = cells.tolist()
+        # Each distinct cell is turned into a number once; NaN differs from itself, so it needs no entry.
+        table: dict[Any, float] = {}
+        for cell in dict.fromkeys(value for value in values if value == value):
+            try:
+                table[cell] = self._of_cell(cell)
+            except (ValueError, OverflowError):
+                raise ValueError(
+                    f"column {self.name!r} of {file} holds {shown(cell)} in row {values.index(cell) + 1}, and it must "
+                    f"hold {self.reads}; mend it, or leave it out."
+                ) from None
+        return np.array([table[value] if value == value else np.nan for value in values], dtype=np.float64)
+
+    def _of_cell(self, cell: Any) -> float:
+        if isinstance(cell, str):
+            return np.nan if cell in WORDS else self.code(cell)
+        return self.number(cell)
+
+
+@final
+@dataclass(frozen=True)
+class Number(Column):
+    """A column of finite numbers; each is itself."""
+
+    kind: ClassVar[str] = "number"
+    reads: ClassVar[str] = "finite numbers"
+
+    @classmethod
+    def of(cls, name: str, words: Set[str]) -> "Number | None":
+        return cls(name) if all(map(is_number, words)) else None
+
+    def code(self, text: str) -> float:
+        if not is_number(text):
+            raise ValueError(text)
+        return self.number(float(text))
+
+    def number(self, value: float) -> float:
+        out = float(value)
+        if not np.isfinite(out):
+            raise ValueError(value)
+        return out
+
+
+@final
+@dataclass(frozen=True)
+class Truth(Column):
+    """A column of truth values: 1 for ``true`` and 0 for ``false``, in letters of any case."""
+
+    kind: ClassVar[str] = "truth value"
+    reads: ClassVar[str] = "true and false"
+
+    CODES: ClassVar[dict[str, float]] = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+
+    @classmethod
+    def of(cls, name: str, words: Set[str]) -> "Truth | None":
+        # Zeros and ones alone are numbers, which are tried first.
+        return cls(name) if all(text.lower() in cls.CODES for text in words) else None
+
+    def code(self, text: str) -> float:
+        if text.lower() not in self.CODES:
+            raise ValueError(text)
+        return self.CODES[text.lower()]
+
+
+@final
+@dataclass(frozen=True)
+class Date(Column):
+    """A column of dates, with or without a time of day; the number is the days since the first of January 1970.
+
+    Attributes
+    ----------
+    form : the format of ``datetime.strptime``; the empty one stands for ISO 8601. A time without a zone counts as UTC
+    """
+
+    form: str = ""
+
+    kind: ClassVar[str] = "date"
+    reads: ClassVar[str] = "dates of one form"
+
+    @classmethod
+    def of(cls, name: str, words: Set[str]) -> "Date | None":
+        for form in [day and day + clock for day in DAYS for clock in CLOCKS]:
+            found = cls(name, form)
+            if all(map(found.fits, words)):
+                return found
+        return None
+
+    def code(self, text: str) -> float:
+        # A whole number is a date in ISO 8601 too, but hardly in a table.
+        if text.isdigit():
+            raise ValueError(text)
+        found = datetime.strptime(text, self.form) if self.form else datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is a date of this form."""
+        try:
+            self.code(text)
+        except (ValueError, OverflowError):
+            return False
+        return True
+
+
+@final
+@dataclass(frozen=True)
+class Category(Column):
+    """A column of words; the number of a word is its place among ``words``, and their number for any other word.
+
+    Attributes
+    ----------
+    words : the distinct words, sorted
+    """
+
+    words: tuple[str, ...]
+
+    kind: ClassVar[str] = "category"
+    reads: ClassVar[str] = "text"
+
+    @classmethod
+    def of(cls, name: str, words: Set[str]) -> "Category":
+        return cls(name, tuple(sorted(words)))
+
+    def code(self, text: str) -> float:
+        place = bisect_left(self.words, text)
+        known = place < len(self.words) and self.words[place] == text
+        return float(place if known else len(self.words))
+
+
+KINDS: tuple[type[Column], ...] = (Number, Truth, Date, Category)
+"""The kinds in the order in which they are tried; the last one takes any text."""
+
+
+def column_of(name: str, cells: Cells) -> Column | None:
+    """The column for the cells of a file: the first of ``KINDS`` that fits them all; None if all are gaps."""
+    if cells.dtype.kind == "b":
+        return Truth(name)
+    if cells.dtype.kind != "O":
+        return Number(name) if (cells == cells).any() else None
+    words = set(cells.tolist()) - WORDS
+    return next(found for kind in KINDS if (found := kind.of(name, words)) is not None) if words else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number or the word of an infinite one; ``1_000`` is no number in a table."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text

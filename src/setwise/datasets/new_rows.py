@@ -1,0 +1,113 @@
+"""Read the features of new rows, of which the labels are not known, as a model of earlier rows reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from setwise.core.checks import as_count, as_kind, as_text, shown
+from setwise.datasets.columns import Column
+from setwise.datasets.files import TABLES, as_file, as_names_of_columns
+from setwise.datasets.names import word
+from setwise.datasets.npz import read_npz_rows
+from setwise.datasets.svmlight import read_svmlight
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """New rows of a file: ``X`` (n, d) float64, with NaN for gaps, ``groups`` (n,) or None, and ``kept``.
+
+    ``kept`` holds columns by name, as texts (n,), which the caller wanted beside the features.
+    """
+
+    X: Any
+    groups: NDArray[Any] | None
+    kept: dict[str, list[str]]
+
+
+def load_rows(
+    path: str | Path, columns: Sequence[Column], group: str | None = None, keep: str | Sequence[str] | None = None
+) -> NewRows:
+    """Read the columns of a table with which a model was trained; others are ignored, in whatever order they are.
+
+    A word that the training did not see gets a number of its own, as :class:`setwise.datasets.columns.Category` says.
+
+    Parameters
+    ----------
+    path : the path of a ``.csv``, ``.tsv`` or ``.parquet`` file
+    columns : the columns from :func:`setwise.datasets.load_table`
+    group : the name of the column of set ids, or None
+    keep : names of columns to return as text, as a list or joined by commas
+
+    Raises
+    ------
+    ValueError, OSError : with one sentence, for example for a missing column, or for text where numbers were, with the
+        row
+    """
+    path = _existing(path)
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
+        raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
+    for column in columns:
+        as_kind(column, "columns", Column, "those of load_table(path)")
+    wanted = as_names_of_columns(keep, "keep") or ()
+    if group is not None:
+        as_text(group, "group")
+    if path.suffix.lower() not in TABLES:
+        raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
+    table = TABLES[path.suffix.lower()](path)
+    table.require([column.name for column in columns], ", which the model reads")
+    table.require([name for name in (*wanted, group) if name is not None])
+    X = np.column_stack([column.codes(table.cells(column.name), path.name) for column in columns])
+    kept = {name: [_text(cell) for cell in table.cells(name).tolist()] for name in wanted}
+    return NewRows(X, None if group is None else table.ids(group), kept)
+
+
+def load_numbered(path: str | Path, n_features: int, group: str | None = None, first: int = 1) -> NewRows:
+    """Read rows of numbered features from ``.npz`` or svmlight; ids come from ``groups`` or ``qid`` where there are.
+
+    An NPZ must hold exactly ``n_features``. Rows of svmlight lack the features that are 0; in them features beyond
+    ``n_features`` are ignored, and ``first`` is the index of the first feature, 0 or 1.
+
+    Raises
+    ------
+    ValueError, OSError : with one sentence that says what is wrong
+    """
+    path, n_features = _existing(path), as_count(n_features, "n_features")
+    if group is not None:
+        as_text(group, "group")
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        X, groups = read_npz_rows(path, group)
+        if X.shape[1] != n_features:
+            raise ValueError(f"X of {path.name} must have {n_features} features, as the model has; got {X.shape[1]}.")
+        return NewRows(X, groups, {})
+    if suffix not in (".svm", ".svmlight", ".libsvm", ".dat"):
+        raise ValueError(f"path must end in .npz or .svm, since the features have no names; got {path.name}.")
+    X, _, groups, _ = read_svmlight(path, as_count(first, "first", low=0, high=1))
+    if group not in (None, "qid") or (group == "qid" and groups is None):
+        raise ValueError(f"{path.name} has no group {group!r}: that of svmlight is qid.")
+    return NewRows(_of_width(X, n_features), groups, {})
+
+
+def _of_width(X: csr_matrix, width: int) -> csr_matrix:
+    """A CSR matrix with ``width`` columns: others are cut off, and missing ones are 0."""
+    known = X.indices < width
+    starts = np.concatenate(([0], np.cumsum(known)))[X.indptr]
+    return csr_matrix((X.data[known], X.indices[known], starts), shape=(X.shape[0], width))
+
+
+def _existing(path: Any) -> Path:
+    found = as_file(path)
+    if not found.is_file():
+        raise FileNotFoundError(f"there is no file {found}.")
+    return found
+
+
+def _text(cell: Any) -> str:
+    """A cell as text; a missing number is the empty one."""
+    return word(cell) if cell == cell else ""

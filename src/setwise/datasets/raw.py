@@ -1,0 +1,77 @@
+"""Features of a raw table: columns of numbers, dates, words and truth values, with gaps, as one matrix of numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.checks import shown
+from setwise.datasets.columns import Category, Column, Date, column_of, is_number
+from setwise.datasets.missing import WORDS
+from setwise.datasets.tables import Columns
+
+MOSTLY = 0.9
+"""The share of numbers among the distinct values from which on a column of text is worth a sentence."""
+
+Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...]]
+
+
+def raw_features(table: Columns, names: Sequence[str]) -> Raw:
+    """The named columns as numbers (n, d) with NaN for gaps, their d kinds, and sentences on what was left out.
+
+    Left out are columns that hold nothing, the same value in every row, or text of which no value occurs twice, as ids
+    do; and the column without a name, if it numbers the rows.
+    """
+    kept: list[Column] = []
+    codes: list[NDArray[np.float64]] = []
+    notes: list[str] = []
+    for name in names:
+        cells = table.cells(name)
+        column = column_of(name, cells)
+        found = None if column is None else column.codes(cells, table.path.name)
+        why = _useless(column, found)
+        if not name:
+            _refuse_unless_numbered(table, column, found)
+            continue
+        if column is None or found is None or why:
+            notes.append(f"Column {name!r} is left out: {why}.")
+            continue
+        notes += _doubts(column, cells)
+        kept.append(column)
+        codes.append(found)
+    return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes)
+
+
+def _useless(column: Column | None, codes: NDArray[np.float64] | None) -> str:
+    """Why a column says nothing about other rows; the empty text if it may say something."""
+    if column is None or codes is None:
+        return "it holds nothing"
+    # NaN is neither the largest nor the smallest, so a gap beside one value is a difference.
+    if codes.min() == codes.max():
+        return "it holds the same value in every row"
+    known = codes[~np.isnan(codes)]
+    if isinstance(column, Category) and 1 < len(known) == len(column.words):
+        return "it is text of which no value occurs twice, as an id is"
+    return ""
+
+
+def _refuse_unless_numbered(table: Columns, column: Column | None, codes: NDArray[np.float64] | None) -> None:
+    """Raise ValueError unless the column without a name holds nothing, or counts the rows from 0 or 1 on."""
+    if column is None or codes is None:
+        return
+    counts = np.arange(float(len(codes)))
+    if not any(np.array_equal(codes, counts + first) for first in (0.0, 1.0)):
+        table.refuse_nameless()
+
+
+def _doubts(column: Column, cells: NDArray[np.object_]) -> list[str]:
+    """Sentences on a column that may be read in another way."""
+    if isinstance(column, Date) and column.form.startswith("%m"):
+        other = Date(column.name, column.form.translate(str.maketrans("md", "dm")))
+        if all(map(other.fits, set(cells.tolist()) - WORDS)):
+            return [f"Column {column.name!r} is read as month before day: no date in it tells the order."]
+    if isinstance(column, Category):
+        strays = [text for text in column.words if not is_number(text)]
+        if 0 < len(strays) <= (1.0 - MOSTLY) * len(column.words):
+            return [f"Column {column.name!r} is read as text: it holds {shown(strays[0])} among its numbers."]
+    return []

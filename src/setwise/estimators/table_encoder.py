@@ -1,0 +1,173 @@
+"""Prepare the columns of a raw table for a model: gaps, categories and scales, learned from the training rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from setwise.core.checks import as_choice, as_count, as_kind, shown
+from setwise.datasets.columns import Category, Column
+
+LARGEST_TREE = 254
+"""The largest number of categories that ``HistGradientBoostingClassifier`` takes, less one for the unknown ones."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """``X`` of :func:`setwise.datasets.load_table` as features for linear models, or for trees.
+
+    For linear models a number is standardized by the training rows, a gap becomes their median, with an indicator of
+    its own where training rows have gaps, and a category becomes one column of 0 and 1 for each of its words. Rare
+    words share one column, a gap has its own, and an unseen word is 0 in all of them. For trees numbers stay as they
+    are, gaps are NaN, and a category is one column of places; rare words share one, and an unseen word is NaN.
+
+    Parameters
+    ----------
+    columns : the d columns of X, from ``load_table(path).columns``
+    form : ``"linear"`` or ``"trees"``
+    min_frequency : a word that occurs in fewer training rows is rare
+    max_categories : the most columns or places of one category; the rarest of further words are rare. None takes 32 for
+        linear models, and 254 for trees
+
+    Attributes
+    ----------
+    encoder_ : the ``ColumnTransformer`` of scikit-learn that does the work; numbers come before categories
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column] = (),
+        form: str = "linear",
+        min_frequency: int = 5,
+        max_categories: int | None = None,
+    ) -> None:
+        self.columns = columns
+        self.form = form
+        self.min_frequency = min_frequency
+        self.max_categories = max_categories
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn scales, medians and categories from the rows of X (n, d); ``y`` is not read."""
+        for column in _as_columns(self.columns):
+            as_kind(column, "columns", Column, "those of load_table(path)")
+        build, largest = _FORMS[as_choice(self.form, "form", _FORMS)]
+        if self.max_categories is not None:
+            largest = as_count(self.max_categories, "max_categories", high=LARGEST_TREE)
+        X = self._checked(X, reset=True)
+        encoder = build(self.columns, as_count(self.min_frequency, "min_frequency"), largest)
+        # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
+        with np.errstate(invalid="ignore"):
+            self.encoder_ = encoder.fit(X)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The features of the rows of X, (n, k) float64; without NaN for linear models."""
+        check_is_fitted(self)
+        return np.asarray(self.encoder_.transform(self._checked(X, reset=False)), dtype=np.float64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``."""
+        check_is_fitted(self)
+        parts = self.encoder_.named_transformers_
+        split = dict(zip(("numbers", "categories"), _split(self.columns), strict=True))
+        names = [
+            name for part, places in split.items() if places
+            for name in _names(parts[part], [self.columns[place] for place in places])
+        ]  # fmt: skip
+        return np.array(names, dtype=object)
+
+    def _checked(self, X: Any, reset: bool) -> NDArray[np.float64]:
+        X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        if X.shape[1] != len(self.columns):
+            raise ValueError(f"X must have a feature for each of the {len(self.columns)} columns; got {X.shape[1]}.")
+        return np.asarray(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.requires_fit = True
+        return tags
+
+
+def tree_categories(columns: Sequence[Column]) -> list[int]:
+    """The places of the categories among the features of ``TableEncoder(columns, "trees")``.
+
+    This is what ``HistGradientBoostingClassifier(categorical_features=...)`` takes.
+    """
+    numbers, categories = _split(_as_columns(columns))
+    return list(range(len(numbers), len(numbers) + len(categories)))
+
+
+def _as_columns(columns: Any) -> Sequence[Column]:
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
+        raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
+    return columns
+
+
+def _split(columns: Sequence[Column]) -> tuple[list[int], list[int]]:
+    """The places of what is a number by nature, and those of the categories."""
+    is_category = [isinstance(column, Category) for column in columns]
+    return [i for i, yes in enumerate(is_category) if not yes], [i for i, yes in enumerate(is_category) if yes]
+
+
+def _linear(columns: Sequence[Column], rare: int, largest: int) -> ColumnTransformer:
+    # The scale comes first, so that the indicators of gaps stay 0 and 1. A column without a value becomes 0.
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    numbers = Pipeline([("scale", StandardScaler()), ("fill", fill)])
+    words = OneHotEncoder(
+        handle_unknown="ignore", min_frequency=rare, max_categories=largest, sparse_output=False, dtype=np.float64
+    )
+    return _joined(columns, numbers, words)
+
+
+def _trees(columns: Sequence[Column], rare: int, largest: int) -> ColumnTransformer:
+    words = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, min_frequency=rare, max_categories=largest
+    )
+    return _joined(columns, "passthrough", words)
+
+
+def _joined(columns: Sequence[Column], numbers: Any, words: Any) -> ColumnTransformer:
+    first, second = _split(columns)
+    steps = [("numbers", numbers, first), ("categories", words, second)]
+    return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=0.0)
+
+
+_FORMS: dict[str, tuple[Callable[[Sequence[Column], int, int], ColumnTransformer], int]] = {
+    "linear": (_linear, 32),
+    "trees": (_trees, LARGEST_TREE),
+}
+
+
+def _names(part: Any, columns: Sequence[Column]) -> Iterator[str]:
+    """The names of the features that a fitted part of the encoder makes of its columns."""
+    if isinstance(part, OneHotEncoder):
+        for column, codes, rare in zip(columns, part.categories_, part.infrequent_categories_, strict=True):
+            assert isinstance(column, Category)
+            yield from (_word_name(column, code) for code in codes if not _holds(rare, code))
+            if rare is not None:
+                yield f"{column.name} is rare"
+        return
+    yield from (column.name for column in columns)
+    if isinstance(part, Pipeline) and part["fill"].indicator_.features_.size:
+        yield from (f"{columns[place].name} is missing" for place in part["fill"].indicator_.features_)
+
+
+def _word_name(column: Category, code: float) -> str:
+    if np.isnan(code):
+        return f"{column.name} is missing"
+    # A word that came after the words of the column were listed has the place behind the last one.
+    place = int(code)
+    return f"{column.name} = {column.words[place]}" if place < len(column.words) else f"{column.name} is unknown"
+
+
+def _holds(codes: NDArray[np.float64] | None, code: float) -> bool:
+    return codes is not None and bool(
+        np.isin(code, codes, assume_unique=True) or (np.isnan(code) and np.isnan(codes).any())
+    )

@@ -1,0 +1,222 @@
+"""Tables as people have them: words, dates, truth values, gaps, and columns that say nothing."""
+
+import numpy as np
+import pytest
+
+from setwise.datasets import load, load_numbered, load_rows, load_table
+from setwise.datasets.columns import Category, Date, Number, Truth
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return make
+
+
+RAW = """id,age,city,when,ok,const,empty,y
+a1,30,Rome,2024-01-01,true,1,,yes
+a2,,Paris,2024-01-05,false,1,NA,no
+a3,22.5,Rome,,TRUE,1,?,yes
+a4,19,NA,2023-05-01,,1,,no
+"""
+
+
+def test_each_column_has_a_kind_and_gaps_are_nan(write):
+    data = load_table(write(RAW), "y")
+    assert data.columns == (Number("age"), Category("city", ("Paris", "Rome")), Date("when"), Truth("ok"))
+    assert data.features == ("age", "city", "when", "ok")
+    days = (np.array(["2024-01-01", "2024-01-05", "2023-05-01"], "M8[D]")).astype(float)
+    expected = [
+        [30, 1, days[0], 1],
+        [np.nan, 0, days[1], 0],
+        [22.5, 1, np.nan, 1],
+        [19, np.nan, days[2], np.nan],
+    ]
+    np.testing.assert_array_equal(data.X, expected)
+    assert data.y.tolist() == [1, 0, 1, 0]
+
+
+def test_what_says_nothing_is_left_out_with_a_sentence(write):
+    assert load_table(write(RAW), "y").notes == (
+        "Column 'id' is left out: it is text of which no value occurs twice, as an id is.",
+        "Column 'const' is left out: it holds the same value in every row.",
+        "Column 'empty' is left out: it holds nothing.",
+    )
+    with pytest.raises(ValueError, match=r"no column left for features\. Column 'a' is left out: it holds the same"):
+        load_table(write("a,y\n1,0\n1,1\n"), "y")
+    # a gap beside one value is a difference
+    assert load_table(write("a,y\n1,0\n,1\n"), "y").columns == (Number("a"),)
+
+
+def test_columns_are_dropped_by_name_before_they_are_read(write):
+    path = write("x,z,y\n1,inf,0\n2,5,1\n")
+    assert load_table(path, "y", drop="z").features == ("x",)
+    assert load(path, "y", drop=["z"]).features == ("x",)
+    with pytest.raises(ValueError, match="column 'z' of t.csv holds 'inf' in row 1, and it must hold finite numbers"):
+        load_table(path, "y")
+    for wrong, says in {"w": "has no column 'w'", "y": "the target or the group", "z,z": "drop must name"}.items():
+        with pytest.raises(ValueError, match=says):
+            load_table(path, "y", drop=wrong)
+    with pytest.raises(ValueError, match="no column left"):
+        load(path, "y", drop="x,z")
+
+
+def test_gaps_in_the_target_and_in_ids_are_refused_with_the_row(write):
+    with pytest.raises(ValueError, match="column 'y' of t.csv holds nothing in row 2"):
+        load_table(write("x,y\n1,0\n2,\n3,1\n"), "y")
+    with pytest.raises(ValueError, match=r"column 'g' of t.csv holds '\?' in row 1"):
+        load_table(write("x,g,y\n1,?,0\n2,1,1\n"), "y", "g")
+
+
+@pytest.mark.parametrize(
+    ("cells", "form", "days"),
+    [
+        (("1970-01-01", "1970-01-03"), "", (0, 2)),
+        (("1970-01-01T12:00", "1970-01-02 06:00:00"), "", (0.5, 1.25)),
+        (("1970-01-01T00:00:00Z", "1970-01-01T06:00:00+06:00"), "", (0, 0)),
+        (("1970-1-5", "1970-2-1"), "%Y-%m-%d", (4, 31)),
+        (("1970/01/02", "1970/01/03"), "%Y/%m/%d", (1, 2)),
+        (("31.01.1970", "01.02.1970"), "%d.%m.%Y", (30, 31)),
+        (("01/31/1970", "02/01/1970"), "%m/%d/%Y", (30, 31)),
+        (("31/01/1970 12:00", "01/02/1970 00:00"), "%d/%m/%Y %H:%M", (30.5, 31)),
+        (("02-Jan-1970", "03-Jan-1970"), "%d-%b-%Y", (1, 2)),
+        (("0001-01-01", "9999-12-31"), "", (-719162, 2932896)),
+    ],
+)
+def test_dates_are_days_since_1970(write, cells, form, days):
+    data = load_table(write("d,k,y\n{},1,0\n{},2,1\n".format(*cells)), "y")
+    found = [column for column in data.columns if column.name == "d"]
+    # two equal moments are one value, and are left out
+    if days[0] != days[1]:
+        assert found == [Date("d", form)]
+        np.testing.assert_allclose(data.X[:, 0], days)
+        assert not data.notes
+    else:
+        assert "same value" in data.notes[0]
+
+
+def test_an_order_of_day_and_month_that_is_not_told_is_said(write):
+    data = load_table(write("d,y\n01/02/2020,0\n03/04/2020,1\n"), "y")
+    assert data.notes == ("Column 'd' is read as month before day: no date in it tells the order.",)
+    assert data.columns == (Date("d", "%m/%d/%Y"),)
+
+
+def test_numbers_with_a_stray_word_are_said(write):
+    rows = "".join(f"{i % 40},{i % 2}\n" for i in range(80))
+    data = load_table(write(f"x,y\n{rows}soon,1\n"), "y")
+    assert data.notes == ("Column 'x' is read as text: it holds 'soon' among its numbers.",)
+    assert isinstance(data.columns[0], Category)
+
+
+@pytest.mark.parametrize("first", ["0,1", "1,2", ","])
+def test_a_nameless_column_that_numbers_rows_is_left_out(write, first):
+    a, b = first.split(",")
+    path = write(f",x,y\n{a},5,0\n{b},6,1\n")
+    assert load_table(path, "y").features == ("x",)
+    with pytest.raises(ValueError, match="column 1 of t.csv has no name"):
+        load(path, "y")
+
+
+def test_a_nameless_column_of_data_is_refused(write):
+    with pytest.raises(ValueError, match="column 1 of t.csv has no name"):
+        load_table(write(",x,y\n7,5,0\n3,6,1\n"), "y")
+    with pytest.raises(ValueError, match="two columns without a name"):
+        load_table(write(",,y\n7,5,0\n3,6,1\n"), "y")
+
+
+def test_words_with_quotes_separators_and_letters_of_any_script(write):
+    data = load_table(write('c,y\n"Genève, CH",0\n"Genève, CH",1\n"say ""ja""",1\n日本,0\n'), "y")
+    assert data.columns[0].words == ("Genève, CH", 'say "ja"', "日本")
+    assert data.X[:, 0].tolist() == [0, 0, 1, 2]
+
+
+def test_plain_numbers_are_read_as_by_load(write):
+    path = write("a,b,y\n1,2.5,0\n3,4,1\n5,-6e3,1\n")
+    np.testing.assert_array_equal(load_table(path, "y").X, load(path, "y").X)
+
+
+def test_parquet_and_csv_agree(tmp_path, write):
+    pa = pytest.importorskip("pyarrow")
+    from datetime import datetime
+
+    from pyarrow.parquet import write_table
+
+    columns = {
+        "age": [30, None, 22, 19],
+        "city": ["Rome", "Paris", "Rome", None],
+        "when": [datetime(2024, 1, 1), datetime(2024, 1, 5), None, datetime(2023, 5, 1)],
+        "ok": [True, False, True, False],
+        "odd": [[1], [2], [3], [4]],
+        "y": ["yes", "no", "yes", "no"],
+    }
+    write_table(pa.table(columns), tmp_path / "t.parquet")
+    one = load_table(tmp_path / "t.parquet", "y", drop="odd")
+    text = "age,city,when,ok,y\n30,Rome,2024-01-01,true,yes\n,Paris,2024-01-05,false,no\n22,Rome,,true,yes\n"
+    other = load_table(write(text + "19,,2023-05-01,false,no\n"), "y")
+    np.testing.assert_array_equal(one.X, other.X)
+    assert one.columns == other.columns
+    with pytest.raises(ValueError, match="column 'odd' of t.parquet has the type list"):
+        load_table(tmp_path / "t.parquet", "y")
+    # what was trained on one is applied to the other
+    np.testing.assert_array_equal(load_rows(tmp_path / "t.parquet", other.columns).X, other.X)
+
+
+def test_new_rows_are_read_by_name_with_unseen_words_and_gaps(write):
+    columns = load_table(write(RAW), "y").columns
+    path = write("extra,ok,when,city,age\n?,false,,Oslo,1\nb,,2024-01-01,Rome,\n", "new.csv")
+    found = load_rows(path, columns, keep="extra,city")
+    np.testing.assert_array_equal(found.X, [[1, 2, np.nan, 0], [np.nan, 1, 19723, np.nan]])
+    assert found.kept == {"extra": ["?", "b"], "city": ["Oslo", "Rome"]}
+    assert found.groups is None
+    assert load_rows(path, columns, group="city").groups.tolist() == ["Oslo", "Rome"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ok,when,city\ntrue,,Rome\n", "new.csv has no column 'age', which the model reads; it has 'ok', 'when', 'ci"),
+        ("age,ok,when,city\n1,,,\nold,,,\n", "column 'age' of new.csv holds 'old' in row 2, and it must hold finite"),
+        ("age,ok,when,city\n1_0,,,\n", "holds '1_0' in row 1, and it must hold finite numbers"),
+        ("age,ok,when,city\n1,maybe,,\n", "column 'ok' of new.csv holds 'maybe' in row 1, and it must hold true and f"),
+        ("age,ok,when,city\n1,,01.02.2020,\n", "column 'when' of new.csv holds '01.02.2020' in row 1, and it must ho"),
+        ("age,ok,when,city\n1,,20200101,\n", "holds '20200101' in row 1, and it must hold dates"),
+    ],
+)
+def test_what_does_not_fit_the_training_is_one_sentence(write, text, says):
+    columns = load_table(write(RAW), "y").columns
+    with pytest.raises(ValueError, match=says):
+        load_rows(write(text, "new.csv"), columns)
+
+
+def test_new_rows_without_names(tmp_path, write):
+    path = write("0 1:2 3:4\n0 2:1 9:9\n", "t.svm")
+    np.testing.assert_array_equal(load_numbered(path, 4).X.toarray(), [[2, 0, 4, 0], [0, 1, 0, 0]])
+    np.testing.assert_array_equal(load_numbered(path, 2).X.toarray(), [[2, 0], [0, 1]])
+    np.testing.assert_array_equal(load_numbered(path, 3, first=0).X.toarray(), [[0, 2, 0], [0, 0, 1]])
+    with pytest.raises(ValueError, match=r"z.svm has a feature of index 0, and its indices must count from 1\."):
+        load_numbered(write("0 0:2\n", "z.svm"), 4)
+    np.savez(tmp_path / "t.npz", X=np.eye(3), groups=[1, 1, 2])
+    found = load_numbered(tmp_path / "t.npz", 3)
+    np.testing.assert_array_equal(found.X, np.eye(3))
+    assert found.groups.tolist() == [1, 1, 2]
+    with pytest.raises(ValueError, match="X of t.npz must have 4 features, as the model has; got 3"):
+        load_numbered(tmp_path / "t.npz", 4)
+    with pytest.raises(ValueError, match="path must end in .npz or .svm"):
+        load_numbered(write("x,y\n", "t.csv"), 4)
+    with pytest.raises(ValueError, match="path must end in one of .csv"):
+        load_rows(tmp_path / "t.npz", (Number("a"),))
+    with pytest.raises(ValueError, match="has no group 'qid'"):
+        load_numbered(path, 4, "qid")
+
+
+def test_whole_numbers_of_a_parquet_table_are_words_where_words_were(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table({"code": [250, 7, None]}), tmp_path / "t.parquet")
+    found = load_rows(tmp_path / "t.parquet", (Category("code", ("250", "V27")),))
+    np.testing.assert_array_equal(found.X, [[0], [2], [np.nan]])

@@ -1,0 +1,131 @@
+"""Columns of a raw table as features: scales, gaps, words, and what training rows did not show."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from setwise.datasets.columns import Category, Date, Number, Truth
+from setwise.estimators import TableEncoder, tree_categories
+
+NAN = np.nan
+COLUMNS = (Number("age"), Category("city", ("Oslo", "Paris", "Rome")), Truth("ok"))
+X = np.array([[1, 0, 1], [3, 0, 0], [NAN, 2, 1], [5, 2, 0], [3, 1, NAN], [3, NAN, 1], [3, NAN, 1]], dtype=float)
+
+
+def linear(columns=COLUMNS, **more):
+    return TableEncoder(columns, **({"min_frequency": 2} | more))
+
+
+def column(encoder, X, name):
+    return encoder.transform(X)[:, encoder.get_feature_names_out().tolist().index(name)]
+
+
+def test_linear_features_are_named_and_finite():
+    encoder = linear().fit(X)
+    names = ["age", "ok", "age is missing", "ok is missing"]
+    names += ["city = Oslo", "city = Rome", "city is missing", "city is rare"]
+    assert encoder.get_feature_names_out().tolist() == names
+    out = encoder.transform(X)
+    assert out.shape == (7, 8)
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(column(encoder, X, "city is rare"), [0, 0, 0, 0, 1, 0, 0])
+    np.testing.assert_array_equal(column(encoder, X, "city is missing"), [0, 0, 0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(column(encoder, X, "age is missing"), [0, 0, 1, 0, 0, 0, 0])
+
+
+def test_numbers_are_standardized_without_the_gaps_which_become_the_median():
+    age = column(linear().fit(X), X, "age")
+    known = X[:, 0][~np.isnan(X[:, 0])]
+    np.testing.assert_allclose(age[[0, 1, 3]], (np.array([1, 3, 5]) - known.mean()) / known.std())
+    assert age[2] == pytest.approx((np.median(known) - known.mean()) / known.std())
+
+
+def test_what_training_rows_did_not_show():
+    encoder = linear().fit(X[:4])
+    new = np.array([[2, 3, 1], [2, 1, 1], [2, NAN, NAN]], dtype=float)
+    names = encoder.get_feature_names_out().tolist()
+    cities = [i for i, name in enumerate(names) if name.startswith("city")]
+    # an unseen word, a word of the table that was in no training row, and a gap where there was none
+    assert not encoder.transform(new)[:, cities].any()
+    # the truth value had no gap: it becomes the median, and no indicator appears
+    assert "ok is missing" not in names
+    assert column(encoder, new, "ok")[2] == column(encoder, np.array([[2, 0, 0.5]]), "ok")[0]
+
+
+def test_a_column_without_values_and_a_constant_one_become_0():
+    rows = np.array([[NAN, 0.0], [NAN, 0.0], [NAN, 0.0]])
+    columns = (Number("a"), Date("b"))
+    encoder = linear(columns).fit(rows)
+    assert encoder.get_feature_names_out().tolist() == ["a", "b", "a is missing"]
+    np.testing.assert_array_equal(encoder.transform([[7.0, 0.0], [NAN, 3.0]]), [[0, 0, 1], [0, 3, 1]])
+
+
+def test_tree_features_keep_gaps_and_order():
+    encoder = TableEncoder(COLUMNS, "trees", min_frequency=2).fit(X)
+    assert encoder.get_feature_names_out().tolist() == ["age", "ok", "city"]
+    assert tree_categories(COLUMNS) == [2]
+    np.testing.assert_array_equal(encoder.transform(X)[:, :2], X[:, [0, 2]])
+    np.testing.assert_array_equal(encoder.transform(X)[:, 2], [0, 0, 1, 1, 2, NAN, NAN])
+    np.testing.assert_array_equal(encoder.transform([[1.0, 3.0, 1.0]])[:, 2], [NAN])
+
+
+@pytest.mark.parametrize("form", ["linear", "trees"])
+def test_many_words_are_limited(form):
+    codes = np.repeat(np.arange(400.0), 2)[:, None]
+    columns = (Category("word", tuple(f"{i:03}" for i in range(400))),)
+    out = TableEncoder(columns, form, min_frequency=1).fit_transform(codes)
+    # 32 columns of 0 and 1, or 254 places
+    assert (out.shape[1] if form == "linear" else len(np.unique(out))) == (32 if form == "linear" else 254)
+    few = TableEncoder(columns, form, min_frequency=1, max_categories=4).fit_transform(codes)
+    assert (few.shape[1] if form == "linear" else len(np.unique(few))) == 4
+    rare = TableEncoder(columns, form, min_frequency=3).fit_transform(codes)
+    assert len(np.unique(rare)) == 1
+
+
+@pytest.mark.parametrize("columns", [(Number("a"),), (Category("a", ("x", "y")),)], ids=["number", "category"])
+@pytest.mark.parametrize("form", ["linear", "trees"])
+def test_columns_of_one_kind_alone(columns, form):
+    out = TableEncoder(columns, form, min_frequency=1).fit_transform([[0.0], [1.0], [1.0]])
+    assert len(out) == 3
+    assert len(TableEncoder(columns, form).fit([[0.0], [1.0]]).get_feature_names_out()) >= 1
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees"])
+def test_it_works_inside_pipelines_and_searches(kind):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=300), rng.integers(0, 3, 300), rng.integers(0, 2, 300)])
+    y = (rows[:, 1] == 2).astype(int)
+    rows[rng.random(rows.shape) < 0.02] = NAN
+    model = {
+        "linear": LogisticRegression(),
+        "trees": HistGradientBoostingClassifier(categorical_features=tree_categories(COLUMNS), max_iter=20),
+    }[kind]
+    pipeline = make_pipeline(TableEncoder(COLUMNS, kind), model)
+    assert cross_val_score(clone(pipeline), rows, y).mean() > 0.95
+    assert clone(pipeline)[0].columns == COLUMNS
+
+
+def test_malformed_arguments_are_one_sentence():
+    for columns in ((), "ab", None, 3):
+        with pytest.raises(TypeError, match=r"columns must be a list of columns, as load_table gives them; got .+\.$"):
+            TableEncoder(columns).fit(X)
+        with pytest.raises(TypeError, match="columns must be a list of columns"):
+            tree_categories(columns)
+    with pytest.raises(TypeError, match="columns must be of the kind Column"):
+        TableEncoder(("age", "city", "ok")).fit(X)
+    with pytest.raises(ValueError, match="form must be one of 'linear', 'trees'; got 'tree'"):
+        TableEncoder(COLUMNS, "tree").fit(X)
+    with pytest.raises(ValueError, match="X must have a feature for each of the 3 columns; got 2"):
+        linear().fit(X[:, :2])
+    with pytest.raises(ValueError, match="min_frequency must be at least 1"):
+        linear(min_frequency=0).fit(X)
+    with pytest.raises(ValueError, match="max_categories must be at most 254"):
+        linear(max_categories=255).fit(X)
+    with pytest.raises(ValueError, match="infinity"):
+        linear().fit(np.full((3, 3), np.inf))
+    with pytest.raises(ValueError, match="2 features"):
+        linear().fit(X).transform(X[:, :2])

@@ -1,1 +1,9 @@
-"""The main job: which way of training, tuning and deciding is best for a measure on given data, and how sure that is."""
+"""The main job: which way of training, tuning and deciding is best for a measure on given data, and how sure it is."""
+
+from setwise.compare.answer import Answer
+from setwise.compare.measures import Measured
+from setwise.compare.outer import compare
+from setwise.compare.plan import Plan
+from setwise.compare.problem import Problem
+
+__all__ = ["Answer", "Measured", "Plan", "Problem", "compare"]

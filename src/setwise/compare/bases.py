@@ -105,7 +105,10 @@ class Forest(Base):
         return make_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
 
     def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
-        model, line = f"RandomForestClassifier(random_state={seed})", "from sklearn.ensemble import RandomForestClassifier"
+        model, line = (
+            f"RandomForestClassifier(random_state={seed})",
+            "from sklearn.ensemble import RandomForestClassifier",
+        )
         if not problem.columns:
             return model, (line,)
         lines = (line, "from sklearn.pipeline import make_pipeline", ENCODER)

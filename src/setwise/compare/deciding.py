@@ -6,12 +6,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.compare.fits import SEED, Advance, Fits
+from setwise.compare.fits import SEED, Advance, Fits, Sources
 from setwise.compare.order import order_of
-from setwise.compare.plan import FIRST, Key, Plan
+from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
-from setwise.estimators.choosing import Candidate, OutOfFold, Task, choose
+from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of
 from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.choosing.replicates import replicated_losses
@@ -28,16 +28,14 @@ class Decision:
     rules : the rule of each candidate that was not refused, tuned on all these rows
     chosen : the key of the candidate to take
     own : the lever that each base model would take by itself
-    sources : the responses of each base model with the constant that suits the measure
-    constants : these constants
+    sources : the responses of the base models with the constants that suit the measure
     """
 
     candidates: tuple[Candidate, ...]
     rules: Mapping[Key, Rule]
     chosen: Key
     own: Mapping[str, str]
-    sources: Mapping[str, OutOfFold]
-    constants: Mapping[str, float | None]
+    sources: Sources
 
 
 def decide(
@@ -54,12 +52,12 @@ def decide(
     ------
     Refusal : if the reference refuses the loss
     """
-    sources, constants = fits.best(task)
+    sources = fits.best(task)
     if task.loss.reads == "scores":
-        candidates, chosen = order_of(sources, task)
-        advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources))
-        rules = {candidate.key: reference.tune(sources[candidate.base].held_out(), task) for candidate in candidates}
-        return Decision(candidates, rules, chosen, dict(chosen_pairs(sources, "order")), sources, constants)
+        candidates, chosen = order_of(sources.tuned, task)
+        advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
+        rules = {candidate.key: reference.tune(sources.of(candidate.key).held_out(), task) for candidate in candidates}
+        return Decision(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
     candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
     judged = _judged(candidates_, labels, task)
     first = (FIRST, reference.name)
@@ -68,34 +66,29 @@ def decide(
     chosen = rivals[chosen_of(losses, gains, errors)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
     wanted = labels if tune_all else {first: labels[first], chosen: labels[chosen]}
-    levers = {lever.name: lever for base in sources for lever in plan.tried(base)} | {reference.name: reference}
+    levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {reference.name: reference}
     rules = {}
     for base, name in wanted:
         try:
-            rules[base, name] = levers[name].tune(sources[base].held_out(), task)
+            rules[base, name] = levers[name].tune(sources.of((base, name)).held_out(), task)
         except Refusal:
             # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
             continue
-    return Decision(marked, rules, chosen, own, sources, constants)
+    return Decision(marked, rules, chosen, own, sources)
 
 
 NUMBERS = ("loss", "gain", "gain_error")
 
 
-def chosen_pairs(sources: Mapping[str, OutOfFold], lever: str) -> list[Key]:
-    """The one lever over each base model."""
-    return [(base, lever) for base in sources]
-
-
 def _over_each_base(
-    sources: Mapping[str, OutOfFold], task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
+    sources: Sources, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance
 ) -> tuple[list[Candidate], dict[Key, Bools], dict[str, str]]:
     """The candidates over each base model, their cross-fitted labels, and the choice inside each base model."""
     candidates: list[Candidate] = []
     labels: dict[Key, Bools] = {}
     own: dict[str, str] = {}
-    for base, source in sources.items():
-        levers = [lever for lever in plan.tried(base) if lever.name != reference.name]
+    for base, source in sources.tuned.items():
+        levers = [lever for lever in plan.tried(base) if lever.name != reference.name and (base, lever.name) != PLAIN]
 
         def progress(name: str, lever: str, title: str = source.name) -> None:
             advance(f"{where}: {title}, {lever.replace('_', ' ')}", 1)
@@ -106,6 +99,9 @@ def _over_each_base(
         candidates += found.candidates
         labels |= found.labels
         own[base] = found.chosen.lever
+    # Logistic regression at 0.5 has a constant of its own, and says what the threshold is worth.
+    labels[PLAIN] = sources.plain.response().labels
+    candidates.insert(1, Candidate(*PLAIN))
     return candidates, labels, own
 
 

@@ -1,13 +1,14 @@
 """The fits of all base models over some rows, made once and shared by all levers and measures."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
 
 import numpy as np
 
 from setwise.compare.measures import Measured
-from setwise.compare.plan import Plan
+from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.decisions import best_threshold
 from setwise.estimators.choosing import OutOfFold, Task
@@ -61,28 +62,49 @@ class Fits:
                 advance(f"{where}: {base.title}", 1)
             self.seconds[base.name] = sum(source.seconds for source in found.values())
 
-    def best(self, task: Task) -> tuple[dict[str, OutOfFold], dict[str, float | None]]:
-        """The responses of each base model with the constant that is best for the measure, and these constants.
+    def best(self, task: Task) -> "Sources":
+        """The responses of each base model with the constant that is best for the measure.
 
-        The best constant has the least out-of-fold loss at its best threshold; of a ranking, the least loss.
+        The best constant has the least out-of-fold loss at its best threshold; of a ranking, the least loss. For
+        logistic regression at 0.5 it is the one with the least loss at 0.5.
         """
-        chosen = {
-            name: next(iter(found)) if len(found) == 1 else min(found, key=lambda c: tuned_loss(found[c], task))  # noqa: B023
-            for name, found in self._sources.items()
-        }
-        return {name: self._sources[name][constant] for name, constant in chosen.items()}, chosen
+        chosen = {name: _least(found, partial(tuned_loss, task=task)) for name, found in self._sources.items()}
+        plain = chosen[FIRST]
+        if task.loss.reads == "labels":
+            plain = _least(self._sources[FIRST], lambda source: task.mean_loss(source.response().labels))
+        return Sources(
+            {name: self._sources[name][constant] for name, constant in chosen.items()},
+            chosen,
+            self._sources[FIRST][plain],
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """The responses of each base model with the constant that suits a measure, these constants, and those at 0.5."""
+
+    tuned: Mapping[str, OutOfFold]
+    constants: Mapping[str, float | None]
+    plain: OutOfFold
+
+    def of(self, key: Key) -> OutOfFold:
+        """The responses that the way with this key reads."""
+        return self.plain if key == PLAIN else self.tuned[key[0]]
+
+
+def _least(found: Mapping[float | None, OutOfFold], loss: Callable[[OutOfFold], float]) -> float | None:
+    """The constant of the least loss, rounded so that the first of equal ones is taken."""
+    return next(iter(found)) if len(found) == 1 else min(found, key=lambda c: round(loss(found[c]), 12))
 
 
 def tuned_loss(source: OutOfFold, task: Task) -> float:
-    """The out-of-fold loss of a model at its best threshold, rounded so that the first of equal models is taken."""
+    """The out-of-fold loss of a model at its best threshold, or of its order."""
     scores = task.flat(source.response().scores)
     if task.loss.reads == "scores":
-        return round(float(task.loss.values(task.sets, scores).mean()), 12)
-    return round(float(best_threshold(task.sets, scores, task.loss).loss), 12)
+        return float(task.loss.values(task.sets, scores).mean())
+    return float(best_threshold(task.sets, scores, task.loss).loss)
 
 
 def no_advance(what: str, steps: int) -> None:
     """Report nothing."""
-
-
-Constants = Mapping[str, Any]

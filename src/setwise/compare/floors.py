@@ -1,7 +1,7 @@
 """Floors of recall and precision that the labels must keep."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 

@@ -75,17 +75,20 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> list[tuple[Values, Valu
     return list(folds)  # type: ignore[arg-type]
 
 
+def reference_of(measured: Measured, floors: Floors | None) -> Lever:
+    """The lever of the reference: the best threshold, the best one that keeps the floors, or the order of scores."""
+    if measured.orders:
+        return Order()
+    return LEVERS["threshold"]() if floors is None else floors.lever()
+
+
 @final
 class _Judge:
     """What is known of one measure so far, outer fold by outer fold."""
 
     def __init__(self, problem: Problem, measured: Measured, plan: Plan, floors: Floors | None) -> None:
         self.problem, self.measured, self.plan, self.floors = problem, measured, plan, floors
-        self.reference: Lever = LEVERS["threshold"]()
-        if measured.orders:
-            self.reference = Order()
-        elif floors is not None:
-            self.reference = floors.lever()
+        self.reference = reference_of(measured, floors)
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
         self.held: list[bool] = []
@@ -108,10 +111,11 @@ class _Judge:
     def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], list[bool]]:
         """The loss of each rule on new rows, and whether the chosen one kept the floors."""
         task = judged_by(test.task, self.measured)
-        fresh = {base: source.fresh(test.X, task.groups) for base, source in decision.sources.items()}
+        # What a model says of the rows is kept for all levers.
+        fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
         losses, held = {}, []
         for key, rule in decision.rules.items():
-            predicted = rule.labels(fresh[key[0]])
+            predicted = rule.labels(fresh[decision.sources.of(key)])
             losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
             if key == decision.chosen and self.floors is not None:
                 held.append(self.floors.hold(task, predicted))
@@ -135,12 +139,14 @@ class _Judge:
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
             _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
-            decision.constants, None, tuple(self.held), notes,
+            decision.sources.constants, None, tuple(self.held), notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         found = replace(
             found,
-            winner=winner_of(key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan),
+            winner=winner_of(
+                key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan
+            ),
             test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
         )
         self.seconds += time.perf_counter() - start
@@ -153,7 +159,7 @@ class _Judge:
             return None
         task = judged_by(test.task, self.measured)
         guesses = [
-            decision.rules[one].labels(decision.sources[one[0]].fresh(test.X, task.groups)) for one in (first, key)
+            decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
         ]
         found = gain_of(task, guesses[0], guesses[1])
         return found.gain, *found.interval

@@ -1,6 +1,5 @@
 """The plan of a comparison: folds, constants, base models and levers, and what is left out to fit into a budget."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -16,6 +15,9 @@ FIRST = next(iter(BASES))
 
 REFERENCE: Key = (FIRST, "threshold")
 """Logistic regression with its best threshold, by which every other way is judged."""
+
+PLAIN: Key = (FIRST, "as_it_is")
+"""Logistic regression at 0.5."""
 
 
 @final
@@ -63,6 +65,3 @@ class Plan:
         constants = sum(len(base.constants(self.grid)) for base in self.models(problem))
         levers = sum(len(self.tried(base.name)) for base in self.models(problem))
         return (self.folds + 1) * (constants + measures * levers)
-
-
-Seconds = Mapping[Key, float]

@@ -1,6 +1,7 @@
 """The recommended way in detail: its threshold and the flat range of it, its coefficients, and code that repeats it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from setwise.compare.deciding import Decision
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, Key, Plan
 from setwise.compare.problem import Problem
+from setwise.compare.words import way as words
 from setwise.core.arrays import Values
 from setwise.decisions import threshold_curve
-from setwise.estimators.choosing import OutOfFold, Task
+from setwise.estimators.choosing import Task
 
 NEARLY = 0.01
 """How much of a measure, or of the range of a cost, a threshold in the flat range may lose."""
@@ -22,16 +24,14 @@ DRAWN = 400
 """So many cut points are drawn in a picture."""
 
 
-def winner_of(
-    key: Key, decision: Decision, task: Task, problem: Problem, measured: Measured, plan: Plan
-) -> Winner:
+def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measured: Measured, plan: Plan) -> Winner:
     """The details of the way with this key, tuned and fitted on all rows."""
-    source, rule = decision.sources[key[0]], decision.rules[key]
+    source, rule = decision.sources.of(key), decision.rules[key]
     threshold, response = rule.threshold, source.response(rule.weight)
     flat = None
     if threshold is not None and np.ndim(threshold) == 0:
         flat = flat_range(task, response.scores, float(threshold), measured)
-    constant = decision.constants[key[0]]
+    constant = decision.sources.constants[key[0]]
     return Winner(
         key,
         constant,
@@ -41,7 +41,7 @@ def winner_of(
         flat,
         coefficients(source.fitted(rule.weight), problem) if key[0] == FIRST else None,
         code_of(key, constant, problem, measured, plan),
-        _planes(decision, key, problem),
+        _planes(decision, key, problem, measured),
     )
 
 
@@ -75,15 +75,14 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
     return dict(zip(names, weights.tolist(), strict=True))
 
 
-def _planes(decision: Decision, key: Key, problem: Problem) -> Mapping[str, Any]:
+def _planes(decision: Decision, key: Key, problem: Problem, measured: Measured) -> Mapping[str, Any]:
     """Functions that label points of the plane, for a problem of two features without groups that matter."""
-    if problem.X.shape[1] != 2 or problem.many or problem.columns:
+    if problem.X.shape[1] != 2 or problem.many or problem.columns or measured.orders or decision.rules[key].joint:
         return {}
 
     def labels(way: Key, points: Values) -> Any:
-        source: OutOfFold = decision.sources[way[0]]
-        return decision.rules[way].labels(source.fresh(points))
+        return decision.rules[way].labels(decision.sources.of(way).fresh(points))
 
     first = decision.candidates[0].key
     ways = {first: None, key: None}
-    return {f"{base}: {lever}": (lambda points, way=(base, lever): labels(way, points)) for base, lever in ways}
+    return {words(one): partial(labels, one) for one in ways}

@@ -1,0 +1,225 @@
+"""The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from joblib import effective_n_jobs
+
+from setwise.compare.answer import Answer
+from setwise.compare.bases import BASES, GRID, QUICK_GRID
+from setwise.compare.bundled import bags, breast_cancer, digit_traits
+from setwise.compare.figures import seconds_text
+from setwise.compare.floors import Floors
+from setwise.compare.measures import Measured
+from setwise.compare.outer import compare
+from setwise.compare.plan import Plan
+from setwise.compare.problem import Problem
+from setwise.compare.progress import ProgressLine
+from setwise.compare.reading import read, read_test
+from setwise.compare.report import earlier, write_report
+from setwise.compare.terminal import section, summary
+from setwise.compare.timing import LEAST_SETS, measured_costs, within
+from setwise.estimators.levers import LEVERS
+from setwise.losses import as_loss
+
+QUICK_ROWS = 3000
+"""The number of rows of a file that ``--quick`` takes, about, in whole sets."""
+
+BUDGET, QUICK_BUDGET = 600.0, 60.0
+"""The seconds for a file if no budget is given."""
+
+SMALL = 200_000
+"""Up to so many cells of a table one process is faster than several, which must be started."""
+
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, as they were given."""
+
+    data: str | None = None
+    target: str | None = None
+    positive: str | None = None
+    group: str | None = None
+    drop: str | None = None
+    loss: str | None = None
+    average: str | None = None
+    base: str | None = None
+    levers: str | None = None
+    recall_at_least: float | None = None
+    precision_at_least: float | None = None
+    confidence: float | None = None
+    test: str | None = None
+    quick: bool = False
+    folds: int | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+    time_budget: float | None = None
+    save: Path | None = None
+    out: Path = Path("setwise-report")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One problem with its measures."""
+
+    problem: Problem
+    measures: tuple[Measured, ...]
+    test: Problem | None = None
+
+
+def compare_command(options: Options, say: Callable[[str], None], bold: bool = False) -> tuple[list[str], list[Path]]:
+    """Compare all ways on a file, or on the bundled problems; returns texts to print and the files written.
+
+    Without a file the problems are early detection in bags, where the base model matters, traits of digits, where each
+    row is a set of labels, and a table where logistic regression is good enough.
+
+    Raises
+    ------
+    ValueError, OSError : in one sentence, for anything that is wrong with the request or the data
+    """
+    begin = time.perf_counter()
+    plan, floors = plan_of(options), floors_of(options)
+    # A folder that may not be replaced is refused before the work, not after it.
+    earlier(options.out)
+    work = work_of(options, plan)
+    for one in work:
+        check(one, floors, options)
+    # The folder is made first, so that a place where nothing can be written shows before the work too.
+    options.out.mkdir(parents=True, exist_ok=True)
+    budget = options.time_budget
+    if budget is None and options.data is not None:
+        budget = QUICK_BUDGET if options.quick else BUDGET
+    found = run(work, plan, floors, budget, say)
+    title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
+    files = write_report(options.out, found, title, time.perf_counter() - begin)
+    return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
+
+
+def plan_of(options: Options) -> Plan:
+    """The plan of the options; ValueError where one is out of range."""
+    if options.folds is not None and options.folds < 2:
+        raise ValueError(f"--folds must be at least 2; got {options.folds}.")
+    if options.seed < 0:
+        raise ValueError(f"--seed must not be negative; got {options.seed}.")
+    if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
+        raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
+    if options.time_budget is not None and not options.time_budget > 0:
+        raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
+    bases = ("linear", "boosted") if options.quick else tuple(BASES)
+    return Plan(
+        options.folds or (3 if options.quick else 5),
+        3 if options.quick else 5,
+        QUICK_GRID if options.quick else GRID,
+        _names(options.base, BASES, "--base", "base model", bases),
+        _names(options.levers, LEVERS, "--levers", "lever", tuple(LEVERS)),
+        options.seed,
+        options.n_jobs or 0,
+    )
+
+
+def floors_of(options: Options) -> Floors | None:
+    """The floors of the options, or None; ValueError where one is out of range."""
+    floors = Floors(options.recall_at_least, options.precision_at_least, options.confidence)
+    if floors == Floors():
+        return None
+    if options.recall_at_least is None and options.precision_at_least is None:
+        raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
+    return floors
+
+
+def check(work: Work, floors: Floors | None, options: Options) -> None:
+    """Refuse measures that do not fit the sets, and floors that do not fit the measures."""
+    for measured in work.measures:
+        measured.loss.check(work.problem.sets)
+        if floors is not None and measured.orders:
+            raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
+    if floors is not None and work.problem.many:
+        raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+    if options.average is not None and not work.problem.many:
+        raise ValueError("--average says what a set is in a label matrix; name several target columns.")
+
+
+def run(
+    work: Sequence[Work], plan: Plan, floors: Floors | None, budget: float | None, say: Callable[[str], None]
+) -> list[Answer]:
+    """Measure the time, plan by it, say what is expected, and run every comparison."""
+    say("Measuring how long it takes ...")
+    planned: list[tuple[Work, Plan, list[str]]] = []
+    expected = 0.0
+    for one in work:
+        n = len(one.problem.y)
+        jobs = plan.n_jobs or (1 if n * one.problem.X.shape[1] <= SMALL else effective_n_jobs(-1))
+        own, notes = replace(plan, n_jobs=jobs), list[str]()
+        costs = measured_costs(one.problem, one.measures, own, floors)
+        if budget is not None:
+            own, rows, notes = within(own, costs, n, budget / len(work))
+            if rows < n:
+                one = replace(one, problem=one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed))
+        expected += costs.expected(own, len(one.problem.y))
+        planned.append((one, own, notes))
+    say(f"Expected time: {seconds_text(expected)}.")
+    for _, _, notes in planned:
+        for note in notes:
+            say(note)
+    line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in planned), "compare")
+
+    found: list[Answer] = []
+    for one, own, notes in planned:
+
+        def advance(what: str, steps: int, name: str = one.problem.name) -> None:
+            line.advance(f"{name}: {what}", steps)
+
+        found += compare(one.problem, one.measures, own, advance, floors, one.test, notes)
+    line.close()
+    return found
+
+
+def work_of(options: Options, plan: Plan) -> list[Work]:
+    """The problems with their measures: that of a file, or the bundled ones."""
+    average = options.average or "samples"
+    if options.data is None:
+        given = ("target", "group", "positive", "drop", "test", "save")
+        odd = [name for name in given if getattr(options, name) is not None]
+        if odd:
+            raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
+        problems = [
+            (bags(150 if options.quick else 1000, plan.seed), "early_detection"),
+            (digit_traits(4 if options.quick else 6), "f1"),
+            (breast_cancer(), "f1"),
+        ]
+        if options.quick:
+            problems = [(p.part(900, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
+        return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
+    problem = read(options.data, options.target, options.group, options.positive, options.drop)
+    held = len(problem.y)
+    if options.quick and held > QUICK_ROWS:
+        problem = problem.part(QUICK_ROWS, max(LEAST_SETS, plan.folds), plan.seed)
+    if len(problem.y) < held:
+        about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
+        problem = replace(problem, about=about)
+    test = None if options.test is None else read_test(options.test, problem, options)
+    return [Work(problem, measures_of(options.loss or "f1", average), test)]
+
+
+def measures_of(text: str, average: str) -> tuple[Measured, ...]:
+    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
+    names = dict.fromkeys(name.strip().lower() for name in text.split(","))
+    return tuple(Measured(name, as_loss(name), average) for name in names)
+
+
+def _names(
+    text: str | None, known: dict[str, object], option: str, what: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names in a text that joins them by commas; ValueError for one that is unknown."""
+    if text is None:
+        return default
+    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}.")
+    return names

@@ -1,0 +1,261 @@
+"""Write answers to disk: report.html with everything inside, the pictures as files, and results.json."""
+
+import base64
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from setwise import __version__
+from setwise.compare.answer import Answer, Row
+from setwise.compare.bases import BASES
+from setwise.compare.words import cell, details, headline, lever_title
+
+STYLE = """
+body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
+h1{font-size:1.6rem}
+h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem}
+h3{font-size:1.05rem;margin:1.6rem 0 .3rem}
+table{border-collapse:collapse;margin:.8rem 0;font-variant-numeric:tabular-nums}
+th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid #e6e6e6}
+th:first-child,td:first-child{text-align:left}
+thead th{color:#5a5a5a;font-weight:normal}
+td.best{font-weight:bold;background:#e3f1fa}
+.note{color:#5a5a5a;font-size:.92rem}
+img{max-width:100%;height:auto;margin:.4rem 0;display:block}
+dl.answer{background:#f4f8fb;border-left:4px solid #0072B2;padding:.8rem 1.2rem;margin:1rem 0;display:grid;
+  grid-template-columns:8.2rem 1fr;gap:.5rem .8rem}
+dl.answer dt{font-weight:bold;color:#0072B2}dl.answer dd{margin:0}
+pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
+@media(max-width:40rem){dl.answer{grid-template-columns:1fr}}
+"""
+
+PAGE, RESULTS = "report.html", "results.json"
+
+HOW = (
+    "A classifier gives each row a probability, and a rule turns probabilities into yes or no. The usual rule is to say "
+    "yes from 0.5 on. It is seldom the best rule for a measure such as F1, which judges all answers together. So every "
+    "base model is tried with several rules, one of which is a threshold chosen for the measure.",
+    "The reference is logistic regression with such a threshold. It is simple and hard to beat, and it is left only "
+    "where another way was better by more than one standard error on training rows that were held out.",
+    "To know what this choice is worth, the rows are split into outer folds. In each of them the whole choice is made "
+    "anew without the rows of the test part: constants, thresholds, base model and rule. Then the choice and the "
+    "reference are judged on the test part. The gain that is reported is the mean of these differences. Its interval is "
+    "that of Student's t with the variance of Nadeau and Bengio (2003), because folds share training rows. If the "
+    "interval contains 0, the advice is to stay with logistic regression.",
+    "No figure here is the best of several on test rows. The table shows all ways on the outer folds, but the choice "
+    "never looks at it.",
+)
+
+
+def earlier(out: Path) -> list[Path]:
+    """The files of the earlier report in the folder ``out``; none if it is empty or does not exist.
+
+    Raises
+    ------
+    ValueError : if the folder holds anything else
+    OSError : if ``out`` is no folder or cannot be read
+    """
+    if not out.exists():
+        return []
+    try:
+        listed = list(json.loads((out / RESULTS).read_text(encoding="utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        # A folder without readable results holds no report, so whatever it holds is foreign.
+        listed = []
+    held = sorted(out.iterdir())
+    foreign = [path.name for path in held if path.name not in listed or not path.is_file()]
+    if foreign:
+        raise ValueError(
+            f"the folder {out} holds {foreign[0]!r}, which is not of an earlier report; name another folder by --out."
+        )
+    return held
+
+
+def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float) -> list[Path]:
+    """Write the report into the folder ``out``, which is made if it does not exist, and return the files.
+
+    An earlier report in the folder is replaced. Without matplotlib there are no pictures. A character that UTF-8
+    cannot encode is written as a character reference or an escape.
+
+    Raises
+    ------
+    ValueError : if the folder holds anything but an earlier report
+    OSError : if it cannot be written
+    """
+    parts: list[str] = []
+    images: dict[str, bytes] = {}
+    names = [answer.problem.name for answer in found]
+    for answer in found:
+        # A problem that occurs with several measures has the measure in its file names.
+        several = names.count(answer.problem.name) > 1
+        stem = _slug(answer.problem.name + (f" {answer.measured.name}" if several else ""))
+        own = drawn(answer)
+        parts.append(_section(answer, own))
+        images |= {f"{stem}-{name}.png": data for name, data in own.items()}
+    files = [PAGE, RESULTS, *images]
+    page = _page(title, parts, seconds, bool(images)).encode("utf-8", "xmlcharrefreplace")
+    results = json.dumps(_results(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
+    out.mkdir(parents=True, exist_ok=True)
+    # Everything is computed by now, so that a failure before leaves the earlier report as it was.
+    for path in earlier(out):
+        path.unlink()
+    # The list of files is written first: if a later file fails, the folder still counts as a report.
+    for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page, **images}.items():
+        (out / name).write_bytes(data)
+    return [out / name for name in files]
+
+
+def drawn(found: Answer) -> dict[str, bytes]:
+    """The pictures as PNG files by name; none without matplotlib."""
+    try:
+        from setwise.compare.pictures import pictures
+    except ImportError:
+        return {}
+    return pictures(found)
+
+
+CAPTIONS = {
+    "gain": "Left: the gain over logistic regression at 0.5, by its three parts, with 95 % intervals. Right: what the "
+    "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
+    "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
+    "threshold": "What becomes of the measure at other thresholds of the recommended model, on rows held out in training.",
+    "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which the "
+    "positive rows lie.",
+    "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
+}
+
+
+def _section(found: Answer, images: dict[str, bytes]) -> str:
+    """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
+    answer = "".join(
+        f"<dt>{escape(title.capitalize())}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
+        for title, sentences in headline(found).items()
+    )
+    shown = "".join(
+        f'<img alt="{escape(CAPTIONS[name])}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
+        f'<p class="note">{escape(CAPTIONS[name])}</p>'
+        for name, data in images.items()
+    )
+    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in details(found))
+    code = f"<h3>The same in Python</h3><pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
+    return (
+        f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
+        f'<p>{escape(found.problem.about)} <span class="note">{escape(found.problem.kind.capitalize())}.</span></p>'
+        f'<dl class="answer">{answer}</dl>'
+        f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
+        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
+        f"{_table(found)}{rest}{shown}{code}"
+    )
+
+
+def _table(found: Answer) -> str:
+    """The table of levers and base models as HTML."""
+    bases, levers = list(dict.fromkeys(r.base for r in found.rows)), list(dict.fromkeys(r.lever for r in found.rows))
+    rows = {row.key: row for row in found.rows}
+    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(BASES[base].title for base in bases)))
+    body = "".join(
+        f"<tr><td>{escape(lever_title(lever))}</td>"
+        + "".join(
+            f"<td{BEST if (base, lever) == found.winner.key else ''}>{cell(found, rows.get((base, lever)))}</td>"
+            for base in bases
+        )
+        + "</tr>"
+        for lever in levers
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+BEST = ' class="best"'
+
+
+def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> str:
+    """The whole HTML page; it needs no other file."""
+    missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
+    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
+        f"<h1>{escape(title)}</h1>{''.join(parts)}<h2>How this was found</h2>{how}{missing}"
+        f'<p class="note">setwise {__version__}, {seconds:.0f} s.</p></body></html>\n'
+    )
+
+
+def _results(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
+    """The content of results.json; ``files`` lets a later run tell its own files from others."""
+    return {
+        "title": title,
+        "files": list(files),
+        "setwise": __version__,
+        "seconds": round(seconds, 2),
+        "answers": [_result(answer) for answer in found],
+    }
+
+
+def _result(found: Answer) -> dict[str, Any]:
+    """One answer as data for results.json. Losses are losses here, whatever the page shows."""
+    low, high = found.gain.interval()
+    winner = found.winner
+    return {
+        "problem": found.problem.name,
+        "measure": found.measured.name,
+        "change": found.changes,
+        "base": winner.key[0],
+        "lever": winner.key[1],
+        "threshold": _number(winner.threshold),
+        "threshold_range": None if winner.flat is None else [_number(winner.flat.low), _number(winner.flat.high)],
+        "constant": winner.constant,
+        "weight_of_positives": winner.weight,
+        "coefficients": winner.coefficients,
+        "code": winner.code,
+        "gain": {"mean": found.gain.mean, "error": found.gain.error, "low": low, "high": high},
+        "parts": {
+            name: {"mean": part.mean, "low": part.interval()[0], "high": part.interval()[1]}
+            for name, part in found.parts.items()
+        },
+        "chosen_in_folds": [list(key) for key in found.choices],
+        "loss_of_choice_in_folds": found.own.tolist(),
+        "rows": [_row(row) for row in found.rows],
+        "plan": {
+            "folds": found.plan.folds,
+            "inner": found.plan.inner,
+            "grid": list(found.plan.grid),
+            "bases": list(found.plan.bases),
+            "levers": list(found.plan.levers),
+            "seed": found.plan.seed,
+        },
+        "words": headline(found),
+        "details": details(found),
+        "seconds": round(found.seconds, 2),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "base": row.base,
+        "lever": row.lever,
+        "out_of_fold_loss": _number(row.inner),
+        "out_of_fold_gain": _number(row.gain),
+        "out_of_fold_gain_error": _number(row.gain_error),
+        "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
+        "loss_on_test_file": _number(row.test),
+        "refusal": row.refusal,
+    }
+
+
+def _number(value: Any) -> Any:
+    """A number for JSON: the word for one that is not finite, as JSON has none; a list for several."""
+    if value is None:
+        return None
+    if np.ndim(value):
+        return [_number(one) for one in np.asarray(value).tolist()]
+    return float(value) if np.isfinite(value) else None if np.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def _slug(text: str) -> str:
+    """The text in lower case, with a hyphen for anything but letters and digits, as the stem of a file name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,204 @@
+"""An answer in words: what to do, how much it gains, how sure that is, and why; then the table and the details."""
+
+from collections import Counter
+
+import numpy as np
+
+from setwise.compare.answer import Answer, Row
+from setwise.compare.bases import BASES
+from setwise.compare.figures import between, figure, listed, signed, threshold_text
+from setwise.compare.plan import Key
+from setwise.compare.text import grid
+
+LEVERS: dict[str, tuple[str, str]] = {
+    "as_it_is": ("at 0.5", "as it is"),
+    "threshold": ("tuned threshold", "with a tuned threshold"),
+    "label_thresholds": ("a threshold for each label", "with a tuned threshold for each label"),
+    "order": ("order of scores", "ordered by its scores"),
+}
+"""For each lever its name in a table, and the words for it behind the name of a base model."""
+
+
+def lever_title(lever: str) -> str:
+    """The name of a lever in a table."""
+    return LEVERS[lever][0] if lever in LEVERS else lever.replace("_", " ")
+
+
+def way(key: Key) -> str:
+    """The words for a way, as ``boosted trees with a tuned threshold``."""
+    base, lever = key
+    phrase = LEVERS[lever][1] if lever in LEVERS else f"with {lever.replace('_', ' ')}"
+    return f"{BASES[base].title} {phrase}"
+
+
+def headline(found: Answer) -> dict[str, list[str]]:
+    """The answer under its four titles, in the order of a reader's questions."""
+    return {
+        "WHAT TO DO": what_to_do(found),
+        "HOW MUCH": how_much(found),
+        "HOW SURE": how_sure(found),
+        "WHY": why(found),
+    }
+
+
+def what_to_do(found: Answer) -> list[str]:
+    """The verdict in a sentence or two."""
+    first = BASES[found.reference.base].title
+    if found.changes:
+        return [f"Change to {_recommended(found)}."]
+    sentences = [f"Stay with {first}, and order rows by its probability."]
+    if not found.measured.orders:
+        sentences = [f"Stay with {first}; {_move(found)}."]
+    other = found.best_other
+    if other is None:
+        return [*sentences, "Nothing else was tried."]
+    gain = found.paired(found.reference.outer, other.outer)
+    beats = gain.interval()[0] > 0
+    verb = "Nothing beats it clearly" if beats or found.chosen != found.reference.key else "Nothing beats it"
+    return [
+        *sentences,
+        f"{verb}: the best other way, {way(other.key)}, {signed(gain.mean)}, interval {between(*gain.interval())}.",
+    ]
+
+
+def how_much(found: Answer) -> list[str]:
+    """The gain of the recommendation, in the measure."""
+    title, shown = found.measured.title, found.measured.shown
+    if found.changes:
+        before, after = shown(found.reference.mean), shown(float(found.own.mean()))
+        sentences = [
+            f"{title} {figure(after)} instead of {figure(before)} ({found.measured.better}): {signed(found.gain.mean)} "
+            f"over {way(found.reference.key)}, on rows that the choice did not see."
+        ]
+    else:
+        sentences = [f"{title} {figure(shown(found.reference.mean))} ({found.measured.better}) on rows it did not see."]
+        if found.plain is not None:
+            gain = found.paired(found.plain.outer, found.reference.outer)
+            sentences.append(
+                f"The tuned threshold gains {signed(gain.mean)} over the usual 0.5 ({figure(shown(found.plain.mean))})."
+            )
+    if found.test_gain is not None:
+        gain_, low, high = found.test_gain
+        sentences.append(f"On the rows of the test file it gains {signed(gain_)}, interval {between(low, high)}.")
+    return sentences
+
+
+def how_sure(found: Answer) -> list[str]:
+    """The interval of the gain of the repeated choice."""
+    ways = sum(row.usable for row in found.rows)
+    kept = Counter(found.choices)
+    votes = listed([f"{way(key)} ({count} of {len(found.choices)})" for key, count in kept.most_common()])
+    return [
+        f"The gain of the whole choice among {ways} ways is {signed(found.gain.mean)}, 95 % interval "
+        f"{between(*found.gain.interval())}, from {len(found.choices)} outer folds in each of which the choice was "
+        f"repeated. They chose {votes}."
+    ]
+
+
+def why(found: Answer) -> list[str]:
+    """The three parts of the gain over logistic regression at 0.5."""
+    parts, sentences = found.parts, []
+    explained = {
+        "threshold": f"the threshold: {way(found.reference.key)} instead of 0.5",
+        "base": "the base model: the one that was chosen, as well tuned, instead of logistic regression",
+        "lever": "the measure: the way that was chosen instead of a tuned threshold over the same base model",
+    }
+    if found.measured.orders:
+        explained["base"] = "the base model: the one that was chosen instead of logistic regression"
+    for name, part in parts.items():
+        sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
+    return sentences
+
+
+def _recommended(found: Answer) -> str:
+    """The recommended way with its threshold and its weights."""
+    text, winner = way(found.winner.key), found.winner
+    if found.measured.orders:
+        return f"{BASES[winner.key[0]].title}, and order rows by their scores"
+    if winner.weight != 1.0:
+        text += f", with a weight of {winner.weight:.2g} for each positive row"
+    if winner.threshold is None:
+        return text
+    return f"{text}: {_positive_where(found)}"
+
+
+def _positive_where(found: Answer) -> str:
+    """Where a row is positive, in the units of the model."""
+    winner, unit = found.winner, "probability" if found.winner.probability else "score"
+    if np.ndim(winner.threshold):
+        each = [f"{name} {threshold_text(t)}" for name, t in zip(found.problem.classes, winner.threshold, strict=True)]
+        return f"a label is positive where its {unit} is at least its threshold, {listed(each)}"
+    if np.isinf(winner.threshold):
+        return "predict no positive at all" if winner.threshold > 0 else "predict every row positive"
+    what = "label" if found.problem.many else "row"
+    return f"a {what} is positive where its {unit} is at least {threshold_text(winner.threshold)}"
+
+
+def _move(found: Answer) -> str:
+    """What to do with the threshold of logistic regression."""
+    threshold = found.winner.threshold
+    if threshold is None:
+        return "leave it as it is"
+    if np.isinf(threshold):
+        return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
+    return f"move its threshold to {threshold_text(threshold)}"
+
+
+def table(found: Answer, bold: bool = False) -> str:
+    """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
+    bases, levers = list(dict.fromkeys(r.base for r in found.rows)), list(dict.fromkeys(r.lever for r in found.rows))
+    rows = {row.key: row for row in found.rows}
+    cells = [[cell(found, rows.get((base, lever))) for base in bases] for lever in levers]
+    marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
+    return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
+
+
+def cell(found: Answer, row: Row | None) -> str:
+    """The mean of the measure ± its standard error; a dash where there is none."""
+    if row is None or not row.usable:
+        return "-"
+    error = found.paired(row.outer, np.zeros(len(row.outer))).error
+    return f"{figure(found.measured.shown(row.mean))} ± {figure(error)}"
+
+
+def details(found: Answer) -> list[str]:
+    """Sentences on the threshold, the constant, what was left out, and what was refused."""
+    sentences = []
+    flat, winner = found.winner.flat, found.winner
+    if flat is not None and flat.low < flat.high:
+        sentences.append(
+            f"The threshold is not critical: from {threshold_text(flat.low)} to {threshold_text(flat.high)} "
+            f"{found.measured.title} stays within {figure(flat.tolerance)} of its best, out of fold on all rows."
+            if flat.high - flat.low > 0.1 * max(abs(flat.low), abs(flat.high))
+            else f"The threshold is critical: {found.measured.title} stays within {figure(flat.tolerance)} of its best "
+            f"only from {flat.low:.3g} to {flat.high:.3g}."
+        )
+    if found.floors:
+        sentences.append(f"The floor held on the test part of {sum(found.floors)} of {len(found.floors)} outer folds.")
+    if winner.constant is not None:
+        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
+    if winner.coefficients:
+        sentences.append(coefficients_text(winner.coefficients))
+    return [*sentences, *refusals(found), *found.problem.notes, *found.notes]
+
+
+def coefficients_text(coefficients: dict[str, float] | object, most: int = 10) -> str:
+    """The largest coefficients by the names of their features."""
+    assert isinstance(coefficients, dict)
+    largest = sorted(coefficients.items(), key=lambda pair: -abs(pair[1]))
+    shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:most])
+    rest = f"; {len(largest) - most} smaller ones are in results.json" if len(largest) > most else ""
+    return f"Coefficients, for features of standard deviation 1: {shown}{rest}."
+
+
+def refusals(found: Answer) -> list[str]:
+    """What was refused, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.refusal:
+            reasons.setdefault(row.refusal.rstrip("."), []).append(lever_title(row.lever))
+    return [f"Left out, {listed(list(dict.fromkeys(names)))}: {reason}." for reason, names in reasons.items()]
+
+
+def _grid(found: Answer) -> str:
+    return ", ".join(f"{c:g}" for c in found.plan.grid)

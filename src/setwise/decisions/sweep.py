@@ -14,7 +14,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.kernels.sorting import sort_falling
-from setwise.kernels.thresholds import best_cuts, group_places, mean_along
+from setwise.kernels.thresholds import EQUAL, best_cuts, group_places, mean_along
 from setwise.losses import as_loss
 
 
@@ -41,41 +41,41 @@ class Threshold:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sweep:
-    """The losses of some segments of sorted scores at all their cut points.
+class Falling:
+    """Decisions in falling order of their scores, in segments; those of unknown label are left out.
 
     Parameters
     ----------
-    items : (m,) the decisions in falling order of their scores, those of unknown label left out
+    items : (m,) their places in the batch
     labels : (m,) their labels
     scores : (m,) their scores, float32 or float64
-    losses : (m,) the loss once each decision and those before it in its segment are predicted positive
-    start : (n,) the loss of each segment where none is predicted
-    offsets : (n+1,) the segments
+    offsets : (n+1,) the segments, each of which may be empty
     """
 
     items: NDArray[np.int32]
     labels: Bools
     scores: Floats
-    losses: Values
-    start: Values
     offsets: Ints
 
-    def best(self) -> list[Threshold]:
-        """The threshold of least loss of each segment; O(m)."""
-        cuts, first, last = best_cuts(self.scores, self.losses, self.start, self.offsets)
-        upper, _ = self.neighbors(first)
-        _, lower = self.neighbors(last)
-        # A threshold equal to the score below would predict that one too, so the interval begins above it.
-        with np.errstate(over="ignore"):
-            low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.scores.dtype), lower)
-        found = zip(self.between(cuts), self.losses_at(cuts), low, upper, strict=True)
-        return [Threshold(float(t), float(loss), float(a), float(b)) for t, loss, a, b in found]
+    @classmethod
+    def each(cls, sets: Sets, scores: ArrayLike) -> "Falling":
+        """Every set as a segment of its own; O(p log p)."""
+        kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
+        items, labels, values, _ = sort_falling(values, labels, offsets)
+        return cls(items if kept is None else kept[items], labels, values, offsets)
 
-    def losses_at(self, cuts: Ints) -> Values:
-        """The loss of one cut of each segment, (n,)."""
-        inside = np.maximum(self.offsets[:-1] + cuts - 1, 0)
-        return np.where(cuts > 0, self.losses[inside] if len(self.losses) else 0.0, self.start)
+    @classmethod
+    def together(cls, sets: Sets, scores: ArrayLike) -> "Falling":
+        """All sets as one segment; O(total log total)."""
+        kept, labels, values, _ = _known(sets, as_scores(scores, sets.total))
+        whole = np.array([0, len(values)], dtype=np.int64)
+        items, labels, values, _ = sort_falling(values, labels, whole)
+        return cls(items if kept is None else kept[items], labels, values, whole)
+
+    def segment(self, i: int) -> "Falling":
+        """One segment alone."""
+        a, b = self.offsets[i], self.offsets[i + 1]
+        return Falling(self.items[a:b], self.labels[a:b], self.scores[a:b], np.array([0, b - a]))
 
     def neighbors(self, cuts: Ints) -> tuple[Floats, Floats]:
         """The score above one cut of each segment, inf where none is predicted, and that below it, or -inf."""
@@ -90,6 +90,43 @@ class Sweep:
         """The threshold of one cut of each segment, (n,)."""
         upper, lower = self.neighbors(cuts)
         return thresholds_between(upper, lower, self.scores.dtype)
+
+    def best(self, losses: Values, start: Values, equal: float = EQUAL) -> Ints:
+        """The cut of least loss of each segment, (n,), see :class:`Sweep`; O(m)."""
+        return best_cuts(self.scores, losses, start, self.offsets, equal)[0]
+
+    def at(self, values: Values, start: Values, cuts: Ints) -> Values:
+        """What is ``start`` (n,) at first and ``values`` (m,) after each decision, at one cut of each segment, (n,)."""
+        inside = np.maximum(self.offsets[:-1] + cuts - 1, 0)
+        return np.where(cuts > 0, values[inside] if len(values) else 0.0, start)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The losses of segments of sorted scores at all their cut points.
+
+    Parameters
+    ----------
+    order : the decisions in falling order
+    losses : (m,) the loss once each decision and those before it in its segment are predicted positive
+    start : (n,) the loss of each segment where none is predicted
+    """
+
+    order: Falling
+    losses: Values
+    start: Values
+
+    def best(self) -> list[Threshold]:
+        """The threshold of least loss of each segment; O(m)."""
+        cuts, first, last = best_cuts(self.order.scores, self.losses, self.start, self.order.offsets, EQUAL)
+        upper, _ = self.order.neighbors(first)
+        _, lower = self.order.neighbors(last)
+        # A threshold equal to the score below would predict that one too, so the interval begins above it.
+        with np.errstate(over="ignore"):
+            low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.order.scores.dtype), lower)
+        found = zip(self.order.between(cuts), self.order.at(self.losses, self.start, cuts), low, upper, strict=True)
+        return [Threshold(float(t), float(loss), float(a), float(b)) for t, loss, a, b in found]
 
 
 def thresholds_between(upper: Floats, lower: Floats, dtype: Any) -> Values:
@@ -119,33 +156,39 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
     return loss.structure(sets)
 
 
-def sweep_each(structure: Structure, scores: ArrayLike) -> Sweep:
-    """The losses of every set at its own cut points; O(p log p) for a loss of counts."""
-    sets = structure.batch
-    assert isinstance(sets, Sets)
-    kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
-    items, labels, values, _ = sort_falling(values, labels, offsets)
-    orders = Orders(items if kept is None else kept[items], labels, offsets)
-    return Sweep(orders.items, labels, values, _losses(structure, orders), _start(structure), offsets)
+def sweep_each(structure: Structure, order: Falling) -> Sweep:
+    """The losses of every set at its own cut points, in an order with one segment for each set; O(m) for counts."""
+    losses = _losses(structure, Orders(order.items, order.labels, order.offsets))
+    return Sweep(order, losses, losses_of_none(structure))
 
 
 def sweep_all(structure: Structure, scores: ArrayLike) -> Sweep:
     """The mean loss of all sets at the cut points of all their scores; O(total log total) for a loss of counts."""
-    sets = structure.batch
-    assert isinstance(sets, Sets)
+    sets = _sets_of(structure)
     if len(sets) == 1:
-        return sweep_each(structure, scores)
-    kept, labels, values, offsets = _known(sets, as_scores(scores, sets.total))
-    whole = np.array([0, len(values)], dtype=np.int64)
-    items, labels, values, _ = sort_falling(values, labels, whole)
-    owners = np.repeat(np.arange(len(sets)), np.diff(offsets))[items]
+        return sweep_each(structure, Falling.each(sets, scores))
+    order = Falling.together(sets, scores)
+    losses, start, owners, places = losses_by_set(structure, order)
+    return Sweep(order, mean_along(losses, start, owners, places), np.array([start.mean()]))
+
+
+def losses_by_set(structure: Structure, order: Falling) -> tuple[Values, Values, Ints, Ints]:
+    """How each decision of a common order changes the loss of its own set.
+
+    Decision j of the order changes the loss of set ``owners[j]`` to ``losses[places[j]]``; ``start`` (n,) holds the
+    losses where none is predicted. Returns losses, start, owners, places.
+    """
+    owners = structure.batch.owners[order.items]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(structure.batch)))])
     places = group_places(owners, offsets)
-    orders = Orders(np.empty_like(items), np.empty_like(labels), offsets)
-    orders.items[places] = items if kept is None else kept[items]
-    orders.labels[places] = labels
-    start = _start(structure)
-    losses = mean_along(_losses(structure, orders), start, owners, places)
-    return Sweep(orders.items[places], labels, values, losses, np.array([start.mean()]), whole)
+    each = Orders(np.empty_like(order.items), np.empty_like(order.labels), offsets)
+    each.items[places], each.labels[places] = order.items, order.labels
+    return _losses(structure, each), losses_of_none(structure), owners, places
+
+
+def _sets_of(structure: Structure) -> Sets:
+    assert isinstance(structure.batch, Sets)
+    return structure.batch
 
 
 def _known(sets: Sets, scores: Floats) -> tuple[NDArray[np.int32] | None, Bools, Floats, Ints]:
@@ -161,7 +204,8 @@ def _losses(structure: Structure, orders: Orders) -> Values:
         return _finite(structure, structure.sweep_of(orders))
 
 
-def _start(structure: Structure) -> Values:
+def losses_of_none(structure: Structure) -> Values:
+    """The loss of every set where none is predicted, (n,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(structure, structure.values(np.zeros(structure.batch.total, dtype=bool)))
 

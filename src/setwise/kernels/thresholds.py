@@ -14,7 +14,7 @@ from setwise.kernels.jit import kernel, require_length
 Array = NDArray[Any]
 
 EQUAL = 1e-12
-"""Losses that differ by less, relative to the largest loss of their segment, are equal up to rounding."""
+"""Losses that differ by less, relative to the largest loss of their segment, are taken for equal: it is rounding."""
 
 
 @kernel
@@ -96,11 +96,12 @@ def _add(total: float, rest: float, x: float) -> tuple[float, float]:
 
 
 @kernel
-def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array) -> tuple[Array, Array, Array]:
+def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array, equal: float) -> tuple[Array, Array, Array]:
     """Returns the best cut of each segment, and the first and last cut of its flat run, (n,) int64 each; O(m).
 
     ``scores`` (m,) fall in each segment, ``losses`` (m,) are those once each decision is predicted too, and ``start``
-    (n,) those of no prediction; a loss of inf is not allowed. Of all cuts with the least loss those next to each other
+    (n,) those of no prediction; a loss of inf is not allowed. ``equal`` is the relative difference up to which losses
+    are taken for equal. Of all cuts with the least loss those next to each other
     are a run. The run that spans the widest range of scores is chosen, then the middle of its cuts. The cuts that
     predict none or all have no score on one side: they are taken only where no other cut has the least loss.
     """
@@ -110,19 +111,19 @@ def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array) -> tup
     best, first, last = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     for i in range(n):
         a, b = offsets[i], offsets[i + 1]
-        best[i], first[i], last[i] = _best_cut(scores[a:b], losses[a:b], start[i])
+        best[i], first[i], last[i] = _best_cut(scores[a:b], losses[a:b], start[i], equal)
     return best, first, last
 
 
 @kernel
-def _best_cut(scores: Array, losses: Array, start: float) -> tuple[int, int, int]:
+def _best_cut(scores: Array, losses: Array, start: float, equal: float) -> tuple[int, int, int]:
     m = len(scores)
     least, largest = start, abs(start) if start < np.inf else 0.0
     for k in range(1, m + 1):
         if k == m or scores[k] != scores[k - 1]:
             least = min(least, losses[k - 1])
             largest = max(largest, abs(losses[k - 1])) if losses[k - 1] < np.inf else largest
-    limit = least + EQUAL * largest
+    limit = least + equal * largest
     # The run so far: its first and last cut, and those of its cuts that have a score on both sides.
     found = (0, 0, 0)
     width, begin, inner, outer, many = -2.0, -1, 0, 0, 0

@@ -108,6 +108,7 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
+    levers, reference = [lever.bound(task) for lever in levers], reference.bound(task)
     plan = [
         (first, reference),
         *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
@@ -140,10 +141,11 @@ def choose(
 
 def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
-    base.prepare(lever.weights(task))
+    base.prepare(lever.fits)
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
-    for train, test in base.folds:
-        labels[test] = lever.tune(base.held_out(train), task.take(train)).labels(base.held_out(test))
+    for i, (train, test) in enumerate(base.folds):
+        evidence = base.held_out(train, without=i if lever.many_numbers else None)
+        labels[test] = lever.tune(evidence, task.take(train)).labels(base.held_out(test))
     return labels
 
 
@@ -152,7 +154,7 @@ def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candid
     start = perf_counter()
     refusal = lever.refuses(task, base)
     if refusal is None:
-        base.prepare(lever.weights(task))
+        base.prepare(lever.fits)
         start = perf_counter()
         try:
             labels = cross_fitted(lever, base, task)

@@ -71,15 +71,23 @@ class Lever(ABC):
     Attributes
     ----------
     name : the short name, unique among levers
+    many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
+        must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
     """
 
     name: ClassVar[str]
+    many_numbers: ClassVar[bool] = False
 
     @abstractmethod
     def refuses(self, task: Task, base: Base) -> str | None:
         """Why this lever does not fit, in a sentence; None if it does."""
 
-    def weights(self, task: Task) -> tuple[float, ...]:
+    def bound(self, task: Task) -> "Lever":
+        """The lever with the defaults that depend on the truth of all rows; it is then tuned on parts of them."""
+        return self
+
+    @property
+    def fits(self) -> tuple[float, ...]:
         """The weights of positive rows with which the base model must be fitted before this lever is tuned."""
         return (1.0,)
 

@@ -1,6 +1,7 @@
 """What a base model says about rows that it did not see, computed once for all levers and measures."""
 
 from collections.abc import Mapping
+from itertools import combinations
 from time import perf_counter
 from typing import Any, final
 
@@ -65,6 +66,7 @@ class OutOfFold(Base):
         self.numbers = as_numbers(X)
         self.seconds = 0.0
         self._responses: dict[float, Response] = {}
+        self._without: tuple[Response, ...] = ()
         self._fitted: dict[float, Any] = {1.0: estimator} if prefit else {}
 
     @property
@@ -100,6 +102,40 @@ class OutOfFold(Base):
         self.prepare((weight,))
         return self._responses[weight]
 
+    def response_without(self, fold: int) -> Response:
+        """The response to the training rows of a fold by models that saw neither the row nor the test rows of the fold.
+
+        The other responses to these rows come from models that saw the test rows of the fold. A rule with many numbers
+        that is tuned on them can read off these labels, and looks far too good on the fold: a linear stack on linear
+        log-odds gained .14 of F1 so, and nothing on new rows. One model for each pair of folds avoids it.
+        """
+        self.prepare()
+        if self.prefit:
+            return self._responses[1.0]
+        if not self._without:
+            self._without = self._by_pairs()
+        return self._without[fold]
+
+    def _by_pairs(self) -> tuple[Response, ...]:
+        start = perf_counter()
+        pairs = list(combinations(range(len(self.folds)), 2))
+        train, test = zip(*self.folds, strict=True)
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit)(self, 1.0, np.intersect1d(train[f], train[g]), np.concatenate([test[f], test[g]]))
+            for f, g in pairs
+        )
+        found = []
+        for fold in range(len(self.folds)):
+            labels, scores = np.zeros(self.truth.shape, dtype=np.bool_), np.zeros(self.truth.shape)
+            for (f, g), part in zip(pairs, parts, strict=True):
+                if fold in (f, g):
+                    other = g if fold == f else f
+                    at = slice(len(test[f]), None) if other == g else slice(len(test[f]))
+                    labels[test[other]], scores[test[other]] = part.labels[at], part.scores[at]
+            found.append(Response(labels, scores, parts[0].probability))
+        self.seconds += perf_counter() - start
+        return tuple(found)
+
     def fitted(self, weight: float = 1.0) -> Any:
         """The base model fitted on all rows."""
         if weight not in self._fitted:
@@ -108,9 +144,12 @@ class OutOfFold(Base):
             self.seconds += perf_counter() - start
         return self._fitted[weight]
 
-    def held_out(self, rows: Ints | None = None) -> Evidence:
-        """What is known of some training rows, or of all of them, by models that did not see them."""
-        return HeldOut(self, np.arange(len(self.truth)) if rows is None else rows)
+    def held_out(self, rows: Ints | None = None, without: int | None = None) -> Evidence:
+        """What is known of some training rows, or of all of them, by models that did not see them.
+
+        With ``without`` these models did not see the test rows of that fold either.
+        """
+        return HeldOut(self, np.arange(len(self.truth)) if rows is None else rows, without)
 
     def fresh(self, X: Any, groups: Ints | None = None) -> Evidence:
         """What the model of all rows says about new rows."""
@@ -127,7 +166,7 @@ class OutOfFold(Base):
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers need the data alone, not what other workers found.
-        return {**self.__dict__, "_responses": {}, "_fitted": {}, "numbers": None}
+        return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None}
 
 
 def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
@@ -146,11 +185,13 @@ def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> An
 class HeldOut(Evidence):
     """The responses to training rows from models that did not see them."""
 
-    def __init__(self, source: OutOfFold, rows: Ints) -> None:
-        self._source, self._rows = source, rows
+    def __init__(self, source: OutOfFold, rows: Ints, without: int | None) -> None:
+        self._source, self._rows, self._without = source, rows, without
         self.groups = None if source.groups is None else source.groups[rows]
 
     def response(self, weight: float = 1.0) -> Response:
+        if self._without is not None and weight == 1.0:
+            return self._source.response_without(self._without).take(self._rows)
         return self._source.response(weight).take(self._rows)
 
     @property

@@ -1,6 +1,27 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
+from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
+from setwise.decisions.operating_point import (
+    OperatingPoint,
+    constrained_threshold,
+    precision_at_recall,
+    recall_at_false_positive_rate,
+    recall_at_precision,
+)
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
-__all__ = ["LabelThresholds", "Threshold", "best_threshold", "label_thresholds", "threshold_curve"]
+__all__ = [
+    "Floor",
+    "LabelThresholds",
+    "OperatingPoint",
+    "Threshold",
+    "UnmetFloor",
+    "best_threshold",
+    "constrained_threshold",
+    "label_thresholds",
+    "precision_at_recall",
+    "recall_at_false_positive_rate",
+    "recall_at_precision",
+    "threshold_curve",
+]

@@ -1,0 +1,194 @@
+"""The best threshold among those that meet floors of recall, precision or specificity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.checks import as_number
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.decisions.floors import Floor, UnmetFloor, as_floors, share
+from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
+from setwise.kernels.thresholds import falling_counts
+
+
+@final
+@dataclass(frozen=True)
+class OperatingPoint:
+    """A threshold that meets floors, at which ``score >= threshold`` is predicted positive.
+
+    Attributes
+    ----------
+    threshold : inf predicts none and -inf all; otherwise the midpoint of two distinct neighboring scores
+    loss : the loss at this threshold, which is the least of all that meet the floors
+    low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores and meet the floors
+    recall, precision, specificity : the shares on these scores, 0 where they are 0/0
+    reached : for each floor the value that is compared with it, which with a confidence is a lower bound
+    """
+
+    threshold: float
+    loss: float
+    low: float
+    high: float
+    recall: float
+    precision: float
+    specificity: float
+    reached: tuple[float, ...]
+
+
+def constrained_threshold(
+    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, floor: Floor | Sequence[Floor]
+) -> OperatingPoint:
+    """``argmin over t of mean_i loss(y_i, [scores_i >= t])`` among the thresholds that meet all floors.
+
+    All cut points are compared, as in :func:`~setwise.decisions.best_threshold`. The floors count the decisions of all
+    sets together.
+
+    Parameters
+    ----------
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    loss : any loss of labels, or its name
+    floor : one floor or a list of floors, as ``Floor("recall", 0.9, confidence=0.95)``
+
+    Raises
+    ------
+    UnmetFloor : a ValueError where no threshold meets the floors; it names the best reachable value
+    Refusal : for losses of a ranking, and those that ask for a number of predicted positives
+    """
+    sets, floors = as_sets(y), as_floors(floor)
+    swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
+    cuts = Cuts.of(swept.order)
+    return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
+
+
+def precision_at_recall(
+    y: ArrayLike | Sets, scores: ArrayLike, recall: float, confidence: float | None = None
+) -> OperatingPoint:
+    """The threshold of greatest precision with ``recall >= recall``, see :class:`Floor`; ``loss`` is 1 - precision.
+
+    Of equal precisions the one of the greatest recall is taken. The decisions of all sets are counted together.
+    """
+    floor = Floor("recall", as_number(recall, "recall", low=0.0, high=1.0), confidence)
+    cuts = Cuts.of(Falling.together(as_sets(y), scores))
+    loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
+    return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.P - cuts.tp)
+
+
+def recall_at_precision(
+    y: ArrayLike | Sets, scores: ArrayLike, precision: float, confidence: float | None = None
+) -> OperatingPoint:
+    """The threshold of greatest recall with ``precision >= precision``, see :class:`Floor`; ``loss`` is 1 - recall.
+
+    Of equal recalls the one of the greatest precision is taken. The decisions of all sets are counted together.
+    """
+    return _most_recall(y, scores, Floor("precision", as_number(precision, "precision", low=0.0, high=1.0), confidence))
+
+
+def recall_at_false_positive_rate(
+    y: ArrayLike | Sets, scores: ArrayLike, rate: float, confidence: float | None = None
+) -> OperatingPoint:
+    """The threshold of greatest recall with ``fp / N <= rate``, see :class:`Floor`; ``loss`` is 1 - recall.
+
+    Of equal recalls the one with the fewest false positives is taken. The decisions of all sets are counted together.
+    """
+    return _most_recall(y, scores, Floor("specificity", 1.0 - as_number(rate, "rate", low=0.0, high=1.0), confidence))
+
+
+def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor) -> OperatingPoint:
+    cuts = Cuts.of(Falling.together(as_sets(y), scores))
+    Floor("recall", 0.0).check(cuts.P, cuts.N)
+    loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
+    return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.fp)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """The counts of the decisions of one order if the first k are predicted positive, for k = 0..m.
+
+    Parameters
+    ----------
+    order : one segment of decisions in falling order of their scores
+    tp, fp : (m+1,) the numbers of positives and negatives among the predicted
+    apart : (m+1,) whether the k-th score and the next one differ, so that a threshold lies between them
+    """
+
+    order: Falling
+    tp: Values
+    fp: Values
+    apart: Bools
+
+    @classmethod
+    def of(cls, order: Falling) -> "Cuts":
+        """The counts along an order of one segment."""
+        positives = np.count_nonzero(order.labels)
+        fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))
+        s = order.scores
+        return cls(
+            order,
+            np.append(0.0, positives - fn),
+            np.append(0.0, fp),
+            np.concatenate([[True], s[1:] != s[:-1], [True]])[: len(s) + 1],
+        )
+
+    @property
+    def P(self) -> float:  # noqa: N802
+        """The number of positives."""
+        return float(self.tp[-1])
+
+    @property
+    def N(self) -> float:  # noqa: N802
+        """The number of negatives."""
+        return float(self.fp[-1])
+
+    def meeting(self, floors: tuple[Floor, ...]) -> Bools:
+        """The cuts that meet all floors, (m+1,); raises UnmetFloor if there is none."""
+        for floor in floors:
+            floor.check(self.P, self.N)
+        met = [floor.met(self.tp, self.fp, self.P, self.N) & self.apart for floor in floors]
+        found = np.logical_and.reduce(met)
+        if not found.any():
+            raise self._unmet(floors, met)
+        return np.asarray(found)
+
+    def _unmet(self, floors: tuple[Floor, ...], met: list[Bools]) -> UnmetFloor:
+        # The first floor that fails together with those before it is named, with what they leave to it.
+        left, first = self.apart, 0
+        while (left & met[first]).any():
+            left, first = left & met[first], first + 1
+        floor = floors[first]
+        values = np.where(left, floor.values(self.tp, self.fp, self.P, self.N), -1.0)
+        k = int(values.argmax())
+        at, threshold = float(values[k]), self.order.between(np.array([k]))[0]
+        others = f" together with {', '.join(map(repr, floors[:first]))}" if first else ""
+        what = floor.measure if floor.confidence is None else f"lower bound of {floor.measure}"
+        return UnmetFloor(
+            f"{floor!r} is not met by any threshold of these scores{others}: the best reachable {what} is {at:.4g}, at "
+            f"the threshold {threshold:.6g}.",
+            at,
+        )
+
+    def least(self, loss: Values, allowed: Bools) -> Bools:
+        """The allowed cuts of the least loss."""
+        return np.asarray(allowed & (loss == loss[allowed].min()))
+
+    def best(
+        self, loss: Values, allowed: Bools, floors: tuple[Floor, ...], then: Values | None = None
+    ) -> OperatingPoint:
+        """The allowed cut of the least loss, or of the least ``then`` where all allowed ones have the least loss."""
+        key = np.where(allowed, loss if then is None else then, np.inf)
+        found = Sweep(self.order, key[1:], key[:1]).best()[0]
+        k = int(np.searchsorted(-self.order.scores, -found.threshold, side="right"))
+        tp, fp = self.tp[k : k + 1], self.fp[k : k + 1]
+        recall, precision, specificity = (
+            float(Floor(m, 0.0).values(tp, fp, self.P, self.N)[0]) for m in ("recall", "precision", "specificity")
+        )
+        reached = tuple(float(floor.values(tp, fp, self.P, self.N)[0]) for floor in floors)
+        return OperatingPoint(
+            found.threshold, float(loss[k]), found.low, found.high, recall, precision, specificity, reached
+        )

@@ -1,0 +1,185 @@
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+
+from decisions.made_up import cut_points, losses_at, ragged
+from setwise.core.sets import Sets
+from setwise.decisions import (
+    Floor,
+    UnmetFloor,
+    best_threshold,
+    constrained_threshold,
+    precision_at_recall,
+    recall_at_false_positive_rate,
+    recall_at_precision,
+)
+from setwise.losses import MCC, EarlyDetection, FBeta, Hamming, Jaccard
+
+LOSSES = [FBeta(), Jaccard(), MCC(), Hamming(), EarlyDetection()]
+
+
+def shares(y, predicted):
+    """Recall, precision and specificity, each as (right, whole)."""
+    return {
+        "recall": ((y & predicted).sum(), y.sum()),
+        "precision": ((y & predicted).sum(), predicted.sum()),
+        "specificity": ((~y & ~predicted).sum(), (~y).sum()),
+    }
+
+
+def reached(floor, y, predicted):
+    """The share, or the lower end of its one-sided interval by the binomial test."""
+    right, whole = shares(y, predicted)[floor.measure]
+    if floor.confidence is None:
+        return right / max(whole, 1)
+    if whole == 0:
+        return 0.0
+    return binomtest(int(right), int(whole), alternative="greater").proportion_ci(floor.confidence, "exact").low
+
+
+def some_floors(rng):
+    kinds = [("recall",), ("precision",), ("specificity",), ("recall", "precision"), ("recall", "specificity")]
+    least = (0.0, 0.1, 0.5, 0.6, 0.75, 0.9, 1.0)
+    return [
+        Floor(kind, float(rng.choice(least)), None if rng.random() < 0.6 else float(rng.choice([0.5, 0.9])))
+        for kind in kinds[rng.integers(5)]
+    ]
+
+
+def test_the_best_threshold_under_floors_equals_enumeration():
+    rng, met = np.random.default_rng(0), 0
+    for i in range(1800):
+        sets, scores = ragged(rng, unknown=i % 4 == 0)
+        floors, loss = some_floors(rng), LOSSES[i % len(LOSSES)]
+        seen = np.ones(sets.total, bool) if sets.known is None else sets.known
+        y, s = sets.truth[seen], scores[seen]
+        if any(f.measure == "recall" and not y.any() for f in floors) or y.all():
+            continue
+        cuts = cut_points(s)
+        losses = losses_at(loss, sets, scores, cuts)
+        values = np.array([[reached(floor, y, s >= t) for floor in floors] for t in cuts])
+        allowed = (values >= np.array([floor.least for floor in floors]) - 1e-12).all(axis=1)
+        if not allowed.any():
+            with pytest.raises(UnmetFloor, match="is not met by any threshold of these scores") as caught:
+                constrained_threshold(sets, scores, loss, floors)
+            assert np.abs(values - caught.value.reachable).min() < 1e-9
+            if len(floors) == 1:
+                assert caught.value.reachable == pytest.approx(values.max())
+            continue
+        met += 1
+        found = constrained_threshold(sets, scores, loss, floors)
+        assert found.loss == pytest.approx(losses[allowed].min(), abs=1e-11)
+        for t in (found.threshold, found.low, found.high):
+            assert losses_at(loss, sets, scores, [t])[0] == pytest.approx(found.loss, abs=1e-11)
+            at = [reached(floor, y, s >= t) for floor in floors]
+            assert all(v >= floor.least - 1e-12 for v, floor in zip(at, floors, strict=True))
+        assert found.reached == pytest.approx([reached(floor, y, s >= found.threshold) for floor in floors], abs=1e-9)
+        for name, (right, whole) in shares(y, s >= found.threshold).items():
+            assert getattr(found, name) == pytest.approx(right / max(whole, 1))
+    assert met >= 500
+
+
+@pytest.mark.parametrize("confidence", [None, 0.8])
+def test_precision_and_recall_at_a_floor_equal_enumeration(confidence):
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        sets, scores = ragged(rng)
+        y, least = sets.truth, float(rng.choice([0.2, 0.5, 0.8, 1.0]))
+        if y.all() or not y.any():
+            continue
+        for ask, floor, kept, other in (
+            (precision_at_recall, Floor("recall", least, confidence), "precision", "recall"),
+            (recall_at_precision, Floor("precision", least, confidence), "recall", "precision"),
+            (recall_at_false_positive_rate, Floor("specificity", 1 - least, confidence), "recall", "specificity"),
+        ):
+            options = [
+                tuple(right / max(whole, 1) for right, whole in (shares(y, scores >= t)[n] for n in (kept, other)))
+                for t in cut_points(scores)
+                if reached(floor, y, scores >= t) >= floor.least - 1e-12
+            ]
+            if not options:
+                with pytest.raises(UnmetFloor):
+                    ask(sets, scores, least, confidence)
+                continue
+            found = ask(sets, scores, least, confidence)
+            assert (getattr(found, kept), getattr(found, other)) == pytest.approx(max(options))
+            assert found.loss == pytest.approx(1 - getattr(found, kept))
+
+
+def test_without_a_floor_that_binds_the_threshold_is_the_best_one():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.3
+    scores = y + rng.standard_normal(200)
+    free, held = best_threshold(y, scores, "f1"), constrained_threshold(y, scores, "f1", Floor("recall", 0.1))
+    assert (held.threshold, held.loss, held.low, held.high) == (free.threshold, free.loss, free.low, free.high)
+
+
+def test_a_floor_that_is_out_of_reach_is_refused_with_the_best_reachable_value():
+    y, scores = [1] * 10 + [0] * 10, np.arange(20.0)
+    words = r"Floor\(measure='recall', least=0.9, confidence=0.95\) is not met by any threshold of these scores: the "
+    with pytest.raises(
+        UnmetFloor, match=words + r"best reachable lower bound of recall is 0.7411, at the threshold -inf"
+    ):
+        precision_at_recall(y, scores, 0.9, confidence=0.95)
+    with pytest.raises(ValueError, match=r"best reachable precision is 0.5, at the threshold -inf\.") as caught:
+        recall_at_precision(y, scores, 0.8)
+    assert caught.value.reachable == 0.5
+    words = r"together with Floor\(measure='recall', least=0.5, confidence=None\): the best reachable specificity is 0"
+    with pytest.raises(UnmetFloor, match=words):
+        constrained_threshold(y, scores, "f1", [Floor("recall", 0.5), Floor("specificity", 0.5)])
+
+
+def test_floors_need_decisions_of_their_class():
+    with pytest.raises(ValueError, match="y must hold a known positive decision for Floor"):
+        precision_at_recall([0, 0], [0.0, 1.0], 0.5)
+    with pytest.raises(ValueError, match="y must hold a known negative decision for Floor"):
+        recall_at_false_positive_rate([1, 1], [0.0, 1.0], 0.5)
+    with pytest.raises(ValueError, match="y must hold a known positive decision for Floor"):
+        recall_at_precision(Sets(np.array([-1, 0], np.int8), np.array([0, 2])), [0.0, 1.0], 0.0)
+
+
+def test_a_floor_says_what_it_wants():
+    with pytest.raises(ValueError, match="measure must be one of 'recall', 'precision', 'specificity'"):
+        Floor("accuracy", 0.5)
+    with pytest.raises(ValueError, match="least must be a finite number in"):
+        Floor("recall", 1.5)
+    with pytest.raises(ValueError, match="confidence must be below 1"):
+        Floor("recall", 0.5, 1.0)
+    with pytest.raises(TypeError, match="floor must be a Floor or a list of them"):
+        constrained_threshold([0, 1], [0.0, 1.0], "f1", ("recall", 0.9))
+
+
+def kept_on_new_data(pick, truly, least, positives=100, trials=400):
+    """The share of trials in which the threshold that was picked on a sample keeps its floor in the population."""
+    rng, held = np.random.default_rng(0), 0
+    y = np.repeat([True, False], [positives, 3 * positives])
+    for _ in range(trials):
+        threshold = pick(y, rng.standard_normal(len(y)) + 1.5 * y).threshold
+        held += truly(threshold) >= least
+    return held / trials
+
+
+def recall_at(t):
+    """The recall of the population: scores of positives are normal around 1.5."""
+    return norm.sf(t - 1.5)
+
+
+def precision_at(t):
+    return recall_at(t) / (recall_at(t) + 3 * norm.sf(t))
+
+
+@pytest.mark.slow
+def test_a_plain_floor_holds_on_new_data_in_half_of_the_trials_and_one_with_confidence_nearly_always():
+    def recall(confidence):
+        return kept_on_new_data(lambda y, s: precision_at_recall(y, s, 0.9, confidence), recall_at, 0.9)
+
+    def specificity(confidence):
+        return kept_on_new_data(lambda y, s: recall_at_false_positive_rate(y, s, 0.1, confidence), norm.cdf, 0.9)
+
+    def precision(confidence):
+        return kept_on_new_data(lambda y, s: recall_at_precision(y, s, 0.5, confidence), precision_at, 0.5)
+
+    # Where the share has the confidence .95, 400 trials of it lie above .92 but once in 300.
+    for held in (recall, specificity, precision):
+        assert 0.3 <= held(None) <= 0.65
+        assert held(0.95) >= 0.92

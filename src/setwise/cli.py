@@ -134,8 +134,10 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
     add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features")
     add.add_argument(
-        "--loss", metavar="NAME[,NAME]", help="measures, one answer for each; see 'setwise list' (default: f1)"
-    )
+        "--loss", metavar="LOSS[,LOSS]",
+        help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
+        "'setwise list' (default: f1)",
+    )  # fmt: skip
     add.add_argument(
         "--average", choices=("samples", "macro", "micro"),
         help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
@@ -211,11 +213,13 @@ def _list(options: argparse.Namespace) -> int:
     from setwise.experiments import experiments
     from setwise.inference import INFERENCES
     from setwise.learners import LEARNERS
-    from setwise.losses import LOSSES
+    from setwise.losses import LOSSES, loss_forms
     from setwise.surrogates import SURROGATES
 
+    # Parameters that --loss takes stand in brackets behind the description.
+    taken = {name: f" [{form}]" for name, form in loss_forms().items() if form != name}
     for title, entries in (
-        ("losses", {name: _line(kind) for name, kind in LOSSES.items()}),
+        ("losses", {name: _line(kind) + taken.get(name, "") for name, kind in LOSSES.items()}),
         ("surrogates", {name: _line(kind) for name, kind in SURROGATES.items()}),
         ("inference", {name: _line(kind) for name, kind in INFERENCES.items()}),
         ("learners", {name: _line(kind) for name, kind in LEARNERS.items()}),

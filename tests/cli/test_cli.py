@@ -67,6 +67,28 @@ def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
     assert (out / "report.html").stat().st_size > 1000
 
 
+def test_compare_on_a_raw_table_with_parameters_of_the_loss(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    cities = rng.choice(["Rome", "Oslo", "Bern", ""], 120)
+    sick = (cities == "Rome") | (rng.random(120) < 0.1)
+    lines = ["id,city,since,weight,note,sick"]
+    for i, (city, yes) in enumerate(zip(cities, sick, strict=True)):
+        weight = "NA" if i % 7 == 0 else f"{60 + 5 * yes + rng.normal():.1f}"
+        lines.append(f"p{i},{city},{2000 + i % 20}-03-01,{weight},x{i % 3},{'yes' if yes else 'no'}")
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    words = ("--target", "sick", "--drop", "note", "--loss", "fbeta:2,jaccard:fraction", "--quick", "--folds", "2")
+    assert run("compare", str(tmp_path / "t.csv"), *words, "--out", str(tmp_path / "r")) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "t.csv, trained for fbeta:2" in out
+    assert "Column 'id' is left out: it is text of which no value occurs twice, as an id is." in out
+    assert "'note'" not in out
+    kept = json.loads((tmp_path / "r" / "results.json").read_text())
+    assert [problem["measure"] for problem in kept["problems"]] == ["fbeta:2", "jaccard:fraction"]
+    # the city alone tells nearly all, so a model that did not read it would be far worse
+    for problem in kept["problems"]:
+        assert min(row["mean"]["error_rate"] for row in problem["rows"]) < 0.15
+
+
 def test_quick_takes_a_part_of_a_large_file(tmp_path):
     from setwise.compare import Plan
     from setwise.compare.command import _work
@@ -74,13 +96,13 @@ def test_quick_takes_a_part_of_a_large_file(tmp_path):
     y = np.arange(9000) % 3 == 0
     np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
     plan = Plan(3, 2)
-    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, plan, True)
+    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, None, plan, True)
     assert not rest
-    assert measures == ("jaccard",)
+    assert list(measures) == ["jaccard"]
     assert len(problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(problem.groups, return_counts=True)[1] == 9).all()
     assert "of its 9,000 rows" in problem.about
-    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, plan, False)[0][0]
+    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, None, plan, False)[0][0]
     assert len(whole.y) == 9000
 
 
@@ -91,7 +113,7 @@ def test_quick_takes_some_sets_where_each_is_large(tmp_path):
     y = np.random.default_rng(0).random(30 * 4096) < 0.2
     np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
     for folds, sets in ((3, 12), (20, 20)):
-        (problem, _), *_ = _work(str(tmp_path / "images.npz"), None, None, None, None, Plan(folds, 2), True)
+        (problem, _), *_ = _work(str(tmp_path / "images.npz"), None, None, None, None, None, Plan(folds, 2), True)
         assert len(problem.y) == sets * 4096
         assert len(problem.folds(folds, 0)) == folds
 
@@ -122,7 +144,10 @@ def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
     [
         (("compare", "none.csv"), "there is no file none.csv."),
         (("compare", "--loss", "nope"), "there is no loss 'nope'; use"),
+        (("compare", "--loss", "precision_at_k"), "loss 'precision_at_k' needs k; write precision_at_k:k."),
+        (("compare", "--loss", "tversky:0.3,0.7"), "parameters are joined by colons, as in tversky:0.3:0.7."),
         (("compare", "--target", "y"), "are for a file"),
+        (("compare", "--drop", "y"), "--target, --group, --positive and --drop are for a file; name it before them."),
         (("compare", "--quick", "--folds", "1"), "--folds must be at least 2; got 1."),
         (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
         (("compare", "--seed", "-1"), "--seed must not be negative"),

@@ -7,7 +7,7 @@ import pytest
 
 from setwise import describe, loss_augmented_inference, max_marginals
 from setwise.core.sets import Sets
-from setwise.losses import LOSSES, Hamming, Jaccard, MeanOverClasses, as_loss
+from setwise.losses import LOSSES, Hamming, Jaccard, MeanOverClasses, as_loss, parse_losses
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, is_extension, margin_scale
 from surface.malformed import FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, PARTS, Parameter, labels, numbers, try_all, without
 
@@ -67,6 +67,7 @@ def surrogates():
 def single_sets():
     """The questions about one set, of labels and of classes."""
     yield Parameter("as_loss(loss)", as_loss, LOSS)
+    yield Parameter("parse_losses(loss)", parse_losses, LOSS | {"nothing": "", "colon": "f1:", "word": "fbeta:a"})
     yield Parameter("loss_augmented_inference(loss)", lambda v: loss_augmented_inference(v, Y, S), LOSS)
     yield Parameter("max_marginals(loss)", lambda v: max_marginals(v, Y, S), LOSS)
     mean, columns = MeanOverClasses("f1"), np.column_stack([S, -S, 0.5 * S])

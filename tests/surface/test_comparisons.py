@@ -5,6 +5,7 @@ import pytest
 
 from setwise.compare import Plan, Problem, compare
 from setwise.compare.methods import LOGISTIC
+from setwise.datasets.columns import Number
 from setwise.losses import Jaccard
 from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, labels, try_all, without
 
@@ -50,6 +51,7 @@ def of_problems():
     truths = without(labels(12), "column", "matrix") | {"short": Y[:-1], "twos": Y + 1, "cube": np.zeros((12, 2, 2))}
     yield Parameter("Problem(y)", lambda v: Problem("p", "Made up.", X, v), truths)
     groups = without(OBJECTS, "None") | {"short": Y[:-1], "text": "a", "NaN": Y * np.nan, "mixed": [1, "1"] * 6}
+    yield Parameter("Problem(columns)", lambda v: Problem("p", "Made up.", X, Y, columns=v), {"one": (Number("a"),)})
     yield Parameter("Problem(groups)", lambda v: Problem("p", "Made up.", X, Y, v), groups | {"matrix": X})
 
 

@@ -25,7 +25,7 @@ ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "pl
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
 RESULTS = {"Comparison", "Duel", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
-OTHERS = {"Trait", "plain_losses"}
+OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 
 def test_every_public_name_is_tried():

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from setwise.datasets import early_detection, load
+from setwise.datasets import early_detection, load, load_numbered, load_rows, load_table
+from setwise.datasets.columns import Number
 from surface.malformed import COUNTS, NO_NUMBERS, OBJECTS, Parameter, try_all, without
 
 TEXTS = without(OBJECTS, "None") | {"nothing": ""}
@@ -21,11 +22,36 @@ def test_a_malformed_argument_of_a_reader_is_refused_in_a_sentence(table):
     paths = OBJECTS | {"nothing": "", "folder": str(table.parent), "no such": "nowhere.csv", "zero": "a\0b"}
     targets = TEXTS | {"no column": "z", "twice": "y,y", "numbers": [1, 2]}
     groups = TEXTS | {"no column": "z", "list": ["id"], "the target": "y"}
+    endless, positives = {"no ending": str(table.parent / "table")}, TEXTS | {"no label": "2", "list": ["1"]}
+    for read in (load, load_table):
+        name = read.__name__
+        for parameter in (
+            Parameter(f"{name}(path, file)", read, paths | endless),
+            Parameter(f"{name}(target, column)", partial(read, table), targets),
+            Parameter(f"{name}(group, column)", partial(read, table, "y"), groups),
+            Parameter(f"{name}(positive)", partial(read, table, "y", None), positives),
+            Parameter(f"{name}(drop, column)", partial(read, table, "y", None, None), targets | {"the target": "y"}),
+        ):
+            try_all(parameter)
+
+
+def test_a_malformed_argument_of_a_reader_of_new_rows_is_refused_in_a_sentence(table):
+    paths = OBJECTS | {"nothing": "", "folder": str(table.parent), "no such": "nowhere.csv", "zero": "a\0b"}
+    columns, texts = (Number("a"),), TEXTS | {"no column": "z"}
+    (table.parent / "table.svm").write_text("0 1:2\n")
     for parameter in (
-        Parameter("load(path, file)", load, paths | {"no ending": str(table.parent / "table")}),
-        Parameter("load(target, column)", partial(load, table), targets),
-        Parameter("load(group, column)", partial(load, table, "y"), groups),
-        Parameter("load(positive)", partial(load, table, "y", None), TEXTS | {"no label": "2", "list": ["1"]}),
+        Parameter("load_rows(path, file)", lambda v: load_rows(v, columns), paths | {"sparse": "table.svm"}),
+        Parameter("load_rows(columns, column)", partial(load_rows, table), OBJECTS | {"text": "a", "names": ["a"]}),
+        Parameter("load_rows(group, column)", lambda v: load_rows(table, columns, v), texts | {"list": ["id"]}),
+        Parameter("load_rows(keep, column)", lambda v: load_rows(table, columns, None, v), texts),
+        Parameter("load_numbered(path, file)", lambda v: load_numbered(v, 2), paths | {"table": str(table)}),
+        Parameter("load_numbered(n_features)", partial(load_numbered, table.parent / "table.svm"), COUNTS),
+        Parameter("load_numbered(group)", partial(load_numbered, table.parent / "table.svm", 2), TEXTS),
+        Parameter(
+            "load_numbered(first)",
+            lambda v: load_numbered(table.parent / "table.svm", 2, None, v),
+            COUNTS | {"two": 2},
+        ),
     ):
         try_all(parameter)
 

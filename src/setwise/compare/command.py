@@ -23,7 +23,7 @@ from setwise.compare.report import earlier, write_report
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
 from setwise.estimators.levers import LEVERS
-from setwise.losses import as_loss
+from setwise.losses import parse_losses
 
 QUICK_ROWS = 3000
 """The number of rows of a file that ``--quick`` takes, about, in whole sets."""
@@ -208,8 +208,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
 
 def measures_of(text: str, average: str) -> tuple[Measured, ...]:
     """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
-    names = dict.fromkeys(name.strip().lower() for name in text.split(","))
-    return tuple(Measured(name, as_loss(name), average) for name in names)
+    return tuple(Measured(name, loss, average) for name, loss in parse_losses(text).items())
 
 
 def _names(

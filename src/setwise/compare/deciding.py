@@ -11,10 +11,10 @@ from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
+from setwise.decisions.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of
 from setwise.estimators.choosing.lever import Lever, Rule
-from setwise.estimators.choosing.replicates import replicated_losses
 
 
 @final
@@ -70,7 +70,7 @@ def decide(
     rules = {}
     for base, name in wanted:
         try:
-            rules[base, name] = levers[name].tune(sources.of((base, name)).held_out(), task)
+            rules[base, name] = levers[name].bound(task).tune(sources.of((base, name)).held_out(), task)
         except Refusal:
             # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
             continue

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from setwise.core.checks import as_array, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
+from setwise.datasets.columns import Column
 from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.target import as_ids
 
@@ -39,12 +40,14 @@ class Problem:
     kinds: NDArray[np.int64] | None = None
     kind_names: tuple[str, ...] = ()
     features: Sequence[str] = ()
-    columns: tuple[Any, ...] = ()
+    columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers (n, d), dense or CSR; got {shown(self.X)}.")
+        if self.columns and len(self.columns) != self.X.shape[1]:
+            raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")

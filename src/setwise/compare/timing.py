@@ -13,6 +13,9 @@ from setwise.compare.measures import Measured
 from setwise.compare.outer import reference_of
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
+from setwise.decisions.task import Task
+from setwise.estimators.choosing import OutOfFold
+from setwise.estimators.levers import Lever
 
 LEAST_ROWS, MOST_ROWS, SHARE = 600, 6000, 8
 """Times are measured on an eighth of the rows, but on so many at least and at most, and on a third of these."""
@@ -109,10 +112,15 @@ def _run(
             seconds[candidate.key] = seconds.get(candidate.key, 0.0) + candidate.seconds
         for base, source in sources.tuned.items():
             # Fits with weighted rows are made for the levers that ask for them.
-            asking = [lever.name for lever in plan.tried(base) if lever.weights(task) != (1.0,)]
+            asking = [lever.name for lever in plan.tried(base) if asks_for_fits(lever, task, source)]
             for name in asking:
                 seconds[base, name] = seconds.get((base, name), 0.0) + (source.seconds - before[base]) / len(asking)
     return len(part.y), seconds
+
+
+def asks_for_fits(lever: Lever, task: Task, base: OutOfFold) -> bool:
+    """Whether a lever asks for more fits of the base model than the others."""
+    return lever.refuses(task, base) is None and (lever.many_numbers or lever.bound(task).fits != (1.0,))
 
 
 def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, int, list[str]]:

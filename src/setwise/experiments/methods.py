@@ -21,7 +21,7 @@ from setwise.core.count_loss import CountLoss
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.estimators import SetClassifier
+from setwise.estimators import SetClassifier, TableEncoder
 from setwise.estimators.threads import blas_threads
 from setwise.experiments.until import Until, check_time
 from setwise.losses import Hamming
@@ -196,13 +196,19 @@ METHODS: tuple[Method, ...] = (LOGISTIC, TUNED, SVM, LOVASZ, MARGIN, SLACK)
 def standardized(train: Problem, test: Problem) -> tuple[Problem, Problem]:
     """Both parts with features that have mean 0 and variance 1 on the training rows.
 
-    Sparse features are divided by their largest absolute value instead, so that they stay sparse.
+    The columns of a raw table are encoded first, see :class:`setwise.estimators.TableEncoder`. Sparse features are
+    divided by their largest absolute value instead, so that they stay sparse.
     """
     # Squares of larger features would leave float64 in the variance.
-    largest = max(float(abs(part.X).max()) for part in (train, test))
+    largest = max(
+        float(np.nanmax(abs(part.X.data if issparse(part.X) else part.X), initial=0.0)) for part in (train, test)
+    )
     if largest > 1e100:
         raise ValueError(f"{train.name} has a feature of size {largest:.3g}, too large to standardize; scale it down.")
-    # The scaler sees the training rows alone, so that nothing of the test rows leaks into training.
+    # Encoder and scaler see the training rows alone, so that nothing of the test rows leaks into training.
+    if train.columns:
+        encoder = TableEncoder(train.columns).fit(train.X)
+        train, test = (replace(part, X=encoder.transform(part.X), columns=()) for part in (train, test))
     scaler = make_pipeline(MaxAbsScaler() if issparse(train.X) else StandardScaler()).fit(train.X)
     return replace(train, X=scaler.transform(train.X)), replace(test, X=scaler.transform(test.X))
 

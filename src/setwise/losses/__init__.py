@@ -11,6 +11,7 @@ from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.core.registry import discover
 from setwise.core.traits import Trait
+from setwise.losses.named import form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 """All classes of losses by their short names."""
@@ -18,12 +19,37 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
-__all__ = ["LOSSES", "Loss", "Trait", "as_loss", "plain_losses", *(kind.__name__ for kind in LOSSES.values())]
+__all__ = [
+    "LOSSES", "Loss", "Trait", "as_loss", "loss_forms", "parse_losses", "plain_losses",
+    *(kind.__name__ for kind in LOSSES.values()),
+]  # fmt: skip
 
 
 def plain_losses() -> dict[str, type[Loss]]:
     """The classes of the losses that need no parameters, by their short names."""
     return {name: kind for name, kind in LOSSES.items() if not _needs(kind)}
+
+
+def parse_losses(text: str) -> dict[str, Loss]:
+    """The losses that a text names, separated by commas, by what the text calls each of them.
+
+    Parameters follow a name after colons, in the order of :func:`loss_forms` or by name, and losses may be added up:
+    ``"f1,fbeta:2,tversky:beta=0.7,jaccard+0.5*hamming"``.
+
+    Raises
+    ------
+    ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
+    """
+    return losses_of(text, LOSSES)
+
+
+def loss_forms() -> dict[str, str]:
+    """How :func:`parse_losses` writes each loss, by its short name, as ``"recall_at_k:k[:zero_division]"``.
+
+    Losses that need functions or arrays are not among them.
+    """
+    found = {name: form_of(name, kind) for name, kind in LOSSES.items()}
+    return {name: form for name, form in found.items() if form is not None}
 
 
 def as_loss(loss: object) -> Loss:

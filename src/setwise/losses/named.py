@@ -1,0 +1,194 @@
+"""Losses from text, as on a command line: ``f1``, ``fbeta:2``, ``tversky:0.3:0.7``, ``jaccard+0.5*hamming``.
+
+Losses are separated by commas, parameters by colons, and the losses of a sum by plus signs. Parameters come in the
+order of the fields of the class, or by name, as ``tversky:beta=0.7``. A loss that takes another loss has it in
+parentheses where that one has parameters: ``class_weighted:(fbeta:2):1:5``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
+
+from setwise.core.checks import as_text, shown
+from setwise.core.count_loss import CountLoss
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+
+Kinds = Mapping[str, type[Loss]]
+
+FACTOR = re.compile(r"([-+0-9.eE]+)\s*\*\s*(.*)", re.DOTALL)
+"""A factor before a loss."""
+
+EXPONENT = re.compile(r"[0-9.][eE]")
+"""What stands before the sign of an exponent."""
+
+DEEPEST = 9
+"""The largest number of parentheses inside each other."""
+
+
+def losses_of(text: str, kinds: Kinds) -> dict[str, Loss]:
+    """The losses that a text names, by what the text calls each of them; see the module for the grammar.
+
+    Raises
+    ------
+    ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
+    """
+    found: dict[str, Loss] = {}
+    for part in _split(as_text(text, "loss").lower(), ","):
+        if found and not FACTOR.match(part) and _is_number(part):
+            last = next(reversed(found))
+            raise ValueError(f"loss {part!r} is a number; parameters are joined by colons, as in {last}:{part}.")
+        found[part] = loss_of(part, kinds)
+    return found
+
+
+def loss_of(text: str, kinds: Kinds) -> Loss:
+    """The one loss that a text names, which may be a sum."""
+    terms = [_term(part, kinds) for part in _split(text, "+")]
+    try:
+        return sum(terms[1:], start=terms[0])
+    except (Refusal, ValueError, OverflowError) as error:
+        raise ValueError(f"loss {shown(text)} is no sum of losses: {error}") from None
+
+
+def form_of(name: str, kind: type[Loss]) -> str | None:
+    """How a loss is written, as ``"ndcg[:k]"``; None if text cannot give what it needs."""
+    usual = _usual(kind)
+    if _hidden(kind):
+        return None
+    needed = "".join(f":{field.name}" for field in usual if _needed(field))
+    others = [field.name for field in usual if not _needed(field)]
+    return name + needed + "".join(f"[:{other}" for other in others) + "]" * len(others)
+
+
+def forms(kinds: Kinds) -> list[str]:
+    """The forms of all losses that a text can give."""
+    found = (form_of(name, kind) for name, kind in kinds.items())
+    return [form for form in found if form is not None]
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts of a text between separators that are outside of parentheses; no part may be empty."""
+    parts, depth = [""], 0
+    for i, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        # The plus sign of an exponent, as in 1e+3, separates nothing.
+        exponent = letter == "+" and EXPONENT.fullmatch(text[max(i - 2, 0) : i]) is not None
+        if letter == separator and depth == 0 and not exponent:
+            parts.append("")
+        else:
+            parts[-1] += letter
+        if depth < 0 or depth > DEEPEST:
+            break
+    found = [part.strip() for part in parts]
+    if depth or "" in found:
+        raise ValueError(f"loss {shown(text)} must be names joined by {separator!r}, with parentheses in pairs.")
+    return found
+
+
+def _term(text: str, kinds: Kinds) -> Loss:
+    """A loss with its parameters, and perhaps a factor before it."""
+    scaled = FACTOR.fullmatch(text)
+    if scaled is None:
+        return _plain(text, kinds)
+    if not _is_number(scaled[1]):
+        raise ValueError(f"loss {shown(text)} must have a number before the star; got {shown(scaled[1])}.")
+    loss = _plain(scaled[2], kinds)
+    try:
+        return float(scaled[1]) * loss
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"loss {shown(text)} has a factor that does not fit: {error}") from None
+
+
+def _plain(text: str, kinds: Kinds) -> Loss:
+    """A loss with its parameters, without a factor; or a sum in parentheses."""
+    if text.startswith("(") and text.endswith(")"):
+        return loss_of(text[1:-1], kinds)
+    name, *given = _split(text, ":")
+    kind = _kind(name, kinds)
+    values: dict[str, Any] = {}
+    usual = {field.name: field for field in _usual(kind)}
+    _refuse_missing(name, kind, given)
+    for place, word in enumerate(given):
+        key, _, value = word.rpartition("=") if re.match(r"\w+\s*=", word) else (None, "", word)
+        key = list(usual)[place] if key is None and place < len(usual) else (key or "").strip()
+        if key not in usual or key in values:
+            takes = f"takes {form_of(name, kind)}" if usual else "takes no parameters"
+            raise ValueError(f"loss {shown(name)} {takes}; got {shown(text)}.")
+        values[key] = _value(value.strip(), usual[key], text, kinds)
+    try:
+        return kind(**values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"loss {shown(text)}: {error}") from None
+
+
+def _kind(name: str, kinds: Kinds) -> type[Loss]:
+    """The class of a loss by its short name, or by the name of the class, in letters of any case."""
+    plain = name.strip().lower()
+    for short, kind in kinds.items():
+        if plain in (short, kind.__name__.lower()):
+            return kind
+    raise ValueError(f"there is no loss {shown(name)}; use {', '.join(forms(kinds))}.")
+
+
+def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:
+    """Raise ValueError if a parameter without a default is not given."""
+    hidden = _hidden(kind)
+    if hidden:
+        raise ValueError(f"loss {name!r} needs {', '.join(hidden)}, which text cannot give; make it in Python.")
+    named = {word.split("=")[0].strip() for word in given if "=" in word}
+    needed = [field.name for field in _usual(kind) if _needed(field)]
+    if any(field not in named for field in needed[len(given) - len(named) :]):
+        raise ValueError(f"loss {name!r} needs {', '.join(needed)}; write {form_of(name, kind)}.")
+
+
+def _usual(kind: Any) -> list[Field[Any]]:
+    """The fields of a loss that text can give: numbers, words of a list, and losses."""
+    return [field for field in fields(kind) if _reader(field.type) is not None]
+
+
+def _hidden(kind: Any) -> list[str]:
+    """The parameters that a loss needs and that text cannot give: arrays and functions."""
+    return [field.name for field in fields(kind) if _reader(field.type) is None and _needed(field)]
+
+
+def _needed(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _reader(annotation: Any) -> Any:
+    """What turns text into a value of the annotated type: ``int``, ``float``, ``str`` or ``Loss``; None for others."""
+    if isinstance(annotation, UnionType):
+        known = [_reader(part) for part in get_args(annotation) if part is not type(None)]
+        return known[0] if len(known) == 1 else None
+    if get_origin(annotation) is Literal:
+        return str
+    if annotation in (Loss, CountLoss):
+        return Loss
+    return annotation if annotation in (int, float) else None
+
+
+def _value(text: str, field: Field[Any], whole: str, kinds: Kinds) -> Any:
+    """The value of a parameter; ValueError if the text is none."""
+    reader = _reader(field.type)
+    if reader is Loss:
+        return loss_of(text, kinds)
+    choices = get_args(field.type) if reader is str else ()
+    try:
+        value = reader(text)
+    except ValueError:
+        value = None
+    if value is None or "_" in text or (choices and text not in choices):
+        wanted = {int: "a whole number", float: "a number", str: f"one of {', '.join(choices)}"}[reader]
+        raise ValueError(f"loss {shown(whole)}: {field.name} must be {wanted}; got {shown(text)}.")
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""Losses from text: every loss, its parameters, sums, and what is refused."""
+
+from dataclasses import MISSING, fields
+
+import pytest
+
+from setwise.losses import (
+    LOSSES,
+    NDCG,
+    ClassWeighted,
+    FBeta,
+    Hamming,
+    Jaccard,
+    OneClass,
+    PrecisionAtK,
+    RecallAtK,
+    Tversky,
+    loss_forms,
+    parse_losses,
+    plain_losses,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "loss"),
+    [
+        ("f1", FBeta()),
+        ("fbeta:2", FBeta(2.0)),
+        ("FBeta:beta=2", FBeta(2.0)),
+        ("fbeta:0.5:zero_division=0", FBeta(0.5, 0.0)),
+        (" precision_at_k : 100 ", PrecisionAtK(100)),
+        ("recall_at_k:zero_division=0:k=3", RecallAtK(3, 0.0)),
+        ("tversky:0.3:0.7", Tversky(0.3, 0.7)),
+        ("tversky:1e+3:1E-3", Tversky(1e3, 1e-3)),
+        ("jaccard:fraction", Jaccard("fraction")),
+        ("ndcg:5", NDCG(5)),
+        ("ndcg", NDCG()),
+        ("class_weighted:jaccard:1:5", ClassWeighted(Jaccard(), 1.0, 5.0)),
+        ("class_weighted:(fbeta:2):1:5", ClassWeighted(FBeta(2.0), 1.0, 5.0)),
+        ("one_class:label=1:loss=(jaccard+hamming)", OneClass(Jaccard() + Hamming(), 1)),
+        ("jaccard+0.5*fbeta:2", Jaccard() + 0.5 * FBeta(2.0)),
+        ("1e+1*(jaccard + 2 * f1)", 10.0 * (Jaccard() + 2.0 * FBeta())),
+    ],
+)
+def test_text_makes_the_loss_that_python_makes(text, loss):
+    assert repr(*parse_losses(text).values()) == repr(loss)
+
+
+def test_several_losses_keep_their_order_and_occur_once():
+    found = parse_losses("F1, tversky:0.3:0.7 ,f1,(jaccard+f1)")
+    assert list(found) == ["f1", "tversky:0.3:0.7", "(jaccard+f1)"]
+    assert found["tversky:0.3:0.7"] == Tversky(0.3, 0.7)
+
+
+def test_every_loss_is_written_by_its_form_or_says_why_not():
+    forms = loss_forms()
+    assert set(plain_losses()) <= set(forms)
+    for name, kind in LOSSES.items():
+        needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+        words = {"k": "1", "label": "1", "loss": "jaccard", "negative": "1", "positive": "2"}
+        if name in forms:
+            assert all(f":{parameter}" in forms[name] for parameter in needed)
+            made = parse_losses(":".join([name, *(words[parameter] for parameter in needed)]))
+            assert type(*made.values()) is kind
+        else:
+            with pytest.raises(ValueError, match=rf"^loss '{name}' needs .+, which text cannot give; make it in Py"):
+                parse_losses(name)
+    assert forms["tversky"] == "tversky[:alpha[:beta[:zero_division]]]"
+    assert forms["recall_at_k"] == "recall_at_k:k[:zero_division]"
+    assert forms["hamming"] == "hamming"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("nope", r"there is no loss 'nope'; use auc, average_precision, "),
+        ("tversky:0.3,0.7", r"loss '0\.7' is a number; parameters are joined by colons, as in tversky:0\.3:0\.7\."),
+        ("precision_at_k", r"loss 'precision_at_k' needs k; write precision_at_k:k\."),
+        ("recall_at_k:zero_division=0", r"needs k; write recall_at_k:k\[:zero_division\]"),
+        ("precision_at_k:0", r"loss 'precision_at_k:0': k must be at least 1; got 0\."),
+        ("precision_at_k:1.5", r"loss 'precision_at_k:1\.5': k must be a whole number; got '1\.5'\."),
+        ("fbeta:two", r"beta must be a number; got 'two'\."),
+        ("fbeta:1_0", r"beta must be a number; got '1_0'\."),
+        ("fbeta:nan", r"loss 'fbeta:nan': beta must be a finite number"),
+        ("fbeta:2:beta=2", r"loss 'fbeta' takes fbeta\[:beta\[:zero_division\]\]; got 'fbeta:2:beta=2'\."),
+        ("fbeta:gamma=2", r"takes fbeta\[:beta"),
+        ("fbeta:1:2:3", r"takes fbeta\[:beta"),
+        ("hamming:1", r"loss 'hamming' takes no parameters; got 'hamming:1'\."),
+        ("jaccard:foo", r"empty must be one of perfect, fraction, ignore; got 'foo'\."),
+        ("auc+f1", r"loss 'auc\+f1' is no sum of losses: \+ refuses RocArea\(\)"),
+        ("class_weighted:auc:1:1", r"class_weight refuses RocArea"),
+        ("0*f1", r"loss '0\*f1' has a factor that does not fit: factor must be a finite number in \(0,"),
+        ("e*f1", r"must have a number before the star; got 'e'"),
+        ("", r"loss '' must be names joined by ',', with parentheses in pairs\."),
+        ("f1,", r"must be names joined by ','"),
+        ("f1:", r"must be names joined by ':'"),
+        ("+f1", r"must be names joined by '\+'"),
+        ("(f1", r"with parentheses in pairs"),
+        ("f1)", r"with parentheses in pairs"),
+        ("(" * 5000 + "f1" + ")" * 5000, r"with parentheses in pairs"),
+        ("2*" * 5000 + "f1", r"there is no loss '2\*2"),
+        ("+".join(["1.5*jaccard"] * 5000) + "+", r"must be names joined"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(text, says):
+    with pytest.raises(ValueError, match=says) as refused:
+        parse_losses(text)
+    assert str(refused.value).endswith(".")
+
+
+def test_only_text_is_read():
+    with pytest.raises(TypeError, match="loss must be text; got 3"):
+        parse_losses(3)

@@ -11,7 +11,7 @@ from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
-from setwise.decisions.replicates import replicated_losses
+from setwise.estimators.choosing.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of
 from setwise.estimators.choosing.lever import Lever, Rule

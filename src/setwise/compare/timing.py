@@ -13,8 +13,7 @@ from setwise.compare.measures import Measured
 from setwise.compare.outer import reference_of
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
-from setwise.decisions.task import Task
-from setwise.estimators.choosing import OutOfFold
+from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
 LEAST_ROWS, MOST_ROWS, SHARE = 600, 6000, 8

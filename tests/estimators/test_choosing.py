@@ -8,9 +8,9 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 
 from setwise.core.refusal import Refusal
 from setwise.decisions import best_threshold
+from setwise.decisions.replicates import formula_of, replicated_losses
 from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
 from setwise.estimators.choosing.choice import chosen_of
-from setwise.estimators.choosing.replicates import formula_of, replicated_losses
 from setwise.estimators.levers import LEVERS, as_levers
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
@@ -34,7 +34,7 @@ def choice_of(X, y, levers=("as_it_is", "threshold"), **settings):
 
 def test_losses_of_candidates_by_hand():
     X, y = noisy()
-    problem, base, choice = choice_of(X, y, ["as_it_is"])
+    _, base, choice = choice_of(X, y, ["as_it_is"])
     folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
     own, probability = np.zeros(len(y), int), np.zeros(len(y))
     for train, test in folds:
@@ -62,7 +62,7 @@ def test_a_fit_is_made_once_for_all_levers_and_measures():
             return super().fit(X, y, sample_weight)
 
     X, y = noisy()
-    problem, base = out_of_fold(X, y, estimator=Counted())
+    _, base = out_of_fold(X, y, estimator=Counted())
     for loss in (FBeta(), Jaccard()):
         task = problem_of(X, y, loss).task
         choice = choose({"lr": base}, task, as_levers(["as_it_is"]), reference=LEVERS["threshold"]())
@@ -108,7 +108,7 @@ def test_the_bootstrap_has_the_moments_of_resampling(task):
 
 
 def test_equal_predictions_have_no_gain_and_no_error():
-    X, y = noisy()
+    _, y = noisy()
     found = gain_of(Task(y == 1, FBeta()), y == 1, y == 1)
     assert (found.gain, found.error, found.interval) == (0.0, 0.0, (0.0, 0.0))
 

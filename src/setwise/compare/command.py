@@ -12,7 +12,7 @@ from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES, GRID, QUICK_GRID
 from setwise.compare.bundled import bags, breast_cancer, digit_traits
 from setwise.compare.figures import seconds_text
-from setwise.compare.floors import Floors
+from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.outer import compare
 from setwise.compare.plan import Plan
@@ -30,6 +30,9 @@ QUICK_ROWS = 3000
 
 BUDGET, QUICK_BUDGET = 600.0, 60.0
 """The seconds for a file if no budget is given."""
+
+PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
+"""1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
 
 SMALL = 200_000
 """Up to so many cells of a table one process is faster than several, which must be started."""
@@ -83,18 +86,18 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
     ValueError, OSError : in one sentence, for anything that is wrong with the request or the data
     """
     begin = time.perf_counter()
-    plan, floors = plan_of(options), floors_of(options)
+    plan = plan_of(options)
     # A folder that may not be replaced is refused before the work, not after it.
     earlier(options.out)
     work = work_of(options, plan)
     for one in work:
-        check(one, floors, options)
+        check(one, plan, options)
     # The folder is made first, so that a place where nothing can be written shows before the work too.
     options.out.mkdir(parents=True, exist_ok=True)
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET
-    found = run(work, plan, floors, budget, say)
+    found = run(work, plan, budget, say)
     title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
     files = write_report(options.out, found, title, time.perf_counter() - begin)
     return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
@@ -119,34 +122,42 @@ def plan_of(options: Options) -> Plan:
         _names(options.levers, LEVERS, "--levers", "lever", tuple(LEVERS)),
         options.seed,
         options.n_jobs or 0,
+        floor=floor_of(options),
     )
 
 
-def floors_of(options: Options) -> Floors | None:
-    """The floors of the options, or None; ValueError where one is out of range."""
-    floors = Floors(options.recall_at_least, options.precision_at_least, options.confidence)
-    if floors == Floors():
+def floor_of(options: Options) -> FlooredThreshold | None:
+    """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
+    given = (options.recall_at_least, options.precision_at_least)
+    if given == (None, None):
+        if options.confidence is not None:
+            raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
         return None
-    if options.recall_at_least is None and options.precision_at_least is None:
-        raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
-    return floors
+    floor = FlooredThreshold(*given, options.confidence)
+    # Each floor checks its numbers.
+    return floor if floor.floors else None
 
 
-def check(work: Work, floors: Floors | None, options: Options) -> None:
+def usual_loss(options: Options) -> str:
+    """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
+    if options.recall_at_least is not None:
+        return "f1" if options.precision_at_least is not None else PRECISION
+    return "f1" if options.precision_at_least is None else RECALL
+
+
+def check(work: Work, plan: Plan, options: Options) -> None:
     """Refuse measures that do not fit the sets, and floors that do not fit the measures."""
     for measured in work.measures:
         measured.loss.check(work.problem.sets)
-        if floors is not None and measured.orders:
+        if plan.floor is not None and measured.orders:
             raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
-    if floors is not None and work.problem.many:
+    if plan.floor is not None and work.problem.many:
         raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
     if options.average is not None and not work.problem.many:
         raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
 
-def run(
-    work: Sequence[Work], plan: Plan, floors: Floors | None, budget: float | None, say: Callable[[str], None]
-) -> list[Answer]:
+def run(work: Sequence[Work], plan: Plan, budget: float | None, say: Callable[[str], None]) -> list[Answer]:
     """Measure the time, plan by it, say what is expected, and run every comparison."""
     say("Measuring how long it takes ...")
     planned: list[tuple[Work, Plan, list[str]]] = []
@@ -155,7 +166,7 @@ def run(
         n = len(one.problem.y)
         jobs = plan.n_jobs or (1 if n * one.problem.X.shape[1] <= SMALL else effective_n_jobs(-1))
         own, notes = replace(plan, n_jobs=jobs), list[str]()
-        costs = measured_costs(one.problem, one.measures, own, floors)
+        costs = measured_costs(one.problem, one.measures, own)
         if budget is not None:
             own, rows, notes = within(own, costs, n, budget / len(work))
             if rows < n:
@@ -174,7 +185,7 @@ def run(
         def advance(what: str, steps: int, name: str = one.problem.name) -> None:
             line.advance(f"{name}: {what}", steps)
 
-        found += compare(one.problem, one.measures, own, advance, floors, one.test, notes)
+        found += compare(one.problem, one.measures, own, advance, one.test, notes)
     line.close()
     return found
 
@@ -203,7 +214,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
         problem = replace(problem, about=about)
     test = None if options.test is None else read_test(options.test, problem, options)
-    return [Work(problem, measures_of(options.loss or "f1", average), test)]
+    return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]
 
 
 def measures_of(text: str, average: str) -> tuple[Measured, ...]:

@@ -11,7 +11,7 @@ from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
-from setwise.estimators.choosing.replicates import replicated_losses
+from setwise.decisions.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of
 from setwise.estimators.choosing.lever import Lever, Rule
@@ -44,15 +44,15 @@ def decide(
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
-    unless a lever gains more than one standard error over it. These choices of the base models are then compared with
-    the reference by the same rule: the one with the least loss is taken, among those that gain more than one standard
-    error over logistic regression with its best threshold.
+    unless a lever gains more than one standard error over it. Of these choices those remain that gain more than one
+    standard error over logistic regression with its best threshold. The first of them is taken, in the order of the
+    base models, that is within one standard error of the best.
 
     Raises
     ------
     Refusal : if the reference refuses the loss
     """
-    sources = fits.best(task)
+    sources = fits.best(task, reference)
     if task.loss.reads == "scores":
         candidates, chosen = order_of(sources.tuned, task)
         advance(f"{where}: order", sum(len(plan.tried(base)) for base in sources.tuned))
@@ -62,8 +62,7 @@ def decide(
     judged = _judged(candidates_, labels, task)
     first = (FIRST, reference.name)
     rivals = [first, *(key for key in own.items() if key != first)]
-    losses, gains, errors = (np.array([getattr(judged[key], name) for key in rivals]) for name in NUMBERS)
-    chosen = rivals[chosen_of(losses, gains, errors)]
+    chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
     wanted = labels if tune_all else {first: labels[first], chosen: labels[chosen]}
     levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {reference.name: reference}
@@ -77,7 +76,20 @@ def decide(
     return Decision(marked, rules, chosen, own, sources)
 
 
-NUMBERS = ("loss", "gain", "gain_error")
+def simplest(labels: Sequence[Bools], task: Task) -> int:
+    """The first that loses no more than one standard error more than the best, among those that beat the first at all.
+
+    A prediction beats the first one if its gain is above one standard error; if none does, the answer is 0. So a base
+    model that comes later, and is less simple, is taken only for a gain that can be told from noise.
+    """
+    losses: Values = np.array([task.mean_loss(guess) for guess in labels])
+    drawn = replicated_losses(task, labels, REPLICATES, SEED)
+    best = chosen_of(losses, losses[0] - losses, (drawn[:, :1] - drawn).std(axis=0, ddof=1))
+    if best == 0:
+        return 0
+    able = losses[0] - losses > (drawn[:, :1] - drawn).std(axis=0, ddof=1)
+    near = losses - losses[best] <= (drawn - drawn[:, best : best + 1]).std(axis=0, ddof=1)
+    return int(np.argmax(able & near))
 
 
 def _over_each_base(

@@ -10,9 +10,10 @@ import numpy as np
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
-from setwise.decisions import best_threshold
+from setwise.core.refusal import Refusal
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.choosing import Problem as Rows
+from setwise.estimators.choosing.lever import Lever
 from setwise.estimators.target import as_ids
 
 Advance = Callable[[str, int], None]
@@ -62,13 +63,15 @@ class Fits:
                 advance(f"{where}: {base.title}", 1)
             self.seconds[base.name] = sum(source.seconds for source in found.values())
 
-    def best(self, task: Task) -> "Sources":
+    def best(self, task: Task, reference: Lever) -> "Sources":
         """The responses of each base model with the constant that is best for the measure.
 
-        The best constant has the least out-of-fold loss at its best threshold; of a ranking, the least loss. For
-        logistic regression at 0.5 it is the one with the least loss at 0.5.
+        The best constant has the least out-of-fold loss with the lever of the reference. For logistic regression at 0.5 it is the one with the least loss at 0.5.
         """
-        chosen = {name: _least(found, partial(tuned_loss, task=task)) for name, found in self._sources.items()}
+        chosen = {
+            name: _least(found, partial(tuned_loss, task=task, lever=reference))
+            for name, found in self._sources.items()
+        }
         plain = chosen[FIRST]
         if task.loss.reads == "labels":
             plain = _least(self._sources[FIRST], lambda source: task.mean_loss(source.response().labels))
@@ -98,12 +101,14 @@ def _least(found: Mapping[float | None, OutOfFold], loss: Callable[[OutOfFold], 
     return next(iter(found)) if len(found) == 1 else min(found, key=lambda c: round(loss(found[c]), 12))
 
 
-def tuned_loss(source: OutOfFold, task: Task) -> float:
-    """The out-of-fold loss of a model at its best threshold, or of its order."""
-    scores = task.flat(source.response().scores)
-    if task.loss.reads == "scores":
-        return float(task.loss.values(task.sets, scores).mean())
-    return float(best_threshold(task.sets, scores, task.loss).loss)
+def tuned_loss(source: OutOfFold, task: Task, lever: Lever) -> float:
+    """The out-of-fold loss of a lever that was tuned on the same rows; inf where it is refused."""
+    evidence = source.held_out()
+    try:
+        predicted = lever.bound(task).tune(evidence, task).labels(evidence)
+    except Refusal:
+        return np.inf
+    return float(task.loss.values(task.sets, task.flat(predicted)).mean())
 
 
 def no_advance(what: str, steps: int) -> None:

@@ -23,6 +23,9 @@ SCORES: dict[str, str] = {
 }
 """The losses that are one minus a measure by which users know them, with the names of these measures."""
 
+HEADINGS = {"tversky:1:1e-9": "precision", "tversky:1e-9:1": "recall"}
+"""The names of losses with parameters that users know under another name."""
+
 
 @final
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Measured:
     @property
     def title(self) -> str:
         """The name of what is shown, as ``"F1"``."""
+        if self.name in HEADINGS:
+            return HEADINGS[self.name]
         if self.name == self.loss.name:
             return SCORES.get(self.name, f"{self.name.replace('_', ' ')} loss")
         return self.name if self.is_score else f"{self.name} loss"

@@ -10,17 +10,13 @@ import numpy as np
 from setwise.compare.answer import Answer, Row, Winner
 from setwise.compare.deciding import Decision, decide
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
-from setwise.compare.floors import Floors
 from setwise.compare.measures import Measured
-from setwise.compare.order import Order
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
 from setwise.estimators.choosing import Problem as Rows
 from setwise.estimators.choosing import gain_of
-from setwise.estimators.choosing.lever import Lever
-from setwise.estimators.levers import LEVERS
 
 
 def compare(
@@ -28,7 +24,6 @@ def compare(
     measures: Sequence[Measured],
     plan: Plan | None = None,
     advance: Advance = no_advance,
-    floors: Floors | None = None,
     test: Problem | None = None,
     notes: Sequence[str] = (),
 ) -> list[Answer]:
@@ -44,7 +39,6 @@ def compare(
     measures : the measures, each with its loss
     plan : folds, base models and levers; None takes the default
     advance : called with words on what is done and with the number of steps that are done by then
-    floors : bounds that the labels must keep, or None
     test : further rows on which the recommendation and the reference are judged, or None
     notes : sentences on what was left out before
 
@@ -53,7 +47,7 @@ def compare(
     ValueError : if the data do not allow the folds, or a measure does not fit the sets
     """
     plan = plan or Plan()
-    judges = [_Judge(problem, measured, plan, floors) for measured in measures]
+    judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
     for k, (train, held_out) in enumerate(_outer(problem, whole, plan), 1):
         fits = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
@@ -75,20 +69,13 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> list[tuple[Values, Valu
     return list(folds)  # type: ignore[arg-type]
 
 
-def reference_of(measured: Measured, floors: Floors | None) -> Lever:
-    """The lever of the reference: the best threshold, the best one that keeps the floors, or the order of scores."""
-    if measured.orders:
-        return Order()
-    return LEVERS["threshold"]() if floors is None else floors.lever()
-
-
 @final
 class _Judge:
     """What is known of one measure so far, outer fold by outer fold."""
 
-    def __init__(self, problem: Problem, measured: Measured, plan: Plan, floors: Floors | None) -> None:
-        self.problem, self.measured, self.plan, self.floors = problem, measured, plan, floors
-        self.reference = reference_of(measured, floors)
+    def __init__(self, problem: Problem, measured: Measured, plan: Plan) -> None:
+        self.problem, self.measured, self.plan = problem, measured, plan
+        self.reference = plan.reference(measured)
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
         self.held: list[bool] = []
@@ -117,8 +104,8 @@ class _Judge:
         for key, rule in decision.rules.items():
             predicted = rule.labels(fresh[decision.sources.of(key)])
             losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
-            if key == decision.chosen and self.floors is not None:
-                held.append(self.floors.hold(task, predicted))
+            if key == decision.chosen and self.plan.floor is not None:
+                held.append(self.plan.floor.hold(task, predicted))
         return losses, held
 
     def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from typing import final
 
 from setwise.compare.bases import BASES, GRID, Base
+from setwise.compare.floors import FlooredThreshold
+from setwise.compare.measures import Measured
+from setwise.compare.order import Order
 from setwise.compare.problem import Problem
 from setwise.core.checks import as_count
 from setwise.estimators.levers import LEVERS, Lever
+from setwise.estimators.levers.threshold import Threshold
 
 Key = tuple[str, str]
 """A way to get predictions: the names of the base model and of the lever."""
@@ -34,6 +38,7 @@ class Plan:
     seed : of the outer folds and of the trees
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and lever that do not fit into the budget
+    floor : the threshold that keeps floors, which no other lever does; None without floors
     """
 
     folds: int = 5
@@ -44,6 +49,7 @@ class Plan:
     seed: int = 0
     n_jobs: int = 1
     skipped: frozenset[Key] = frozenset()
+    floor: FlooredThreshold | None = None
 
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
@@ -57,8 +63,14 @@ class Plan:
 
     def tried(self, base: str) -> tuple[Lever, ...]:
         """The levers that are tried over a base model; as it is and with its best threshold each model is tried."""
+        if self.floor is not None:
+            return (self.floor,)
         names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
         return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
+
+    def reference(self, measured: Measured) -> Lever:
+        """The lever of the reference: the best threshold, the best one that keeps the floors, or the order of scores."""
+        return Order() if measured.orders else self.floor or Threshold()
 
     def steps(self, problem: Problem, measures: int) -> int:
         """The number of steps of progress: one for each constant and each lever, in each part of the rows."""

@@ -28,7 +28,8 @@ class Problem:
     ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
     ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
-    hold NaN for gaps. ``notes`` are sentences on what was left out.
+    hold NaN for gaps. ``notes`` are sentences on what was left out. ``code`` are lines of Python that make X, y and
+    groups.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Problem:
     features: Sequence[str] = ()
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":

@@ -8,9 +8,7 @@ from setwise.compare.bases import BASES, QUICK_GRID
 from setwise.compare.deciding import decide
 from setwise.compare.figures import listed, seconds_text
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
-from setwise.compare.floors import Floors
 from setwise.compare.measures import Measured
-from setwise.compare.outer import reference_of
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
@@ -80,12 +78,12 @@ class Costs:
         return found
 
 
-def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, floors: Floors | None) -> Costs:
+def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan) -> Costs:
     """The costs from two small runs; a first one that is not counted compiles and starts processes."""
     n = len(problem.y)
     large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
     sizes = [large // 3, large // 3, large]
-    runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan, floors) for rows in sizes]
+    runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan) for rows in sizes]
     (_, small, whole) = runs
     lines = {
         key: Line.through((small[0], small[1].get(key, seconds)), (whole[0], seconds))
@@ -95,18 +93,16 @@ def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, f
     return Costs(fits, {key: line for key, line in lines.items() if key[1]}, len(plan.grid))
 
 
-def _run(
-    part: Problem, measures: Sequence[Measured], plan: Plan, floors: Floors | None
-) -> tuple[int, dict[Key, float]]:
+def _run(part: Problem, measures: Sequence[Measured], plan: Plan) -> tuple[int, dict[Key, float]]:
     """The number of rows of a part, and the seconds of the fits and of each lever on it."""
     rows = rows_of(part, measures[0])
     fits = Fits(rows, part, plan, "", no_advance)
     seconds: dict[Key, float] = {(base, ""): value for base, value in fits.seconds.items()}
     for measured in measures:
         task = judged_by(rows.task, measured)
-        sources = fits.best(task)
+        sources = fits.best(task, plan.reference(measured))
         before = {base: source.seconds for base, source in sources.tuned.items()}
-        decision = decide(fits, task, plan, reference_of(measured, floors), "", no_advance)
+        decision = decide(fits, task, plan, plan.reference(measured), "", no_advance)
         for candidate in decision.candidates:
             seconds[candidate.key] = seconds.get(candidate.key, 0.0) + candidate.seconds
         for base, source in sources.tuned.items():

@@ -39,28 +39,43 @@ class CountLoss(Loss):
         """Whether one more false negative never adds more at a larger fp, for all P and N; None if this is unknown."""
         return None
 
+    @property
+    def affine(self) -> bool | None:
+        """Whether f is affine in fn where P, N and the number ``P - fn + fp`` predicted are fixed; None: unknown.
+
+        For quotients this is read off the coefficients, so only other losses need to tell.
+        """
+        return None
+
     def predicted(self, P: Values, N: Values) -> Values | None:
         """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
 
     def bind(self, batch: Sets) -> Structure:
         P, N = batch.count(1), batch.count(0)
-        predicted = self.predicted(P, N)
         # A modular loss is bound as a sum of costs, which is maximized exactly, decision by decision.
         if Trait.MODULAR in self.traits:
             costs = self._costs(batch, P, N)
             if costs is not None:
                 return Structure(batch, (Mistakes(costs),))
-        term = Counts(
+        term = self.counts(P, N)
+        return Structure(batch if term.predicted is None else _compared_with_best(batch, term.predicted), (term,))
+
+    def counts(self, P: Values, N: Values) -> Counts:
+        """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""
+        quotient = self.quotient(P, N) if Trait.INCREASING in self.traits else None
+        # With fp = fn + a constant, a denominator whose coefficients of fn and fp cancel is a constant.
+        flat = quotient is not None and bool((quotient[1][:, 1] + quotient[1][:, 2] == 0.0).all())
+        return Counts(
             ((1.0, self.of_counts),),
             P,
             N,
             self.traits,
-            quotient=self.quotient(P, N) if Trait.INCREASING in self.traits else None,
+            quotient=quotient,
             monge=self.monge,
-            predicted=predicted,
+            predicted=self.predicted(P, N),
+            affine=True if flat else self.affine,
         )
-        return Structure(batch if predicted is None else _compared_with_best(batch, predicted), (term,))
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:
         """The cost of each mistake of a modular loss, (total,); None if the loss of no mistake is not 0."""

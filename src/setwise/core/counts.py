@@ -37,6 +37,8 @@ class Counts(MistakesTerm):
     predicted : (n,) the numbers of decisions that must be predicted positive; all other labelings have the value
         -inf. None allows any number
     linear : (n, 2) costs of a false negative and of a false positive that are added to the formulas; None adds nothing
+    affine : True promises that at a given number predicted the sum of the formulas is affine in fn; None promises
+        nothing
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -48,6 +50,7 @@ class Counts(MistakesTerm):
     monge: bool | None = None
     predicted: Values | None = None
     linear: Values | None = None
+    affine: bool | None = None
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -153,6 +156,7 @@ class Counts(MistakesTerm):
             promises=self.promises & other.promises,
             quotient=_sum_of_quotients(self.quotient, other.quotient),
             monge=True if self.monge and other.monge else None,
+            affine=True if self.affine and other.affine else None,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":

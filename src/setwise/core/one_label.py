@@ -46,6 +46,7 @@ def flipped(sets: Sets) -> Sets:
     return Sets(
         np.where(sets.labels == -1, -1, 1 - sets.truth).astype(np.int8) if sets.known is not None else ~sets.truth,
         sets.offsets,
+        totals=None if sets.totals is None else sets.totals[:, ::-1],
     )
 
 

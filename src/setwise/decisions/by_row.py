@@ -110,11 +110,11 @@ class TabledRows(RowLosses):
     steps: Ints
     labels: Bools
 
-    def pair(self, c: int) -> tuple[Values, Values]:  # noqa: D102
+    def pair(self, c: int) -> tuple[Values, Values]:
         none = self.places - self.steps[c] * self.labels[c]
         return self.table[none], self.table[none + self.steps[c]]
 
-    def changed(self, c: int, labels: Bools) -> "TabledRows":  # noqa: D102
+    def changed(self, c: int, labels: Bools) -> "TabledRows":
         more, whole = labels.astype(np.int64) - self.labels[c], self.labels.copy()
         whole[c] = labels
         return replace(self, places=self.places + more * self.steps[c], labels=whole)
@@ -128,12 +128,12 @@ class AnyRows(RowLosses):
     structure: Structure
     labels: Bools
 
-    def pair(self, c: int) -> tuple[Values, Values]:  # noqa: D102
+    def pair(self, c: int) -> tuple[Values, Values]:
         none, every = self.labels.copy(), self.labels.copy()
         none[:, c], every[:, c] = False, True
         return self.structure.values(none.ravel()), self.structure.values(every.ravel())
 
-    def changed(self, c: int, labels: Bools) -> "AnyRows":  # noqa: D102
+    def changed(self, c: int, labels: Bools) -> "AnyRows":
         whole = self.labels.copy()
         whole[:, c] = labels
         return replace(self, labels=whole)

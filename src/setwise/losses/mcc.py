@@ -33,6 +33,11 @@ class MCC(CountLoss):
     def denied(self) -> frozenset[Trait]:
         return CURVATURES
 
+    @property
+    def affine(self) -> bool:
+        """True: at a given number predicted the root is a constant, and ``tp tn - fp fn = p tp - (tp + fp) P``."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         tp, tn = P - fn, N - fp
         # The root is taken in two steps, because the product of four large counts has more digits than a float.

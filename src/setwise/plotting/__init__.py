@@ -5,9 +5,10 @@ try:
 except ImportError:
     raise ImportError("setwise.plotting needs matplotlib: pip install 'setwise[plot]'.") from None
 
+from setwise.plotting.candidates import CandidatesDisplay
 from setwise.plotting.gaps import gap_curves
 from setwise.plotting.scores import plane, scores
 from setwise.plotting.surfaces import surface, surfaces
 from setwise.plotting.train_by_test import cross_table
 
-__all__ = ["cross_table", "gap_curves", "plane", "scores", "surface", "surfaces"]
+__all__ = ["CandidatesDisplay", "cross_table", "gap_curves", "plane", "scores", "surface", "surfaces"]

@@ -1,7 +1,7 @@
 """The choice among levers, by out-of-fold losses of rules that did not see the rows they are judged on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import final
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
+from setwise.decisions.replicates import replicated_losses
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.choosing.out_of_fold import OutOfFold
-from setwise.estimators.choosing.replicates import replicated_losses
-from setwise.estimators.choosing.task import Task
 
 REFERENCE = "threshold"
 """The lever that is left only for a better one: the base model with its best threshold."""
@@ -45,7 +45,7 @@ class Candidate:
     error: float = np.nan
     gain: float = np.nan
     gain_error: float = np.nan
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     chosen: bool = False
     refusal: str = ""
 

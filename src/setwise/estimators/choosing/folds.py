@@ -8,7 +8,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from setwise.core.arrays import Ints
 from setwise.core.checks import as_count, shown
-from setwise.estimators.choosing.task import Task
+from setwise.decisions.task import Task
 
 MANY_GROUPS = 5000
 """Beyond as many groups stratification takes seconds, and folds of whole groups are alike without it."""

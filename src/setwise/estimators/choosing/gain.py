@@ -7,12 +7,12 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools
+from setwise.decisions.replicates import replicated_losses
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.choice import Choice
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.out_of_fold import OutOfFold
 from setwise.estimators.choosing.problem import Problem
-from setwise.estimators.choosing.replicates import replicated_losses
-from setwise.estimators.choosing.task import Task
 
 REPLICATES = 2000
 """Draws of the bootstrap, of which the tails are read."""

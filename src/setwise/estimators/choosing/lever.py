@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.responses import Response
-from setwise.estimators.choosing.task import Task
 
 
 class Evidence(ABC):
@@ -37,10 +37,12 @@ class Base(ABC):
     ----------
     name : the name of the classifier in sentences
     weighable : whether the model can be fitted with weighted rows
+    numbers : the training rows as float64 (n, d); None if they are no dense table of numbers
     """
 
     name: str
     weighable: bool
+    numbers: Values | None
 
 
 class Rule(ABC):

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_factor, as_flag
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 from setwise.estimators.choosing.tables import Scaling
-from setwise.estimators.choosing.task import Task
 from setwise.estimators.set_classifier import SetClassifier
 
 WIDEST = 200
@@ -23,35 +23,48 @@ class Stack(Lever):
     """A set surrogate of the loss, minimized over linear functions of out-of-fold log-odds and of the scaled rows.
 
     For a label matrix each label has a weight for the log-odds of every label, so that labels which go together are
-    predicted together. Columns of X are used if all of them are numbers and there are at most 200.
+    predicted together. For y (n,) there are weights for the columns of X beside the log-odds, if all of them are
+    numbers and there are at most 200; without them a stack would only be another way to a threshold.
 
     Parameters
     ----------
     C : the weight of the surrogate against the regularizer, as in :class:`~setwise.SetClassifier`
-    rows : whether the columns of X are used beside the log-odds
+    rows : whether the columns of X are used beside the log-odds; None uses them for y (n,) alone
     """
 
-    C: float = 1000.0
-    rows: bool = True
+    C: float = 10000.0
+    rows: bool | None = None
 
     name: ClassVar[str] = "stack"
     many_numbers: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_factor(self.C, "C")
-        as_flag(self.rows, "rows")
+        if self.rows is not None:
+            as_flag(self.rows, "rows")
 
     def refuses(self, task: Task, base: Base) -> str | None:
+        rows = not task.is_matrix if self.rows is None else self.rows
+        if not task.is_matrix and not (rows and usable(base.numbers)):
+            return (
+                "stack refuses y of shape (n,) without columns of X, where it is another threshold: X must be a dense "
+                f"table of numbers, of {WIDEST} columns at most."
+            )
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        return linear_rule(evidence, task, SetClassifier(task.loss, C=self.C, average=task.average), self.rows)
+        rows = not task.is_matrix if self.rows is None else self.rows
+        return linear_rule(evidence, task, SetClassifier(task.loss, C=self.C, average=task.average), rows)
+
+
+def usable(table: Values | None) -> bool:
+    """Whether a table of numbers has few enough columns for a stack."""
+    return table is not None and table.shape[1] <= WIDEST
 
 
 def linear_rule(evidence: Evidence, task: Task, model: SetClassifier, rows: bool) -> "Linear":
     """The rule of a linear classifier that is fitted to the features of :class:`Linear`."""
-    table = evidence.numbers if rows else None
-    rows = table is not None and table.shape[1] <= WIDEST
+    rows = rows and usable(evidence.numbers)
     least = 0.5 / len(task.truth)
     features = _features(evidence, rows, least)
     scaling = Scaling.of(features)

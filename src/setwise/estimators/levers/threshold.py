@@ -5,8 +5,8 @@ from typing import ClassVar, final
 
 from setwise.core.arrays import Bools
 from setwise.decisions import best_threshold
+from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
-from setwise.estimators.choosing.task import Task
 
 
 @final

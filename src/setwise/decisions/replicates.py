@@ -7,7 +7,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Values
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss
-from setwise.estimators.choosing.task import Task
+from setwise.decisions.task import Task
 
 Formula = Callable[[Values, Values, Values, Values], Values]
 

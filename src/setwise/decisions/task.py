@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.estimators.grouping import Grouping, Layout, group_vector
+
+Layout = Literal["vector", "samples", "macro", "micro"]
 
 
 @final
@@ -48,37 +49,41 @@ class Task:
         return self.layout in ("macro", "micro") or (self.layout == "vector" and self.groups is None)
 
     @cached_property
-    def grouping(self) -> Grouping:
-        """The sets, and the order of the rows in them."""
-        if not self.is_matrix:
-            return group_vector(self.truth, self.groups, np.array([False, True]))
-        names = np.arange(self.truth.shape[1])
-        if self.average == "macro":
-            return Grouping(Sets.rows(self.truth.T), "macro", names, None)
-        if self.average == "micro":
-            return Grouping(Sets.single(self.truth.ravel(), "Y"), "micro", names, None)
-        return Grouping(Sets.rows(self.truth), "samples", names, None)
+    def order(self) -> Ints | None:
+        """The rows in the order of their groups, inside which they keep theirs; None if they are in it already."""
+        if self.groups is None or (np.diff(self.groups) >= 0).all():
+            return None
+        return np.argsort(self.groups, kind="stable")
 
-    @property
+    @cached_property
     def sets(self) -> Sets:
         """The true labels of the sets."""
-        batch = self.grouping.batch
-        assert isinstance(batch, Sets)
-        return batch
+        flat = self.flat(self.truth)
+        if self.layout == "samples":
+            return Sets.rows(self.truth)
+        if self.layout == "macro":
+            return Sets.rows(self.truth.T)
+        if self.groups is None:
+            return Sets.single(flat)
+        sizes = np.bincount(self.groups)
+        # Where only some rows are taken, groups without rows are no sets.
+        return Sets(flat, np.concatenate(([0], np.cumsum(sizes[sizes > 0]))))
 
     def flat(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the rows, (n,) or (n, p), flat and in the order of the sets."""
-        return np.ascontiguousarray(self.grouping.flat(values))
+        # A column is a set here, so the transposed matrix has the sets one after the other.
+        if self.layout == "macro":
+            return np.ascontiguousarray(values.T).ravel()
+        return np.ascontiguousarray(values if self.order is None else values[self.order]).ravel()
 
     def by_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """The inverse of :meth:`flat`: values in the order of the sets as (n,) or (n, p)."""
-        out = np.empty(self.truth.shape, dtype=values.dtype)
         if self.layout == "macro":
             return values.reshape(self.truth.shape[::-1]).T
-        order = self.grouping.order
-        if order is None:
+        if self.order is None:
             return values.reshape(self.truth.shape)
-        out[order] = values
+        out = np.empty_like(values)
+        out[self.order] = values
         return out
 
     def losses(self, labels: Bools) -> Values:

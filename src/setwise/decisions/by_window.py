@@ -1,0 +1,194 @@
+"""Decisions for sets of hundreds and thousands, where the distributions of the counts are kept without their tails."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.decisions.formula import Formula
+from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
+from setwise.decisions.rule import Decided, Rule, falling, of_first
+from setwise.kernels.poisson_binomial import joint_sums, prefixes
+
+BLOCK = 1 << 17
+"""About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
+
+REACHES = (2.5, 4.5, np.inf)
+"""Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The distributions of the numbers of positives among the first k of p decisions, k = 0..p, without their tails."""
+
+    data: Values
+    starts: Ints
+    lows: Ints
+
+    @classmethod
+    def of(cls, q: Values) -> "Heads":
+        """Those of the decisions with probabilities ``q`` (p,), in this order; O(p sqrt(p))."""
+        data, starts, lows, _ = prefixes(q, TINY)
+        return cls(data, starts, lows)
+
+    def window(self, sizes: Ints, reach: Values, means: Values) -> tuple[Ints, Values]:
+        """The numbers within ``reach`` of the means, for several k at once, and their probabilities, (len(sizes), w).
+
+        Probabilities are 0 where a number is out of reach of its own mean.
+        """
+        ends = self.lows[sizes] + self.starts[sizes + 1] - self.starts[sizes]
+        low = np.maximum(self.lows[sizes], np.ceil(means - reach)).astype(np.int64)
+        high = np.minimum(ends - 1, np.floor(means + reach)).astype(np.int64)
+        numbers = np.arange(low.min(), max(high.max(), low.min()) + 1)
+        inside = (numbers >= low[:, None]) & (numbers <= high[:, None])
+        places = (self.starts[sizes] - self.lows[sizes])[:, None] + numbers
+        return numbers, np.where(inside, self.data[np.where(inside, places, 0)], 0.0)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ByWindow(Rule):
+    """``min_k E f(k, tp, fn)``, where the k most probable decisions are predicted, up to a mass of 1e-15.
+
+    Where f is affine in tp at given k and P, all k together cost O(p sqrt(p)), by the sums over the first k decisions
+    of ``Pr(y_i = 1, P = s)``; where it is at given k and fn, by the distributions of fn. Otherwise O(p^2).
+    """
+
+    formula: Formula
+
+    def decide(self, q: Values) -> Decided:
+        order, ordered = falling(q)
+        sizes, values = np.empty(len(q), dtype=np.int64), np.empty(len(q))
+        for i, row in enumerate(ordered):
+            sizes[i], values[i] = self._least(row)
+        return Decided(of_first(order, sizes), values, values)
+
+    def expect(self, q: Values, labels: Bools) -> Values:
+        rows = zip(q, labels, strict=True)
+        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
+
+    def _least(self, q: Values) -> tuple[int, float]:
+        """The best number predicted, and its expected loss, for probabilities (p,) that fall."""
+        low, high = self.formula.numbers
+        if low == high:
+            return low, expected(self.formula, count_of(q[:low]), count_of(q[low:]), low)
+        if self.formula.counts.affine:
+            values = self._by_positives(q)
+        elif self.formula.affine_beside_misses:
+            values = self._by_misses(q)
+        else:
+            values = self._by_both(q)
+        best = int(values.argmin())
+        return best, float(values[best])
+
+    def _by_positives(self, q: Values) -> Values:
+        """All p + 1 expected losses ``sum_s a_ks Pr(P = s) + b_ks E[tp; P = s]`` where f is ``a + b tp``."""
+        p, every = len(q), count_of(q)
+        out, sums = np.empty(p + 1), np.zeros(len(every.pmf))
+        out[0] = self._on_line(np.zeros(1), every, sums[None, :])[0]
+        step = max(1, BLOCK // len(every.pmf))
+        rows = np.empty((step, len(every.pmf)))
+        for a in range(0, p, step):
+            b = min(p, a + step)
+            joint_sums(q, a, b, every.pmf, sums, rows)
+            out[a + 1 : b + 1] = self._on_line(np.arange(a + 1.0, b + 1.0), every, rows[: b - a])
+        return out
+
+    def _on_line(self, k: Values, every: Pmf, sums: Values) -> Values:
+        """The expected losses for numbers k (m,), from ``E[tp; P = s]`` (m, w)."""
+        return np.asarray(along_positives(self.formula, k[:, None], every, sums).sum(axis=1))
+
+    def _by_misses(self, q: Values) -> Values:
+        """All p + 1 expected losses where f is affine in tp at given k and fn, but for P = 0."""
+        p, rest = len(q), Heads.of(q[::-1])
+        means, none = np.concatenate(([0.0], np.cumsum(q))), np.concatenate(([1.0], np.cumprod(1.0 - q)))
+        out = np.empty(p + 1)
+        step = max(1, BLOCK // int(np.diff(rest.starts).max()))
+        for a in range(0, p + 1, step):
+            k = np.arange(a, min(p + 1, a + step))
+            fn, pmf = rest.window(p - k, np.full(len(k), np.inf), np.zeros(len(k)))
+            out[k] = along_misses(self.formula, k.astype(np.float64), means[k], none[k], fn.astype(np.float64), pmf)
+        return out
+
+    def _by_both(self, q: Values) -> Values:
+        """The expected losses of the k that may be best, and inf for the others."""
+        p, first, rest = len(q), Heads.of(q), Heads.of(q[::-1])
+        means, variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
+        spread = np.sqrt(np.maximum(variances, 0.0)), np.sqrt(np.maximum(variances[-1] - variances, 0.0))
+        alive, out = np.arange(p + 1), np.full(p + 1, np.inf)
+        for reach in REACHES:
+            # Losses are not negative, so sums over a part of the counts are lower bounds.
+            lower = np.empty(len(alive))
+            wide = [min(2.0 * float(_reach(min(reach, 9.0), s[alive]).max()) + 2.0, p + 1.0) for s in spread]
+            step = max(1, int(BLOCK // (wide[0] * wide[1])))
+            for a in range(0, len(alive), step):
+                k = alive[a : a + step]
+                tp, top = first.window(k, _reach(reach, spread[0][k]), means[k])
+                fn, bottom = rest.window(p - k, _reach(reach, spread[1][k]), means[-1] - means[k])
+                lower[a : a + step] = self._over(k.astype(np.float64), tp, top, fn, bottom)
+            if reach < np.inf:
+                best = self._exact(q, int(alive[lower.argmin()]))
+                alive = alive[lower <= best * (1.0 + 1e-12)]
+        out[alive] = lower
+        return out
+
+    def _exact(self, q: Values, k: int) -> float:
+        return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
+
+    def _over(self, k: Values, tp: Ints, top: Values, fn: Ints, bottom: Values) -> Values:
+        """``sum_(t, f) top[k, t] bottom[k, f] f(k, t, f)`` for each k."""
+        k3 = k[:, None, None]
+        # Where a count is impossible its probability is 0, and another one stands for it.
+        t = np.minimum(np.asarray(tp, dtype=np.float64)[None, :, None], k3)
+        f = np.minimum(np.asarray(fn, dtype=np.float64)[None, None, :], self.formula.size - k3)
+        inner = np.matmul(self.formula.at(k3, t, f), bottom[:, :, None])[:, :, 0]
+        return np.asarray((inner * top).sum(axis=1))
+
+
+def _reach(reach: float, spread: Values) -> Values:
+    """How far from its mean a count may be: ``reach`` standard deviations, and one more."""
+    return reach * np.maximum(spread, 1e-9) + 1.0
+
+
+def expected(formula: Formula, top: Pmf, rest: Pmf, k: int) -> float:
+    """The expected loss where k decisions are predicted, from the distributions of tp and fn."""
+    number = np.asarray(float(k))
+    if formula.counts.affine:
+        every = convolved(top, rest)
+        # ``E[tp; P = s]`` is a convolution too.
+        weighted = convolved(Pmf(top.low, top.pmf * top.numbers), rest)
+        return float(along_positives(formula, number, every, weighted.pmf).sum())
+    if formula.affine_beside_misses:
+        fn, none = rest.numbers, np.array([top.at(0)])
+        return float(along_misses(formula, number[None], np.array([top.mean]), none, fn, rest.pmf[None, :])[0])
+    total, step = 0.0, max(1, BLOCK // len(rest.pmf))
+    for a in range(0, len(top.pmf), step):
+        values = formula.at(number, top.numbers[a : a + step, None], rest.numbers[None, :])
+        total += float(top.pmf[a : a + step] @ (values @ rest.pmf))
+    return total
+
+
+def along_positives(formula: Formula, k: Values, every: Pmf, sums: Values) -> Values:
+    """``Pr(P = s) f(k, low) + slope (E[tp; P = s] - low Pr(P = s))`` for each s, where f is affine in tp."""
+    s = every.numbers
+    low, high = np.maximum(s - (formula.size - k), 0.0), np.minimum(k, s)
+    first = formula.at(k, low, s - low)
+    slope = (formula.at(k, high, s - high) - first) / np.maximum(high - low, 1.0)
+    return np.asarray(every.pmf * first + slope * (sums - low * every.pmf))
+
+
+def along_misses(formula: Formula, k: Values, means: Values, none: Values, fn: Values, pmf: Values) -> Values:
+    """The expected losses for numbers k (m,), from the mean of tp, ``Pr(tp = 0)`` and ``Pr(fn)``, (m, w)."""
+    k2 = k[:, None]
+    f = np.minimum(fn[None, :], formula.size - k2)
+    low = np.where(k2 > 1.0, 1.0, 0.0)
+    first = formula.at(k2, low, f)
+    slope = (formula.at(k2, k2, f) - first) / np.maximum(k2 - low, 1.0)
+    out = (pmf * (first + slope * (means[:, None] - low))).sum(axis=1)
+    # Without positives the loss may leave the line, so there its own value is taken.
+    if fn[0] == 0:
+        off = formula.at(k, np.zeros(len(k)), np.zeros(len(k))) - (first[:, 0] - slope[:, 0] * low[:, 0])
+        out += none * pmf[:, 0] * off
+    return np.asarray(out)

@@ -1,0 +1,58 @@
+"""Which rule decides sets of a size for a loss."""
+
+import numpy as np
+
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.core.traits import Trait
+from setwise.decisions.by_costs import ByCosts
+from setwise.decisions.by_enumeration import LIMIT, LIMIT_LABEL_FREE, ByCounts, ByEnumeration, ByMistakes
+from setwise.decisions.by_table import SMALL, ByTable
+from setwise.decisions.by_window import ByWindow
+from setwise.decisions.formula import formula_of
+from setwise.decisions.rule import Rule
+
+
+def rule_for(loss: Loss, size: int) -> Rule:
+    """The rule that decides sets of ``size`` decisions for ``loss`` exactly, or up to the bound that it returns.
+
+    Raises
+    ------
+    Refusal : if there is none
+    """
+    formula = formula_of(loss, size)
+    if formula is None:
+        return _of_mistakes(loss, size)
+    if size <= SMALL:
+        table = ByTable(formula)
+        if formula.increasing or table.misses_cost():
+            return table
+        if size <= LIMIT_LABEL_FREE:
+            return ByCounts(table)
+    elif formula.increasing:
+        return ByWindow(formula)
+    raise Refusal(
+        f"a decision for {loss!r} is refused: a further mistake may make it smaller, so the most probable decisions "
+        f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds."
+    )
+
+
+def _of_mistakes(loss: Loss, size: int) -> Rule:
+    """The rule for a loss that is no function of the counts."""
+    # With no label known to be positive a loss that ignores labels shows its costs.
+    structure: Structure = loss.structure(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
+    if Trait.LABEL_FREE in loss.traits:
+        costs, rest = structure.split()
+        if not rest.terms and isinstance(structure.terms[0], Mistakes) and costs is not None:
+            return ByCosts(costs)
+        if size <= LIMIT_LABEL_FREE:
+            return ByMistakes(loss, size)
+    if size <= LIMIT:
+        return ByEnumeration(loss, size)
+    raise Refusal(
+        f"a decision for {loss!r} is refused: it is no function of the counts, and {size} decisions are too many to "
+        f"enumerate (at most {LIMIT}, or {LIMIT_LABEL_FREE} where labels do not matter). Use a loss of counts."
+    )

@@ -1,0 +1,127 @@
+"""The formula of a loss for every possible truth: the truth of a decision is random, so its counts are too."""
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Counts, Quotient
+from setwise.core.measure import Combination, Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import Trait
+from setwise.losses.mean_over_classes import MeanOverClasses
+from setwise.losses.one_class import OneClass
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """``f(fn, fp, P, N)`` for sets of ``size`` decisions of which P = 0..size are positive, and all others negative.
+
+    Parameters
+    ----------
+    size : the number p of decisions
+    counts : the loss bound to p + 1 truths, of which number P has P positives
+    """
+
+    size: int
+    counts: Counts
+
+    def at(self, k: Values | float, tp: Values, fn: Values) -> Values:
+        """The loss where k decisions are predicted, of which tp are positive, and fn others are; arrays broadcast."""
+        return self.counts.of(fn, k - tp, np.asarray(tp + fn, dtype=np.int64))
+
+    @property
+    def increasing(self) -> bool:
+        """Whether no further mistake makes the loss smaller, so that the k most probable decisions are the best k."""
+        # At fixed k and P one true positive less is a false negative more and a false positive more.
+        return Trait.INCREASING in self.counts.traits
+
+    @cached_property
+    def numbers(self) -> tuple[int, int]:
+        """The least and the largest number of decisions that may be predicted positive."""
+        fixed = self.counts.predicted
+        return (0, self.size) if fixed is None else (int(fixed[0]), int(fixed[0]))
+
+    @property
+    def quotient(self) -> Quotient | None:
+        """The coefficients (p+1, 3) of 1, fn, fp in the numerator and in the denominator, for each P; or None."""
+        return self.counts.quotient
+
+    @cached_property
+    def affine_beside_misses(self) -> bool:
+        """Whether at given k and fn the loss is affine in tp, but for P = 0, as it is for Jaccard."""
+        if self.quotient is None or self.size < 2:
+            return False
+        top, bottom = self.quotient[0][1:], self.quotient[1][1:]
+        # With P = tp + fn and fp = k - tp, the denominator must not depend on tp, and the numerator only linearly.
+        constant = all((np.diff(part[:, 1:], axis=0) == 0).all() for part in (top, bottom))
+        flat = (np.diff(bottom[:, 0]) == bottom[1:, 2]).all() and (np.diff(top[:, 0], 2) == 0).all()
+        return constant and bool(flat) and bool((bottom[:, 0] > 0).all())
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest value of an increasing loss, which is that of a labeling without a right decision."""
+        P = np.arange(self.size + 1.0)
+        return float(self.counts.of(P, self.size - P).max())
+
+
+def formula_of(loss: Loss, size: int) -> Formula | None:
+    """The formula of ``loss`` for sets of ``size`` decisions; None if it is no function of the counts.
+
+    Raises
+    ------
+    Refusal : for losses that read the order of scores, or whose number of predicted positives depends on the truth
+    ValueError : for parameters that do not fit sets of this size
+    """
+    if isinstance(loss, CountLoss) and loss.reads == "scores":
+        loss.check(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
+        P = np.arange(size + 1.0)
+        counts = loss.counts(P, size - P)
+        if counts.predicted is not None and np.ptp(counts.predicted) > 0:
+            raise Refusal(
+                f"a decision for {loss!r} is refused: the number that it predicts depends on the truth. Use "
+                "PrecisionAtK(k) or RecallAtK(k)."
+            )
+        return Formula(size, counts)
+    if loss.reads == "scores":
+        raise Refusal(f"a decision for {loss!r} is refused: it evaluates an order of scores. Rank by probability.")
+    if not _of_counts(loss):
+        return None
+    loss.check(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
+    counts_or_none = _bind(loss, _pieces(size)).counts
+    return None if counts_or_none is None else Formula(size, counts_or_none)
+
+
+def _of_counts(loss: Loss) -> bool:
+    """Whether a loss of binary decisions is a function of the counts."""
+    if isinstance(loss, Combination):
+        return all(_of_counts(part) for _, part in loss.parts)
+    if isinstance(loss, MeanOverClasses | OneClass):
+        return _of_counts(loss.loss)
+    return Trait.COUNTS in loss.traits
+
+
+def _bind(loss: Loss, pieces: Sets) -> Structure:
+    """The loss bound to pieces of sets, which are smaller than the sets whose size was checked."""
+    if isinstance(loss, Combination):
+        return reduce(Structure.__add__, [factor * _bind(part, pieces) for factor, part in loss.parts])
+    # The mean over two classes of a loss that does not tell them apart is the loss itself.
+    if isinstance(loss, MeanOverClasses | OneClass) and Trait.LABEL_FREE in loss.loss.traits:
+        return _bind(loss.loss, pieces)
+    return loss.bind(pieces)
+
+
+def _pieces(size: int) -> Sets:
+    """A positive and a negative decision of each truth with P = 0..size positives; the totals say what the rest is."""
+    P: Ints = np.arange(size + 1)
+    both = (P > 0) & (size > P)
+    offsets = np.concatenate(([0], np.cumsum(np.where(both, 2, 1))))
+    labels = np.zeros(offsets[-1], dtype=bool)
+    labels[offsets[:-1]] = P > 0
+    return Sets(labels, offsets, totals=np.column_stack([size - P, P]).astype(np.float64))

@@ -1,0 +1,70 @@
+"""The distribution of a count, without its tails."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+
+from setwise.core.arrays import Values
+from setwise.kernels.poisson_binomial import count
+
+TINY = 1e-20
+"""Probabilities below this at the ends of a distribution are dropped."""
+
+LEAF = 1024
+"""The positives among so many decisions are counted decision by decision; larger counts are sums of these."""
+
+NOISE = 1e-17
+"""Fast Fourier transforms leave noise of this size, below which nothing is known of the tails."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pmf:
+    """``Pr(count = low + j) = pmf[j]``, and nearly 0 elsewhere."""
+
+    low: int
+    pmf: Values
+
+    @cached_property
+    def numbers(self) -> Values:
+        """The possible counts, as floats."""
+        return self.low + np.arange(len(self.pmf), dtype=np.float64)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(self.numbers @ self.pmf)
+
+    def at(self, number: int) -> float:
+        """The probability of this number."""
+        place = number - self.low
+        return float(self.pmf[place]) if 0 <= place < len(self.pmf) else 0.0
+
+
+def count_of(q: Values) -> Pmf:
+    """The number of positives among independent decisions with probabilities ``q`` (p,); about O(p log p)."""
+    if len(q) <= LEAF:
+        low, pmf, _ = count(q, TINY)
+        return Pmf(int(low), pmf)
+    half = len(q) // 2
+    return trimmed(convolved(count_of(q[:half]), count_of(q[half:])))
+
+
+def convolved(a: Pmf, b: Pmf) -> Pmf:
+    """The sum of two independent counts."""
+    if min(len(a.pmf), len(b.pmf)) <= 64:
+        return Pmf(a.low + b.low, np.convolve(a.pmf, b.pmf))
+    size = len(a.pmf) + len(b.pmf) - 1
+    fast = next_fast_len(size, real=True)
+    product = irfft(rfft(a.pmf, fast) * rfft(b.pmf, fast), fast)[:size]
+    return Pmf(a.low + b.low, np.maximum(product, 0.0))
+
+
+def trimmed(a: Pmf) -> Pmf:
+    """The distribution without the probabilities at its ends that are mere noise."""
+    inside = np.flatnonzero(a.pmf > NOISE)
+    first, last = int(inside[0]), int(inside[-1])
+    return Pmf(a.low + first, a.pmf[first : last + 1])

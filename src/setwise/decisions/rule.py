@@ -1,0 +1,44 @@
+"""A rule decides sets of one size for one loss."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Labelings (n, p) of n sets, their expected losses (n,), and lower bounds (n,) of the least expected losses."""
+
+    labels: Bools
+    values: Values
+    bounds: Values
+
+
+class Rule(ABC):
+    """How sets of p decisions, independent given their probabilities, are decided for a loss."""
+
+    @abstractmethod
+    def decide(self, q: Values) -> Decided:
+        """Labelings of least expected loss, for probabilities (n, p)."""
+
+    @abstractmethod
+    def expect(self, q: Values, labels: Bools) -> Values:
+        """The expected loss of given labelings (n, p), (n,)."""
+
+
+def falling(q: Values) -> tuple[Ints, Values]:
+    """The order in which the probabilities of each row fall, and the ordered probabilities, (n, p) each."""
+    order = np.argsort(-q, axis=1, kind="stable")
+    return order, np.take_along_axis(q, order, axis=1)
+
+
+def of_first(order: Ints, sizes: Ints) -> Bools:
+    """The labelings that predict the first ``sizes`` (n,) decisions of each order (n, p)."""
+    labels = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(labels, order, np.arange(order.shape[1]) < sizes[:, None], axis=1)
+    return labels

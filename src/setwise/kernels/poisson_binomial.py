@@ -1,0 +1,182 @@
+"""Numbers of positives among independent decisions: Poisson-binomial distributions, and expectations over two of them.
+
+A set has p decisions with probabilities that fall: the first k are predicted positive. ``tp`` counts the positives
+among these, ``fn`` those among the others; both are Poisson-binomial, and independent.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel
+
+Array = NDArray[Any]
+
+
+@kernel
+def add_decision(pmf: Array, length: int, q: float) -> None:
+    """Turns the distribution of a number, ``pmf[:length]``, into that with one more decision of probability q."""
+    pmf[length] = pmf[length - 1] * q
+    for s in range(length - 1, 0, -1):
+        pmf[s] = pmf[s] * (1.0 - q) + pmf[s - 1] * q
+    pmf[0] *= 1.0 - q
+
+
+@kernel
+def suffixes(q: Array, pmfs: Array) -> None:
+    """Writes the distribution of the number of positives among ``q[k:]`` into ``pmfs[k]``, for k = 0..p; O(p^2)."""
+    p = len(q)
+    pmfs[p, 0] = 1.0
+    for k in range(p - 1, -1, -1):
+        for s in range(p - k):
+            pmfs[k, s] = pmfs[k + 1, s]
+        add_decision(pmfs[k], p - k, q[k])
+
+
+@kernel
+def expected_cell_sum(table: Array, start: int, top: Array, k: int, rest: Array, m: int) -> float:
+    """Returns ``sum_(t, f) top[t] rest[f] table[start + t (m + 1) + f]`` over t = 0..k, f = 0..m."""
+    total = 0.0
+    for t in range(k + 1):
+        if top[t] != 0.0:
+            inner, row = 0.0, start + t * (m + 1)
+            for f in range(m + 1):
+                inner += rest[f] * table[row + f]
+            total += top[t] * inner
+    return total
+
+
+@kernel
+def least_by_table(
+    probabilities: Array, table: Array, starts: Array, low: int, high: int, sizes: Array, values: Array
+) -> None:
+    """Writes for each row the k in low..high of least expected loss, and this loss; O(p^3 / 6) for a row.
+
+    ``probabilities`` (n, p) fall along each row. ``table[starts[k] + t (p - k + 1) + f]`` is the loss where k decisions
+    are predicted, t of them are positive, and f others are.
+    """
+    n, p = probabilities.shape
+    if len(starts) != p + 1 or len(sizes) != n or len(values) != n:
+        raise ValueError("there must be one start for each number predicted, and one size and value for each row")
+    rest, top = np.zeros((p + 1, p + 1)), np.zeros(p + 2)
+    for i in range(n):
+        q = probabilities[i]
+        suffixes(q, rest)
+        top[0] = 1.0
+        values[i] = np.inf
+        for k in range(high + 1):
+            if k >= low:
+                value = expected_cell_sum(table, starts[k], top, k, rest[k], p - k)
+                if value < values[i]:
+                    values[i], sizes[i] = value, k
+            if k < p:
+                add_decision(top, k + 1, q[k])
+
+
+@kernel
+def expected_by_table(probabilities: Array, labels: Array, table: Array, starts: Array, values: Array) -> None:
+    """Writes the expected loss of each row of ``labels`` (n, p); O(p^2) for a row. See :func:`least_by_table`."""
+    n, p = probabilities.shape
+    if labels.shape[0] != n or labels.shape[1] != p or len(starts) != p + 1 or len(values) != n:
+        raise ValueError("there must be one label for each probability, and one value for each row")
+    top, rest = np.zeros(p + 2), np.zeros(p + 2)
+    for i in range(n):
+        k, m = 0, 0
+        top[0], rest[0] = 1.0, 1.0
+        for j in range(p):
+            if labels[i, j]:
+                add_decision(top, k + 1, probabilities[i, j])
+                k += 1
+            else:
+                add_decision(rest, m + 1, probabilities[i, j])
+                m += 1
+        values[i] = expected_cell_sum(table, starts[k], top, k, rest, m)
+
+
+@kernel
+def prefixes(q: Array, tiny: float) -> Any:
+    """Returns the distributions of the number of positives among ``q[:k]`` for k = 0..p, without their tails.
+
+    Number s of prefix k has the probability ``data[starts[k] + s - lows[k]]`` for ``starts[k] <= . < starts[k + 1]``.
+    Probabilities below ``tiny`` at the ends are dropped; ``lost[k]`` is the mass dropped so far. O(p sqrt(p)).
+    """
+    p = len(q)
+    data = np.empty(max(64, 8 * p))
+    starts, lows, lost = np.zeros(p + 2, np.int64), np.zeros(p + 1, np.int64), np.zeros(p + 1)
+    data[0], starts[1] = 1.0, 1
+    for k in range(p):
+        a, b = starts[k], starts[k + 1]
+        width = b - a
+        if b + width + 1 > len(data):
+            larger = np.empty(2 * len(data) + width + 1)
+            larger[:b] = data[:b]
+            data = larger
+        x = q[k]
+        data[b] = data[a] * (1.0 - x)
+        for s in range(1, width):
+            data[b + s] = data[a + s] * (1.0 - x) + data[a + s - 1] * x
+        data[b + width] = data[b - 1] * x
+        # Both ends are cut; what is left of the front is moved to the place where it begins.
+        low, high, dropped = 0, width, lost[k]
+        while low < high and data[b + low] < tiny:
+            dropped += data[b + low]
+            low += 1
+        while high > low and data[b + high] < tiny:
+            dropped += data[b + high]
+            high -= 1
+        if low > 0:
+            for s in range(high - low + 1):
+                data[b + s] = data[b + low + s]
+        lows[k + 1], starts[k + 2], lost[k + 1] = lows[k] + low, b + high - low + 1, dropped
+    return data[: starts[p + 1]], starts, lows, lost
+
+
+@kernel
+def count(q: Array, tiny: float) -> Any:
+    """Returns ``(low, pmf, lost)``: s positives have the probability ``pmf[s - low]``; see :func:`prefixes`."""
+    p = len(q)
+    pmf = np.zeros(p + 2)
+    pmf[0] = 1.0
+    low, high, lost = 0, 0, 0.0
+    for k in range(p):
+        x = q[k]
+        pmf[high + 1] = pmf[high] * x
+        for s in range(high, low, -1):
+            pmf[s] = pmf[s] * (1.0 - x) + pmf[s - 1] * x
+        pmf[low] *= 1.0 - x
+        high += 1
+        while low < high and pmf[low] < tiny:
+            lost += pmf[low]
+            low += 1
+        while high > low and pmf[high] < tiny:
+            lost += pmf[high]
+            high -= 1
+    return low, pmf[low : high + 1].copy(), lost
+
+
+@kernel
+def joint_sums(q: Array, first: int, last: int, pmf: Array, sums: Array, out: Array) -> None:
+    """Adds ``Pr(y_i = 1, P = s)`` of the decisions i = first..last-1 up, and writes each sum as a row of ``out``.
+
+    ``pmf`` holds the probabilities of the number P of positives among all ``q``. ``sums`` has the sum
+    over i < first when it comes in, that over i < last when it goes out. O(len(pmf)) for a decision.
+
+    The distribution of the others' positives follows from that of all: ``pmf_s = (1 - q_i) r_s + q_i r_(s-1)``. It is
+    solved from the end at which errors do not grow.
+    """
+    width = len(pmf)
+    for i in range(first, last):
+        x = q[i]
+        if x <= 0.5:
+            before = 0.0
+            for s in range(width):
+                sums[s] += x * before
+                before = max((pmf[s] - x * before) / (1.0 - x), 0.0)
+        else:
+            after = 0.0
+            for s in range(width - 1, -1, -1):
+                after = max((pmf[s] - (1.0 - x) * after) / x, 0.0)
+                sums[s] += x * after
+        for s in range(width):
+            out[i - first, s] = sums[s]

@@ -1,0 +1,44 @@
+"""Probabilities, random and nasty, and the expected losses of all labelings by enumeration."""
+
+import numpy as np
+
+from setwise.core.enumerate import subsets
+from setwise.core.sets import Sets
+from setwise.losses import LOSSES, ErrorRate, FBeta, Hamming, Jaccard, Saturating
+
+TRIED = 500
+
+
+def probabilities(p, seed=0, n=TRIED):
+    """Sets of p decisions as rows: random, sparse, certain, equal, tied, and mixtures of these."""
+    rng = np.random.default_rng(seed)
+    q = rng.random((n, p)) ** rng.choice([0.2, 1.0, 4.0, 20.0], (n, 1))
+    kind = np.arange(n) % 8
+    q[kind == 1] = np.round(q[kind == 1])
+    q[kind == 2] = np.round(2.0 * q[kind == 2]) / 2.0
+    q[kind == 3] = q[kind == 3, :1]
+    certain = rng.random((n, p)) < 0.4
+    q[kind == 4] = np.where(certain, rng.integers(0, 2, (n, p)), q)[kind == 4]
+    q[kind == 5] *= 1e-12
+    q[kind == 6] = 1.0 - 1e-12 * q[kind == 6]
+    q[:3] = np.array([0.0, 1.0, 0.5])[:, None]
+    return q
+
+
+def truths(q):
+    """The probability of each of the 2^p truths of each row, (n, 2^p), in the order of ``subsets``."""
+    every = subsets(q.shape[1])
+    return np.prod(np.where(every, q[:, None, :], 1.0 - q[:, None, :]), axis=2)
+
+
+def losses_of_all(loss, p):
+    """The loss of each labeling (column) for each truth (row), (2^p, 2^p)."""
+    every = subsets(p)
+    structure = loss.structure(Sets.rows(every))
+    return np.column_stack([structure.values(np.tile(h, len(every))) for h in every])
+
+
+def of_labels(p):
+    """Every example of every loss that reads labels or classes, and sums of losses."""
+    found = [loss for kind in LOSSES.values() if kind.reads != "scores" for loss in kind.examples(p)]
+    return [*found, FBeta() + 0.5 * Jaccard(), 2.0 * Jaccard() + ErrorRate(), Hamming() + Saturating(0.3)]

@@ -1,4 +1,4 @@
-"""The command line: ``setwise compare``, ``setwise list``, ``setwise reproduce``."""
+"""The command line: ``setwise compare``, ``setwise predict``, ``setwise list``, ``setwise reproduce``."""
 
 import argparse
 import contextlib
@@ -89,12 +89,22 @@ def _complain(text: str, code: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The parser of the three commands with their options."""
+    """The parser of the four commands with their options."""
     parser = _Parser(prog="setwise", description=DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     _add_compare(commands)
+
+    add = commands.add_parser("predict", help="label the rows of a file by a saved model")
+    add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops; its code is not run, only data are read")
+    add.add_argument(
+        "data", metavar="DATA", help="a file with the columns of the training, in any order; others are ignored"
+    )
+    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
+    add.add_argument("--keep", metavar="COLUMN[,COLUMN]", help="columns to write beside the labels, such as ids")
+    add.add_argument("--out", type=Path, metavar="FILE", help="CSV file for the labels (default: standard output)")
+    add.set_defaults(run=_predict)
 
     add = commands.add_parser("list", help="losses, surrogates, learners and experiments, one line each")
     add.set_defaults(run=_list)
@@ -186,6 +196,21 @@ def _note(text: str) -> None:
     """Print a sentence to standard error, beside the line of progress, if that is possible."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(text, file=sys.stderr, flush=True)
+
+
+def _predict(options: argparse.Namespace) -> int:
+    """The command ``setwise predict``."""
+    from setwise.compare.predict import predict_command
+
+    begin = time.perf_counter()
+    text, note = predict_command(options.model, options.data, options.out, options.group, options.keep)
+    if note:
+        _complain(f"setwise: {note}", 0)
+    if options.out is None:
+        print(text, end="")
+    else:
+        _say_files([options.out], begin)
+    return 0
 
 
 def _reproduce(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import shown
+from setwise.core.checks import as_names, as_text, shown
 from setwise.datasets.missing import WORDS
 from setwise.datasets.names import word
 
@@ -39,6 +39,9 @@ class Column(ABC):
 
     kind: ClassVar[str]
     reads: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        as_text(self.name, "name")
 
     @classmethod
     @abstractmethod
@@ -139,6 +142,10 @@ class Date(Column):
     kind: ClassVar[str] = "date"
     reads: ClassVar[str] = "dates of one form"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_text(self.form, "form")
+
     @classmethod
     def of(cls, name: str, words: Set[str]) -> "Date | None":
         for form in [day and day + clock for day in DAYS for clock in CLOCKS]:
@@ -177,6 +184,10 @@ class Category(Column):
 
     kind: ClassVar[str] = "category"
     reads: ClassVar[str] = "text"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "words", as_names(self.words, "words"))
 
     @classmethod
     def of(cls, name: str, words: Set[str]) -> "Category":

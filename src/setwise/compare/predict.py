@@ -1,0 +1,103 @@
+"""The command ``setwise predict``: it labels the rows of a file by a saved model."""
+
+import csv
+import io
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import InconsistentVersionWarning
+
+from setwise.compare.saved import SavedModel, load_model
+from setwise.datasets.names import word
+from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
+
+
+def predict_command(
+    model: Path, data: str, out: Path | None = None, group: str | None = None, keep: str | None = None
+) -> tuple[str, str]:
+    """Label the rows of a file; returns the text of the table of labels, and a sentence on another version or ``""``.
+
+    The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
+    the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
+    ``out`` it is written there as CSV, after everything else went well.
+
+    Raises
+    ------
+    ValueError, OSError : in one sentence, for anything that is wrong with the model, the data or the place to write
+    """
+    if out is not None and out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
+        raise ValueError(f"--out must not be the model or the data; got {out}.")
+    held, note = _load(model)
+    # The group is read where it matters, and where it is asked for.
+    group = group or (held.group if held.joint else None)
+    rows = _read(held, model, data, group, keep)
+    try:
+        labels, scores = held.decide(rows.X, rows.groups)
+    except MemoryError:
+        raise
+    # What a file holds may not fit together in any way.
+    except Exception as error:
+        raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
+    text = _table(held, rows, group, labels, scores)
+    if out is not None:
+        _write(out, text)
+    return text, note
+
+
+def _load(path: Path) -> tuple[SavedModel, str]:
+    """The model of a file, and a sentence if another version made it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        held = load_model(path)
+    made = {
+        f"{w.original_sklearn_version} and read by {w.current_sklearn_version}"
+        for w in (one.message for one in caught)
+        if isinstance(w, InconsistentVersionWarning)
+    }
+    note = f"{path.name} was saved by {', and by '.join(sorted(made))}, so labels may differ." if made else ""
+    return held, note
+
+
+def _read(held: SavedModel, model: Path, data: str, group: str | None, keep: str | None) -> NewRows:
+    if held.columns:
+        return load_rows(data, held.columns, group, keep)
+    if keep is not None:
+        raise ValueError(f"--keep is for tables with named columns; {model.name} reads features without names.")
+    return load_numbered(data, held.n_features, group, held.first)
+
+
+def _table(
+    held: SavedModel, rows: NewRows, group: str | None, labels: NDArray[np.int64], scores: NDArray[np.float64] | None
+) -> str:
+    """The labels as CSV with a header."""
+    what = "probability" if held.response == "predict_proba" else "score"
+    columns: list[tuple[str, Iterable[Any]]] = list(rows.kept.items())
+    if rows.groups is not None and (group or "group") not in rows.kept:
+        columns.append((group or "group", map(word, rows.groups.tolist())))
+    if held.many:
+        columns += list(zip(held.classes, labels.T.tolist(), strict=True))
+        named = [] if scores is None else zip(held.classes, scores.T.tolist(), strict=True)
+        columns += [(f"{name} {what}", values) for name, values in named]
+    else:
+        columns.append(("label", [held.classes[label] for label in labels.tolist()]))
+        columns += [] if scores is None else [(what, scores.tolist())]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([name for name, _ in columns])
+    writer.writerows(zip(*(values for _, values in columns), strict=True))
+    return buffer.getvalue()
+
+
+def _write(out: Path, text: str) -> None:
+    """Write a file at once, so that an interruption leaves no half of it."""
+    part = out.with_name(f".{out.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="")
+        os.replace(part, out)
+    finally:
+        part.unlink(missing_ok=True)

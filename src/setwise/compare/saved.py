@@ -1,0 +1,282 @@
+"""A model in a file: the fitted estimator and what applies it to new rows; loading runs no code of the file."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from types import ModuleType
+from typing import Any, Literal, final
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+import setwise
+from setwise.compare.trusted import check_content, is_known
+from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
+from setwise.datasets.columns import Column
+from setwise.datasets.files import as_file
+from setwise.datasets.names import some
+from setwise.estimators.notices import warn_of_version
+
+HOW_TO_INSTALL = "pip install 'setwise[save]'"
+
+RESPONSES = ("predict_proba", "decision_function", "predict")
+
+ABOUT = "a model saved by setwise"
+
+Labels = NDArray[np.int64]
+Scores = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A fitted estimator with what it needs to label the rows of a file.
+
+    Parameters
+    ----------
+    estimator : a classifier of scikit-learn or setwise, fitted to labels 0 and 1, (n,) or (n, p)
+    classes : the names of the labels 0 and 1, or of the p labels of a matrix
+    loss : the name of the loss for which it was chosen
+    columns : the columns of the table on which it was trained, or () where features have no names
+    n_features : the number of features without names
+    first : the index of the first of these in svmlight, 0 or 1
+    places : the features without names that the estimator reads, (k,) int64; None for all
+    encoder : what prepares the features for the estimator, as :class:`setwise.estimators.TableEncoder`; None if the
+        estimator does it
+    response : the method of the estimator that gives scores, ``"predict_proba"`` or ``"decision_function"``;
+        ``"predict"`` for none
+    threshold : a decision is positive if its score is at least so large; one number, or one for each of p labels. None
+        leaves the decision to the method ``predict``
+    many : whether the target is a label matrix
+    group : the name of the column of set ids; None if there is none
+    joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
+    version : the version of setwise that made it
+    """
+
+    estimator: Any
+    classes: tuple[str, ...]
+    loss: str
+    columns: tuple[Column, ...] = ()
+    n_features: int = 0
+    first: int = 1
+    places: NDArray[np.int64] | None = None
+    encoder: Any = None
+    response: Literal["predict_proba", "decision_function", "predict"] = "predict"
+    threshold: float | tuple[float, ...] | None = None
+    many: bool = False
+    group: str | None = None
+    joint: bool = False
+    version: str = setwise.__version__
+
+    def __post_init__(self) -> None:
+        as_kind(self.estimator, "estimator", BaseEstimator, "LogisticRegression().fit(X, y)")
+        if self.encoder is not None:
+            as_kind(self.encoder, "encoder", BaseEstimator, "TableEncoder(columns).fit(X)")
+        names = as_names(self.classes, "classes", None if as_flag(self.many, "many") else 2)
+        object.__setattr__(self, "classes", names)
+        as_flag(self.joint, "joint")
+        for name, text in (
+            ("loss", self.loss),
+            ("version", self.version),
+            ("group", "" if self.group is None else self.group),
+        ):
+            as_text(text, name)
+        as_choice(self.response, "response", RESPONSES)
+        if not isinstance(self.columns, tuple) or not all(isinstance(column, Column) for column in self.columns):
+            raise TypeError(f"columns must be a tuple of columns, as load_table gives them; got {shown(self.columns)}.")
+        as_count(self.n_features, "n_features", low=0 if self.columns else 1)
+        as_count(self.first, "first", low=0, high=1)
+        if self.threshold is not None:
+            self._check_threshold()
+        if self.places is not None and (
+            not isinstance(self.places, np.ndarray) or self.places.ndim != 1 or self.places.dtype != np.int64
+        ):
+            raise TypeError(f"places must be None or an int64 array of shape (k,); got {shown(self.places)}.")
+
+    def _check_threshold(self) -> None:
+        if self.response == "predict":
+            raise ValueError("threshold must be None where response is 'predict', which gives no scores.")
+        if isinstance(self.threshold, tuple) and (not self.many or len(self.threshold) != len(self.classes)):
+            raise ValueError(f"threshold must be one number, or one for each label; got {shown(self.threshold)}.")
+        for one in self.threshold if isinstance(self.threshold, tuple) else (self.threshold,):
+            as_limit(one, "threshold")
+
+    def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
+        """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
+
+        ``X`` is as the reader of the file gives it, with NaN for gaps; ``groups`` are read if ``joint``.
+        """
+        X = X if self.places is None else X[:, self.places]
+        if self.encoder is not None:
+            X = self.encoder.transform(X)
+        shape = (X.shape[0], len(self.classes)) if self.many else (X.shape[0],)
+        scores = self._scores(X, shape)
+        if self.threshold is not None and scores is not None:
+            return (scores >= np.asarray(self.threshold)).astype(np.int64), scores
+        if self.joint and groups is None:
+            raise ValueError("this model decides the rows of a group together; name the column of the groups.")
+        labels = np.asarray(self.estimator.predict(X, groups=groups) if self.joint else self.estimator.predict(X))
+        if labels.shape != shape or labels.dtype.kind not in "biuf" or not np.isin(labels, (0, 1)).all():
+            raise ValueError(f"the estimator must predict labels 0 and 1 of shape {shape}; got {shown(labels)}.")
+        return labels.astype(np.int64), scores
+
+    def _scores(self, X: Any, shape: tuple[int, ...]) -> Scores | None:
+        if self.response == "predict":
+            return None
+        found = getattr(self.estimator, self.response)(X)
+        # Forests answer for a label matrix with a list, one array (n, classes) for each label.
+        if isinstance(found, list):
+            pairs = zip(found, self.estimator.classes_, strict=True)
+            scores = np.column_stack([_of_ones(one, known) for one, known in pairs])
+        else:
+            scores = np.asarray(found, dtype=np.float64)
+            if not self.many and self.response == "predict_proba":
+                scores = _of_ones(scores, self.estimator.classes_)
+        if scores.shape != shape:
+            raise ValueError(f"{self.response} must give scores of shape {shape}; got {scores.shape}.")
+        return scores
+
+
+def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
+    """The probabilities of the class 1, (n,); 0 where the training knew no 1."""
+    ones = np.flatnonzero(np.asarray(classes) == 1)
+    return probabilities[:, ones[0]] if len(ones) else np.zeros(len(probabilities))
+
+
+def save_model(model: SavedModel, path: str | Path) -> Path:
+    """Write a model to a ``.skops`` file, which holds data and names of types, and no code.
+
+    Raises
+    ------
+    ValueError : if the extra ``setwise[save]`` is not installed, or if the model holds a type that
+        :func:`load_model` would refuse
+    """
+    model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
+    skops = require_skops(f"to save {path.name}")
+    # An interruption leaves no half of a file behind, and no file that could not be loaded.
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-", suffix=".skops", delete=False) as file:
+        part = Path(file.name)
+    try:
+        try:
+            skops.dump(model, part)
+        except TypeError as error:
+            raise ValueError(f"{path.name} cannot be saved: {error}") from None
+        _refuse_unknown(skops, part, path.name)
+        # Temporary files can be read by their owner alone; others follow the umask, which this file shows.
+        part.chmod(0o666 & ~_umask())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def load_model(path: str | Path) -> SavedModel:
+    """Read a model that :func:`save_model` wrote. No code of the file is run, and types that are unknown are refused.
+
+    Known are the classes of setwise and of scikit-learn that are written in Python, and plain types of NumPy and SciPy.
+    Trees are checked, since scikit-learn follows their nodes blindly. Memory is proportional to the file. Warns
+    (``InconsistentVersionWarning``) if another version of setwise or scikit-learn made the model.
+
+    Raises
+    ------
+    ValueError, OSError : with one sentence, for a file that is damaged, or holds something else
+    """
+    path = as_saved_path(path)
+    skops = require_skops(f"to read {path.name}")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}.")
+    try:
+        _check_archive(path)
+        trusted = _refuse_unknown(skops, path, path.name)
+        found = skops.load(path, trusted=trusted)
+        if not isinstance(found, SavedModel):
+            raise ValueError(f"it holds {type(found).__name__}")
+        check_content(found)
+        # The fields are checked as those of a new object are.
+        model = replace(found)
+        model = replace(model, columns=tuple(replace(column) for column in model.columns))
+    except OSError:
+        raise
+    except _UnknownError as error:
+        raise ValueError(str(error)) from None
+    # Damaged bytes make the readers raise almost any exception.
+    except Exception as error:
+        why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise ValueError(f"{path.name} is not {ABOUT}: {why[:200]}.") from None
+    warn_of_version("SavedModel", model.version)
+    return model
+
+
+def as_saved_path(path: Any) -> Path:
+    """``path`` if it is the path of a ``.skops`` file."""
+    found = as_file(path)
+    if found.suffix.lower() != ".skops":
+        raise ValueError(f"path must end in .skops, for a model; got {found.name!r}.")
+    return found
+
+
+def require_skops(why: str) -> ModuleType:
+    """The module ``skops.io``; ValueError that says how to install it. ``why`` begins the sentence."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ValueError(f"{why} install skops: {HOW_TO_INSTALL}.") from None
+    return skops.io  # type: ignore[no-any-return]
+
+
+class _UnknownError(ValueError):
+    """A file holds types that are not loaded."""
+
+
+def _refuse_unknown(skops: ModuleType, path: Path, name: str) -> list[str]:
+    """The types of a file to trust; raises for one that is not known."""
+    found = skops.get_untrusted_types(file=path)
+    unknown = [kind for kind in found if not is_known(kind)]
+    if unknown:
+        raise _UnknownError(
+            f"{name} names what setwise does not load, since it is no class of setwise or scikit-learn: {some(unknown)}."
+        )
+    return list(found)
+
+
+def _check_archive(path: Path) -> None:
+    """Raise ValueError unless the members of an archive take as much memory as they take of the file."""
+    with ZipFile(path) as archive:
+        members = {info.filename: info for info in archive.infolist()}
+        if len(members) < len(archive.infolist()):
+            raise ValueError("two of its members have one name")
+        if any(info.compress_type != ZIP_STORED for info in members.values()):
+            raise ValueError("its members are compressed")
+        size = path.stat().st_size
+        if sum(info.file_size for info in members.values()) > size:
+            raise ValueError("its members overlap")
+        # An object is read once by its id, and as often as it occurs where it has none.
+        nodes = _nodes(json.loads(archive.read("schema.json")))
+        read = {(node.get("__id__") or i, str(node["file"])) for i, node in enumerate(nodes)}
+        if sum(members[name].file_size for _, name in read) > size:
+            raise ValueError("it reads a member several times")
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """The parts of a schema that read a member of the archive."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack += node.values()
+            if "file" in node and "__loader__" in node:
+                yield node
+        elif isinstance(node, list):
+            stack += node
+
+
+def _umask() -> int:
+    """The bits of permission that new files lack."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

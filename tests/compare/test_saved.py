@@ -1,0 +1,241 @@
+"""Models in files: the same labels after loading, and whatever else a file may hold is one sentence."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
+from setwise import SetClassifier
+from setwise.compare.saved import SavedModel, load_model, save_model
+from setwise.losses import LOSSES
+from surface.malformed import COUNTS, FLAGS, OBJECTS, Parameter, try_all, without
+
+pytest.importorskip("skops.io")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 4))
+Y = (X[:, :3] + 0.5 * RNG.normal(size=(120, 3)) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return write_csv(tmp_path_factory.mktemp("saved") / "t.csv", raw_rows())
+
+
+def again(model, folder):
+    return load_model(save_model(model, folder / "model.skops"))
+
+
+def assert_same(one, other):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest", "boosted", "categories", "set"])
+def test_a_model_of_a_raw_table_decides_the_same_after_loading(table, tmp_path, kind):
+    model, data = table_model(table, kind)
+    loaded = again(model, tmp_path)
+    assert_same(loaded.decide(data.X), model.decide(data.X))
+    assert (loaded.columns, loaded.classes, loaded.loss) == (data.columns, ("no", "yes"), "f1")
+    labels, scores = loaded.decide(data.X)
+    np.testing.assert_array_equal(labels, scores >= model.threshold)
+    assert np.mean(labels == data.y) > 0.85
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=2),
+        CalibratedClassifierCV(RandomForestClassifier(3, random_state=0), cv=2),
+        DecisionTreeClassifier(random_state=0),
+        GradientBoostingClassifier(n_estimators=3),
+        AdaBoostClassifier(n_estimators=3),
+        FixedThresholdClassifier(LogisticRegression(), threshold=0.3),
+        TunedThresholdClassifierCV(LogisticRegression(), cv=2),
+        GaussianNB(),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_classifiers_of_scikit_learn_with_predict(estimator, tmp_path):
+    model = SavedModel(estimator.fit(X, Y[:, 0]), ("no", "yes"), "f1", n_features=4)
+    assert_same(again(model, tmp_path).decide(X), model.decide(X))
+    np.testing.assert_array_equal(model.decide(X)[0], estimator.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "response"),
+    [
+        (RandomForestClassifier(5, random_state=0), "predict_proba"),
+        (MultiOutputClassifier(LogisticRegression()), "predict_proba"),
+        (OneVsRestClassifier(LogisticRegression()), "predict_proba"),
+        (OneVsRestClassifier(SGDClassifier(random_state=0)), "decision_function"),
+        (SetClassifier("jaccard", C=10.0), "decision_function"),
+        (SetClassifier("hamming", C=10.0), "predict"),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, BaseEstimator) else one,
+)
+@pytest.mark.parametrize("threshold", [None, 0.25, (0.1, 0.5, 0.9)], ids=str)
+def test_label_matrices(estimator, response, threshold, tmp_path):
+    if response == "predict" and threshold is not None:
+        pytest.skip("no scores, no threshold")
+    model = matrix_model(estimator, X, Y, response=response, threshold=threshold)
+    loaded = again(model, tmp_path)
+    assert_same([loaded.decide(X)[0]], [model.decide(X)[0]])
+    labels, scores = loaded.decide(X)
+    assert labels.shape == (120, 3)
+    if threshold is None:
+        np.testing.assert_array_equal(labels, estimator.predict(X))
+    else:
+        np.testing.assert_array_equal(labels, scores >= np.array(threshold))
+
+
+def test_a_label_that_the_training_did_not_show_has_probability_0():
+    constant = Y.copy()
+    constant[:, 1] = 0
+    forest = matrix_model(RandomForestClassifier(3, random_state=0), X, constant, response="predict_proba")
+    assert not forest.decide(X)[1][:, 1].any()
+    constant[:, 1] = 1
+    forest = matrix_model(RandomForestClassifier(3, random_state=0), X, constant, response="predict_proba")
+    assert (forest.decide(X)[1][:, 1] == 1).all()
+
+
+def test_infinite_thresholds_decide_all_or_none(tmp_path):
+    for threshold, label in ((np.inf, 0), (-np.inf, 1)):
+        fitted = LogisticRegression().fit(X, Y[:, 0])
+        model = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="decision_function", threshold=threshold)
+        assert (again(model, tmp_path).decide(X)[0] == label).all()
+
+
+def test_some_of_the_features_alone(tmp_path):
+    places = np.array([2, 0])
+    fitted = LogisticRegression().fit(X[:, places], Y[:, 0])
+    model = again(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, places=places), tmp_path)
+    np.testing.assert_array_equal(model.decide(X)[0], fitted.predict(X[:, places]))
+
+
+class Joint(BaseEstimator):
+    """A rule that sees the other rows of a group; it is no class of setwise, so it is not saved."""
+
+    def predict(self, X, groups):
+        first = np.unique(groups, return_index=True)[1]
+        return np.isin(np.arange(len(groups)), first).astype(int)
+
+
+def test_a_joint_model_reads_the_groups(tmp_path):
+    model = SavedModel(Joint(), ("no", "yes"), "f1", n_features=4, joint=True)
+    labels, scores = model.decide(X[:4], np.array([1, 1, 2, 1]))
+    assert labels.tolist() == [1, 0, 1, 0]
+    assert scores is None
+    with pytest.raises(ValueError, match="decides the rows of a group together; name the column of the groups"):
+        model.decide(X)
+    with pytest.raises(ValueError, match=r"m.skops names what setwise does not load, .*: '.*test_saved.Joint'\."):
+        save_model(model, tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_would_not_be_loaded_is_not_saved(tmp_path):
+    for function, says in ((lambda x: x, "names what .*lambda"), (open, "'_?io.open'")):
+        fitted = LogisticRegression().fit(X, Y[:, 0])
+        model = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, encoder=FunctionTransformer(function))
+        with pytest.raises(ValueError, match=says):
+            save_model(model, tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_saved_file_replaces_another_and_can_be_read_as_other_files(tmp_path):
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    path = tmp_path / "m.skops"
+    for loss in ("f1", "jaccard"):
+        save_model(SavedModel(fitted, ("no", "yes"), loss, n_features=4), path)
+    assert load_model(path).loss == "jaccard"
+    (tmp_path / "other").write_text("")
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_model_of_another_version_warns(tmp_path):
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    path = save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, version="0.0.9"), tmp_path / "m.skops")
+    with pytest.warns(InconsistentVersionWarning, match=r"SavedModel from version setwise 0.0.9"):
+        load_model(path)
+
+
+def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
+    code = (
+        "import sys; sys.modules['skops'] = None; from setwise.compare.saved import load_model, require_skops\n"
+        "for call in (lambda: load_model('m.skops'), lambda: require_skops('to save a model')):\n"
+        "    try: call()\n"
+        "    except ValueError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "to read m.skops install skops: pip install 'setwise[save]'.",
+        "to save a model install skops: pip install 'setwise[save]'.",
+    ]
+
+
+def test_malformed_arguments_of_a_model_are_one_sentence(tmp_path):
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    usual = {"estimator": fitted, "classes": ("no", "yes"), "loss": "f1", "n_features": 4, "response": "predict_proba"}
+    wrong = {
+        "estimator": OBJECTS,
+        "classes": OBJECTS | {"one": ("a",), "three": ("a", "b", "c"), "numbers": (0, 1)},
+        "loss": OBJECTS,
+        "columns": OBJECTS | {"names": ("a",)},
+        "n_features": COUNTS,
+        "first": without(COUNTS, "zero") | {"two": 2},
+        "places": without(OBJECTS, "None") | {"floats": np.zeros(2), "matrix": np.zeros((2, 2), dtype=np.int64)},
+        "encoder": without(OBJECTS, "None"),
+        "response": OBJECTS | {"another": "transform"},
+        "threshold": without(OBJECTS, "None", "number", "float") | {"pair": (0.1, 0.2), "NaN": np.nan, "text": "a"},
+        "many": FLAGS,
+        "group": without(OBJECTS, "None"),
+        "joint": FLAGS,
+        "version": OBJECTS,
+    }
+    for name, values in wrong.items():
+        try_all(Parameter(f"SavedModel({name})", lambda v, name=name: SavedModel(**(usual | {name: v})), values))
+    with pytest.raises(ValueError, match="threshold must be None where response is 'predict'"):
+        SavedModel(**(usual | {"response": "predict", "threshold": 0.5}))
+    with pytest.raises(ValueError, match="threshold must be one number, or one for each label"):
+        SavedModel(**(usual | {"many": True, "threshold": (0.5,)}))
+    paths = OBJECTS | {"another ending": str(tmp_path / "m.pkl"), "no such": str(tmp_path / "none.skops")}
+    try_all(Parameter("load_model(path, file)", load_model, paths))
+    try_all(Parameter("save_model(path)", lambda v: save_model(SavedModel(**usual), v), without(paths, "no such")))
+    try_all(Parameter("save_model(model)", lambda v: save_model(v, tmp_path / "m.skops"), OBJECTS))
+
+
+def test_an_estimator_that_answers_otherwise_is_refused():
+    words = LogisticRegression().fit(X, np.where(Y[:, 0], "yes", "no"))
+    with pytest.raises(ValueError, match="the estimator must predict labels 0 and 1"):
+        SavedModel(words, ("no", "yes"), "f1", n_features=4).decide(X)
+    many = SavedModel(LogisticRegression().fit(X, Y[:, 0]), ("a", "b"), "f1", n_features=4, many=True)
+    with pytest.raises(ValueError, match=r"the estimator must predict labels 0 and 1 of shape \(120, 2\)"):
+        many.decide(X)
+    with pytest.raises(ValueError, match=r"decision_function must give scores of shape \(120, 2\); got \(120,\)"):
+        replace(many, response="decision_function").decide(X)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_every_loss_inside_an_estimator_is_known(name, tmp_path):
+    for loss in LOSSES[name].examples(3):
+        if name in ("count_function", "set_function"):
+            continue  # functions of users are code
+        estimator = SetClassifier(loss)
+        estimator.loss_ = loss
+        model = SavedModel(estimator, ("no", "yes"), "f1", n_features=4)
+        assert repr(again(model, tmp_path).estimator.loss_) == repr(loss)

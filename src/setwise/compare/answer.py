@@ -88,6 +88,8 @@ class Winner:
     flat : the flat range of the threshold, or None
     coefficients : the coefficients of a linear model by the names of its features, or None
     code : Python code that repeats it
+    fitted : the base model, fitted on all rows
+    joint : whether the rows of a group are decided together
     predict : labels of new rows by the recommendation and by logistic regression at 0.5, for a picture of the plane
     """
 
@@ -99,6 +101,8 @@ class Winner:
     flat: Flat | None = None
     coefficients: Mapping[str, float] | None = None
     code: str = ""
+    fitted: Any = None
+    joint: bool = False
     predict: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -120,6 +124,7 @@ class Answer:
     test_gain : with rows of ``--test``, the gain there with its interval, (gain, low, high); otherwise None
     floors : for each outer fold whether the floors held on its test part; empty without floors
     notes : sentences on what was left out, and why
+    saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
     """
 
@@ -136,6 +141,7 @@ class Answer:
     test_gain: tuple[float, float, float] | None = None
     floors: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
+    saved: str = ""
     seconds: float = 0.0
 
     @property

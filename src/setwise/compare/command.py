@@ -20,6 +20,7 @@ from setwise.compare.problem import Problem
 from setwise.compare.progress import ProgressLine
 from setwise.compare.reading import read, read_test
 from setwise.compare.report import earlier, write_report
+from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
 from setwise.estimators.levers import LEVERS
@@ -92,12 +93,17 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
     work = work_of(options, plan)
     for one in work:
         check(one, plan, options)
+    if options.save is not None:
+        check_place(options.save)
     # The folder is made first, so that a place where nothing can be written shows before the work too.
     options.out.mkdir(parents=True, exist_ok=True)
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET
     found = run(work, plan, budget, say)
+    if options.save is not None:
+        save(found[0], options.save, options.group)
+        found = [replace(found[0], saved=str(options.save))]
     title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
     files = write_report(options.out, found, title, time.perf_counter() - begin)
     return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
@@ -114,12 +120,14 @@ def plan_of(options: Options) -> Plan:
     if options.time_budget is not None and not options.time_budget > 0:
         raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
     bases = ("linear", "boosted") if options.quick else tuple(BASES)
+    # Weighted fits cost the most and seldom gain anything over a threshold.
+    levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
     return Plan(
         options.folds or (3 if options.quick else 5),
         3 if options.quick else 5,
         QUICK_GRID if options.quick else GRID,
         _names(options.base, BASES, "--base", "base model", bases),
-        _names(options.levers, LEVERS, "--levers", "lever", tuple(LEVERS)),
+        _names(options.levers, LEVERS, "--levers", "lever", levers),
         options.seed,
         options.n_jobs or 0,
         floor=floor_of(options),
@@ -153,6 +161,8 @@ def check(work: Work, plan: Plan, options: Options) -> None:
             raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
     if plan.floor is not None and work.problem.many:
         raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+    if options.save is not None and len(work.measures) > 1:
+        raise ValueError("--save takes the model of one measure; name one loss.")
     if options.average is not None and not work.problem.many:
         raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
@@ -213,7 +223,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
     if len(problem.y) < held:
         about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
         problem = replace(problem, about=about)
-    test = None if options.test is None else read_test(options.test, problem, options)
+    test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]
 
 

@@ -58,11 +58,6 @@ class Measured:
         return self.name if self.is_score else f"{self.name} loss"
 
     @property
-    def code(self) -> str:
-        """The loss as a Python expression."""
-        return f'"{self.name}"' if self.name == self.loss.name else repr(self.loss)
-
-    @property
     def better(self) -> str:
         """``"higher is better"`` or ``"lower is better"``."""
         return "higher is better" if self.is_score else "lower is better"

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from setwise.compare.answer import Answer, Flat
 from setwise.compare.bases import BASES
 from setwise.compare.figures import signed, threshold_text
-from setwise.compare.words import lever_title
+from setwise.compare.words import axes_of, lever_title
 from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 
 MARKERS = ("o", "s", "D", "^", "v")
@@ -38,7 +38,7 @@ def gain(found: Answer) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
     names = {"threshold": "by its threshold", "base": "by the base model", "lever": "by the measure"}
     parts = {names[name]: part for name, part in found.parts.items()}
-    for i, (name, part) in enumerate(parts.items()):
+    for i, part in enumerate(parts.values()):
         low, high = part.interval()
         color = GREEN if part.mean >= 0 else RED
         left.barh(i, part.mean, color=color, alpha=0.75, height=0.55)
@@ -57,15 +57,16 @@ def gain(found: Answer) -> Figure:
     right.axvspan(low, high, color=BLUE, alpha=0.13, linewidth=0)
     right.axvline(found.gain.mean, color=BLUE, linewidth=1.4)
     right.axvline(0, color=BLACK, linewidth=0.8)
+    right.set_ylim(-0.6, len(differences) - 0.4)
     right.set_yticks(range(len(differences)), [f"fold {i + 1}" for i in range(len(differences))])
     right.invert_yaxis()
-    tidy(right, "gain of the choice, its mean and 95 % interval", "", "How sure it is")
+    tidy(right, "gain of the choice", "", "How sure it is: mean and 95 % interval")
     return figure
 
 
 def ways(found: Answer) -> Figure:
     """The mean of the measure on the outer folds with its standard error, for every lever over every base model."""
-    bases, levers = list(dict.fromkeys(r.base for r in found.rows)), list(dict.fromkeys(r.lever for r in found.rows))
+    bases, levers = axes_of(found)
     figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(levers), 2)), layout="constrained")
     axes = figure.add_subplot()
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
@@ -79,6 +80,7 @@ def ways(found: Answer) -> Figure:
     winner = next(row for row in found.rows if row.key == found.winner.key)
     spot = (found.measured.shown(winner.mean), levers.index(winner.lever) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
+    axes.set_ylim(-0.6, len(levers) - 0.4)
     axes.set_yticks(range(len(levers)), [lever_title(lever) for lever in levers])
     axes.invert_yaxis()
     tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")

@@ -29,7 +29,7 @@ class Problem:
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
     ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
     hold NaN for gaps. ``notes`` are sentences on what was left out. ``code`` are lines of Python that make X, y and
-    groups.
+    groups. Of a sparse file ``places`` (d,) are the features that occur, of ``width``, which are counted from ``first``.
     """
 
     name: str
@@ -44,6 +44,9 @@ class Problem:
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
+    places: NDArray[np.int64] | None = None
+    width: int = 0
+    first: int = 1
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":

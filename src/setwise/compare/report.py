@@ -13,7 +13,7 @@ import numpy as np
 from setwise import __version__
 from setwise.compare.answer import Answer, Row
 from setwise.compare.bases import BASES
-from setwise.compare.words import cell, details, headline, lever_title
+from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -141,7 +141,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<p class="note">{escape(CAPTIONS[name])}</p>'
         for name, data in images.items()
     )
-    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in details(found))
+    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
     code = f"<h3>The same in Python</h3><pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
         f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
@@ -155,7 +155,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
 
 def _table(found: Answer) -> str:
     """The table of levers and base models as HTML."""
-    bases, levers = list(dict.fromkeys(r.base for r in found.rows)), list(dict.fromkeys(r.lever for r in found.rows))
+    bases, levers = axes_of(found)
     rows = {row.key: row for row in found.rows}
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(BASES[base].title for base in bases)))
     body = "".join(

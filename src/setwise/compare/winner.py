@@ -41,6 +41,8 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
         flat,
         coefficients(source.fitted(rule.weight), problem) if key[0] == FIRST else None,
         code_of(key, constant, problem, measured, plan),
+        source.fitted(rule.weight),
+        rule.joint,
         _planes(decision, key, problem, measured),
     )
 

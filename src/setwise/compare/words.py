@@ -1,6 +1,7 @@
 """An answer in words: what to do, how much it gains, how sure that is, and why; then the table and the details."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from setwise.compare.plan import Key
 from setwise.compare.text import grid
 
 LEVERS: dict[str, tuple[str, str]] = {
-    "as_it_is": ("at 0.5", "as it is"),
+    "as_it_is": ("at 0.5", "at 0.5"),
     "threshold": ("tuned threshold", "with a tuned threshold"),
-    "label_thresholds": ("a threshold for each label", "with a tuned threshold for each label"),
-    "order": ("order of scores", "ordered by its scores"),
+    "label_thresholds": ("threshold for each label", "with a tuned threshold for each label"),
+    "class_weight": ("weighted positives", "fitted to weighted positives, with a tuned threshold"),
+    "decision": ("least expected loss", "decided by the least expected loss"),
+    "stack": ("trained on top", "with a linear model on top that is trained for the measure"),
+    "order": ("order of scores", "in the order of its scores"),
 }
 """For each lever its name in a table, and the words for it behind the name of a base model."""
 
@@ -85,28 +89,40 @@ def how_much(found: Answer) -> list[str]:
 
 def how_sure(found: Answer) -> list[str]:
     """The interval of the gain of the repeated choice."""
-    ways = sum(row.usable for row in found.rows)
+    ways, folds = sum(row.usable for row in found.rows), len(found.choices)
     kept = Counter(found.choices)
-    votes = listed([f"{way(key)} ({count} of {len(found.choices)})" for key, count in kept.most_common()])
+    if set(kept) == {found.reference.key}:
+        return [
+            f"In all {folds} outer folds the choice among {ways} ways, repeated without the rows it is judged on, fell "
+            f"on {way(found.reference.key)}."
+        ]
+    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
     return [
-        f"The gain of the whole choice among {ways} ways is {signed(found.gain.mean)}, 95 % interval "
-        f"{between(*found.gain.interval())}, from {len(found.choices)} outer folds in each of which the choice was "
-        f"repeated. They chose {votes}."
+        f"The choice among {ways} ways gains {signed(found.gain.mean)}, 95 % interval "
+        f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the rows "
+        f"it is judged on. It fell on {votes}."
     ]
 
 
 def why(found: Answer) -> list[str]:
     """The three parts of the gain over logistic regression at 0.5."""
-    parts, sentences = found.parts, []
     explained = {
-        "threshold": f"the threshold: {way(found.reference.key)} instead of 0.5",
-        "base": "the base model: the one that was chosen, as well tuned, instead of logistic regression",
-        "lever": "the measure: the way that was chosen instead of a tuned threshold over the same base model",
+        "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
+        "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
+        "lever": "the measure: the chosen way instead of a tuned threshold over the same base model",
     }
     if found.measured.orders:
-        explained["base"] = "the base model: the one that was chosen instead of logistic regression"
-    for name, part in parts.items():
-        sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
+        explained["base"] = "the base model: the chosen one instead of logistic regression"
+    same = {
+        "base": "the base model: every outer fold chose logistic regression",
+        "lever": "the measure: every outer fold chose a tuned threshold",
+    }
+    sentences = []
+    for name, part in found.parts.items():
+        if name in same and part.mean == part.error == 0.0:
+            sentences.append(f"{signed(0.0)} by {same[name]}.")
+        else:
+            sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
     return sentences
 
 
@@ -146,11 +162,17 @@ def _move(found: Answer) -> str:
 
 def table(found: Answer, bold: bool = False) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
-    bases, levers = list(dict.fromkeys(r.base for r in found.rows)), list(dict.fromkeys(r.lever for r in found.rows))
+    bases, levers = axes_of(found)
     rows = {row.key: row for row in found.rows}
     cells = [[cell(found, rows.get((base, lever))) for base in bases] for lever in levers]
     marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
     return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
+
+
+def axes_of(found: Answer) -> tuple[list[str], list[str]]:
+    """The base models and the levers of which there are figures."""
+    usable = [row for row in found.rows if row.usable]
+    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.lever for row in usable))
 
 
 def cell(found: Answer, row: Row | None) -> str:
@@ -162,29 +184,32 @@ def cell(found: Answer, row: Row | None) -> str:
 
 
 def details(found: Answer) -> list[str]:
-    """Sentences on the threshold, the constant, what was left out, and what was refused."""
-    sentences = []
-    flat, winner = found.winner.flat, found.winner
-    if flat is not None and flat.low < flat.high:
+    """Sentences on the threshold, the constant, the saved file, and what was left out."""
+    sentences, winner = [], found.winner
+    if winner.flat is not None and winner.flat.low < winner.flat.high:
+        low, high = (threshold_text(end) for end in (winner.flat.low, winner.flat.high))
+        if low == high:
+            low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
         sentences.append(
-            f"The threshold is not critical: from {threshold_text(flat.low)} to {threshold_text(flat.high)} "
-            f"{found.measured.title} stays within {figure(flat.tolerance)} of its best, out of fold on all rows."
-            if flat.high - flat.low > 0.1 * max(abs(flat.low), abs(flat.high))
-            else f"The threshold is critical: {found.measured.title} stays within {figure(flat.tolerance)} of its best "
-            f"only from {flat.low:.3g} to {flat.high:.3g}."
+            f"From the threshold {low} to {high}, {found.measured.title} stays within {figure(winner.flat.tolerance)} "
+            "of its best, out of fold on all rows."
         )
-    if found.floors:
-        sentences.append(f"The floor held on the test part of {sum(found.floors)} of {len(found.floors)} outer folds.")
+    if found.floors and found.plan.floor is not None:
+        sentences.append(
+            f"The threshold is to keep {found.plan.floor.words}. On the test parts of the outer folds "
+            f"{sum(found.floors)} of {len(found.floors)} kept it."
+        )
     if winner.constant is not None:
         sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
     if winner.coefficients:
         sentences.append(coefficients_text(winner.coefficients))
-    return [*sentences, *refusals(found), *found.problem.notes, *found.notes]
+    if found.saved:
+        sentences.append(f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv --out labels.csv")
+    return [*sentences, *found.problem.notes, *found.notes]
 
 
-def coefficients_text(coefficients: dict[str, float] | object, most: int = 10) -> str:
+def coefficients_text(coefficients: Mapping[str, float], most: int = 10) -> str:
     """The largest coefficients by the names of their features."""
-    assert isinstance(coefficients, dict)
     largest = sorted(coefficients.items(), key=lambda pair: -abs(pair[1]))
     shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:most])
     rest = f"; {len(largest) - most} smaller ones are in results.json" if len(largest) > most else ""

@@ -162,7 +162,7 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--confidence", type=float, metavar="Q", help="with which a floor holds on new rows, as 0.95")
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
     add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants and base models; a minute")
-    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
+    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
     add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
     add.add_argument(
         "--n-jobs", type=int, metavar="N", help="processes; -1 takes all processors (default: by the size)"

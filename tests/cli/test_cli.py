@@ -196,20 +196,6 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
     assert "setwise: interrupted" in capsys.readouterr().err
 
 
-def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
-    from setwise.compare.bundled import bags
-    from setwise.compare.methods import LOVASZ
-    from setwise.losses import Jaccard
-    from setwise.risks import MeanRisk
-
-    def interrupted(self, w, tol=0.0):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(MeanRisk, "cut", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        LOVASZ.train(bags(5, 0), Jaccard(), 1.0, 1e-2)
-
-
 def test_reproduce_writes_its_figure(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert run("reproduce", "lh_figure2", "--quick", "--out", str(tmp_path)) == 0

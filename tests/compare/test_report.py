@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from setwise.compare.comparison import Plan, compare
+from setwise.compare.methods import LOGISTIC, LOVASZ
 
 from compare.made_up import PROBLEM, made_up
 from setwise.compare.bundled import bags
-from setwise.compare.comparison import Plan, compare
-from setwise.compare.methods import LOGISTIC, LOVASZ
 from setwise.compare.problem import Problem
 from setwise.compare.report import earlier, write_report
 from setwise.losses import EarlyDetection, ErrorRate

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from setwise.compare.methods import LOGISTIC
 
 from setwise.compare import Plan, Problem, compare
-from setwise.compare.methods import LOGISTIC
 from setwise.datasets.columns import Number
 from setwise.losses import Jaccard
 from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, labels, try_all, without

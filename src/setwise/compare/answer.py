@@ -184,5 +184,10 @@ class Answer:
     @property
     def best_other(self) -> Row | None:
         """The best way but the reference, by its out-of-fold loss on all rows; the outer folds have no say in it."""
-        others = [row for row in self.rows[1:] if row.usable and row is not self.plain]
+        # A way that loses the same in every fold is the reference under another name.
+        others = [
+            row
+            for row in self.rows[1:]
+            if row.usable and row is not self.plain and np.abs(row.outer - self.reference.outer).max() > 1e-12
+        ]
         return min(others, key=lambda row: row.inner) if others else None

@@ -33,7 +33,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: Measur
 def _ordered(lines: list[str]) -> str:
     """The imports first and sorted, others' before those of setwise, then the other lines."""
     imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
-    foreign = sorted(line for line in imports if "setwise" not in line)
+    foreign = sorted((line for line in imports if "setwise" not in line), key=lambda line: (line[0] == "f", line))
     own = sorted(line for line in imports if "setwise" in line)
     body = "\n".join(line for line in lines if line not in imports)
     return "\n".join([*foreign, *own, "", *filter(None, [part.strip() for part in body.split("\n\n")])])

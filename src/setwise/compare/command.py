@@ -1,7 +1,7 @@
 """The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -123,7 +123,7 @@ def plan_of(options: Options) -> Plan:
     # Weighted fits cost the most and seldom gain anything over a threshold.
     levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
     return Plan(
-        options.folds or (3 if options.quick else 5),
+        options.folds or 5,
         3 if options.quick else 5,
         QUICK_GRID if options.quick else GRID,
         _names(options.base, BASES, "--base", "base model", bases),
@@ -176,7 +176,7 @@ def run(work: Sequence[Work], plan: Plan, budget: float | None, say: Callable[[s
         n = len(one.problem.y)
         jobs = plan.n_jobs or (1 if n * one.problem.X.shape[1] <= SMALL else effective_n_jobs(-1))
         own, notes = replace(plan, n_jobs=jobs), list[str]()
-        costs = measured_costs(one.problem, one.measures, own)
+        costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
             own, rows, notes = within(own, costs, n, budget / len(work))
             if rows < n:
@@ -209,12 +209,12 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         if odd:
             raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
         problems = [
-            (bags(150 if options.quick else 1000, plan.seed), "early_detection"),
-            (digit_traits(4 if options.quick else 6), "f1"),
+            (bags(300 if options.quick else 1000, plan.seed), "early_detection"),
+            (digit_traits(3 if options.quick else 6), "f1"),
             (breast_cancer(), "f1"),
         ]
         if options.quick:
-            problems = [(p.part(900, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
+            problems = [(p.part(600, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
         return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     problem = read(options.data, options.target, options.group, options.positive, options.drop)
     held = len(problem.y)
@@ -233,7 +233,7 @@ def measures_of(text: str, average: str) -> tuple[Measured, ...]:
 
 
 def _names(
-    text: str | None, known: dict[str, object], option: str, what: str, default: tuple[str, ...]
+    text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The names in a text that joins them by commas; ValueError for one that is unknown."""
     if text is None:

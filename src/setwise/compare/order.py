@@ -49,8 +49,8 @@ def order_of(sources: Mapping[str, OutOfFold], task: Task) -> tuple[tuple[Candid
     gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
     errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
     candidates = [
-        Candidate(base, Order.name, *map(float, numbers))
-        for base, *numbers in zip(sources, losses, errors, gains, gain_errors, strict=True)
+        Candidate(base, Order.name, float(loss), float(error), float(gain), float(gain_error))
+        for base, loss, error, gain, gain_error in zip(sources, losses, errors, gains, gain_errors, strict=True)
     ]
     best = chosen_of(losses, gains, gain_errors)
     candidates[best] = replace(candidates[best], chosen=True)

@@ -17,6 +17,7 @@ from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
 from setwise.estimators.choosing import Problem as Rows
 from setwise.estimators.choosing import gain_of
+from setwise.estimators.choosing.folds import Folds
 
 
 def compare(
@@ -57,7 +58,7 @@ def compare(
     return [judge.answer(fits, test, tuple(notes), advance) for judge in judges]
 
 
-def _outer(problem: Problem, whole: Rows, plan: Plan) -> list[tuple[Values, Values]]:
+def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
     try:
         folds = whole.folds(plan.folds, plan.seed)
         for train, _ in folds:
@@ -66,7 +67,7 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> list[tuple[Values, Valu
         raise ValueError(
             f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: {error}"
         ) from None
-    return list(folds)  # type: ignore[arg-type]
+    return folds
 
 
 @final

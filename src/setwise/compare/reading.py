@@ -78,7 +78,7 @@ def _usual_target(path: str) -> str:
     """The name of the target column where none was given: the only one with a usual name."""
     suffix = Path(path).suffix.lower()
     table = TABLES[suffix](Path(path)) if suffix in TABLES and Path(path).is_file() else None
-    found = [] if table is None else [name for name in table.values if name.lower() in TARGET_NAMES]
+    found = [] if table is None else [name for name in table.names if name.lower() in TARGET_NAMES]
     if table is not None and len(found) != 1:
         raise ValueError(f"--test {Path(path).name} must have one target column; name it with --target.")
     return found[0] if found else TARGET_NAMES[0]

@@ -14,7 +14,7 @@ from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
-LEAST_ROWS, MOST_ROWS, SHARE = 600, 6000, 8
+LEAST_ROWS, MOST_ROWS, SHARE = 300, 6000, 8
 """Times are measured on an eighth of the rows, but on so many at least and at most, and on a third of these."""
 
 LEAST_FOLDS = 3
@@ -78,13 +78,13 @@ class Costs:
         return found
 
 
-def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan) -> Costs:
-    """The costs from two small runs; a first one that is not counted compiles and starts processes."""
+def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, warm: bool = False) -> Costs:
+    """The costs from two small runs; unless ``warm``, one before them that is not counted compiles and starts up."""
     n = len(problem.y)
     large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
-    sizes = [large // 3, large // 3, large]
+    sizes = [large // 3] * (1 if warm else 2) + [large]
     runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan) for rows in sizes]
-    (_, small, whole) = runs
+    small, whole = runs[-2:]
     lines = {
         key: Line.through((small[0], small[1].get(key, seconds)), (whole[0], seconds))
         for key, seconds in whole[1].items()

@@ -23,6 +23,14 @@ LEVERS: dict[str, tuple[str, str]] = {
 """For each lever its name in a table, and the words for it behind the name of a base model."""
 
 
+EXPLAINED = {
+    "as_it_is": ": what has a probability of at least 0.5 is positive",
+    "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
+    "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
+}
+"""What the levers without a threshold do, behind the words for a way."""
+
+
 def lever_title(lever: str) -> str:
     """The name of a lever in a table."""
     return LEVERS[lever][0] if lever in LEVERS else lever.replace("_", " ")
@@ -118,8 +126,10 @@ def why(found: Answer) -> list[str]:
         "lever": "the measure: every outer fold chose a tuned threshold",
     }
     sentences = []
+    # The first place of a key is the base model, the second one the lever.
+    kept = {name for i, name in enumerate(same) if {key[i] for key in found.choices} == {found.reference.key[i]}}
     for name, part in found.parts.items():
-        if name in same and part.mean == part.error == 0.0:
+        if name in kept:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
@@ -134,7 +144,7 @@ def _recommended(found: Answer) -> str:
     if winner.weight != 1.0:
         text += f", with a weight of {winner.weight:.2g} for each positive row"
     if winner.threshold is None:
-        return text
+        return f"{text}{EXPLAINED.get(winner.key[1], '').format(measure=found.measured.title)}"
     return f"{text}: {_positive_where(found)}"
 
 

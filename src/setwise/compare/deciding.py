@@ -15,6 +15,7 @@ from setwise.decisions.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of
 from setwise.estimators.choosing.lever import Lever, Rule
+from setwise.estimators.levers.as_it_is import AsItIs
 
 
 @final
@@ -38,9 +39,7 @@ class Decision:
     sources: Sources
 
 
-def decide(
-    fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance, tune_all: bool = True
-) -> Decision:
+def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, advance: Advance) -> Decision:
     """The reference, unless another way has a paired out-of-fold gain above one standard error.
 
     First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
@@ -64,10 +63,12 @@ def decide(
     rivals = [first, *(key for key in own.items() if key != first)]
     chosen = rivals[simplest([labels[key] for key in rivals], task)]
     marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
-    wanted = labels if tune_all else {first: labels[first], chosen: labels[chosen]}
-    levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {reference.name: reference}
+    levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {
+        reference.name: reference,
+        PLAIN[1]: AsItIs(),
+    }
     rules = {}
-    for base, name in wanted:
+    for base, name in labels:
         try:
             rules[base, name] = levers[name].bound(task).tune(sources.of((base, name)).held_out(), task)
         except Refusal:
@@ -112,6 +113,8 @@ def _over_each_base(
         labels |= found.labels
         own[base] = found.chosen.lever
     # Logistic regression at 0.5 has a constant of its own, and says what the threshold is worth.
+    if plan.floor is None:
+        advance(f"{where}: {sources.plain.name}, {PLAIN[1].replace('_', ' ')}", 1)
     labels[PLAIN] = sources.plain.response().labels
     candidates.insert(1, Candidate(*PLAIN))
     return candidates, labels, own

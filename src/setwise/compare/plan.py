@@ -53,7 +53,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
-        as_count(self.inner, "inner", low=2)
+        as_count(self.inner, "inner", low=3)
         as_count(self.seed, "seed", low=0)
 
     def models(self, problem: Problem) -> tuple[Base, ...]:

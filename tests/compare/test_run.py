@@ -46,7 +46,9 @@ def test_the_reference_is_what_one_would_compute_by_hand():
     for train, test in folds.split(problem.X, problem.y):
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
         X, y = problem.X[train], problem.y[train]
-        scores = cross_val_predict(model, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0), method="predict_proba")
+        scores = cross_val_predict(
+            model, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0), method="predict_proba"
+        )
         t = best_threshold(y, scores[:, 1], "f1").threshold
         new = model.fit(X, y).predict_proba(problem.X[test])[:, 1]
         by_hand.append(FBeta()(problem.y[test], (new >= t).astype(int)))

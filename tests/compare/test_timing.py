@@ -54,7 +54,7 @@ def test_ever_more_is_left_out_and_named():
 
 
 def test_a_budget_that_is_far_too_small_is_said():
-    _, rows, (note,) = within(PLAN, COSTS, 10_000, 0.1)
+    _, rows, (note,) = within(PLAN, COSTS, 10_000, 0.01)
     assert rows == 300
     assert "Even so it is expected to take" in note
 

@@ -1,5 +1,6 @@
 """The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,8 +96,28 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
         check(one, plan, options)
     if options.save is not None:
         check_place(options.save)
-    # The folder is made first, so that a place where nothing can be written shows before the work too.
-    options.out.mkdir(parents=True, exist_ok=True)
+    made = made_folders(options.out)
+    try:
+        return _answered(options, work, plan, say, bold, begin)
+    except BaseException:
+        # An interrupted run leaves no empty folders behind.
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def made_folders(out: Path) -> list[Path]:
+    """Make a folder, so that a place where nothing can be written shows before the work; what was made, inner first."""
+    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
+    out.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _answered(
+    options: Options, work: Sequence[Work], plan: Plan, say: Callable[[str], None], bold: bool, begin: float
+) -> tuple[list[str], list[Path]]:
+    """Run the comparison, save the model and write the report."""
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET

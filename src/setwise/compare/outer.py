@@ -59,6 +59,14 @@ def compare(
 
 
 def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
+    if not problem.many:
+        fewest = int(np.bincount(whole.task.truth, minlength=2).min())
+        needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
+        if fewest < needed:
+            raise ValueError(
+                f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: it has "
+                f"{fewest} rows of one class, and {needed} are needed."
+            )
     try:
         folds = whole.folds(plan.folds, plan.seed)
         for train, _ in folds:

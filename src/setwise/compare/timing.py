@@ -14,8 +14,11 @@ from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
-LEAST_ROWS, MOST_ROWS, SHARE = 300, 6000, 8
-"""Times are measured on an eighth of the rows, but on so many at least and at most, and on a third of these."""
+LEAST_ROWS, MOST_ROWS, SHARE = 300, 2400, 16
+"""Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""
+
+WARM_ROWS = 100
+"""On so many rows kernels are compiled and processes started before the time is taken."""
 
 LEAST_FOLDS = 3
 """With fewer outer folds hardly any gain is sure."""
@@ -82,7 +85,7 @@ def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, w
     """The costs from two small runs; unless ``warm``, one before them that is not counted compiles and starts up."""
     n = len(problem.y)
     large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
-    sizes = [large // 3] * (1 if warm else 2) + [large]
+    sizes = [*([] if warm else [WARM_ROWS]), large // 3, large]
     runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan) for rows in sizes]
     small, whole = runs[-2:]
     lines = {

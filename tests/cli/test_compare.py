@@ -154,7 +154,7 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
         ),
         (("t.csv", "--target", "sick", "--save", "m.pickle"), "path must end in .skops"),
         (("t.csv", "--target", "sick", "--save", "no/m.skops"), "there is no folder no for m.skops."),
-        (("t.csv", "--target", "sick", "--test", "matrix.npz"), "path must end in .csv"),
+        (("t.csv", "--target", "sick", "--test", "matrix.npz"), "path must end in one of .csv"),
         (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),
         (("t.csv", "--target", "sick", "--folds", "100"), "t.csv is too small for 100 outer folds"),
         (("t.csv", "--target", "u"), "must have two values"),

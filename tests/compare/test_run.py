@@ -212,3 +212,13 @@ def test_what_is_held_out_has_no_say_in_the_choice():
     assert before.own[0] + 0.3 < after.own[0]
     for row in before.rows:
         assert (before.row(row.key).outer[0] < after.row(row.key).outer[0]) or not row.usable
+
+
+def test_outer_folds_are_given_up_where_they_take_too_long():
+    (found,) = compare(made(), [F1], replace(FAST, folds=5), budget=1e-9)
+    assert len(found.choices) == 3
+    assert found.notes == ("Only 3 of 5 outer folds are run: they take longer than was expected.",)
+    d = found.reference.outer - found.plain.outer
+    assert found.paired(found.reference.outer, found.plain.outer).error == pytest.approx(
+        np.sqrt((1 / 3 + 1 / 4) * d.var(ddof=1))
+    )

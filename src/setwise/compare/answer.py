@@ -160,7 +160,7 @@ class Answer:
 
     def paired(self, first: Values, second: Values) -> Paired:
         """The paired difference ``first - second`` of losses over the outer folds: what ``second`` gains."""
-        return Paired.of(first - second, 1.0 / (len(first) - 1))
+        return Paired.of(first - second, 1.0 / (self.plan.folds - 1))
 
     @cached_property
     def gain(self) -> Paired:

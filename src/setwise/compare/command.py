@@ -15,7 +15,7 @@ from setwise.compare.bundled import bags, breast_cancer, digit_traits
 from setwise.compare.figures import seconds_text
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
-from setwise.compare.outer import compare
+from setwise.compare.outer import check_size, compare
 from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
 from setwise.compare.progress import ProgressLine
@@ -175,7 +175,8 @@ def usual_loss(options: Options) -> str:
 
 
 def check(work: Work, plan: Plan, options: Options) -> None:
-    """Refuse measures that do not fit the sets, and floors that do not fit the measures."""
+    """Refuse measures that do not fit the sets, floors that do not fit the measures, and too few rows."""
+    check_size(work.problem, plan)
     for measured in work.measures:
         measured.loss.check(work.problem.sets)
         if plan.floor is not None and measured.orders:
@@ -216,7 +217,9 @@ def run(work: Sequence[Work], plan: Plan, budget: float | None, say: Callable[[s
         def advance(what: str, steps: int, name: str = one.problem.name) -> None:
             line.advance(f"{name}: {what}", steps)
 
-        found += compare(one.problem, one.measures, own, advance, one.test, notes)
+        found += compare(
+            one.problem, one.measures, own, advance, one.test, notes, None if budget is None else budget / len(work)
+        )
     line.close()
     return found
 

@@ -11,7 +11,7 @@ from setwise.compare.answer import Answer, Row, Winner
 from setwise.compare.deciding import Decision, decide
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
-from setwise.compare.plan import Key, Plan
+from setwise.compare.plan import LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
@@ -27,6 +27,7 @@ def compare(
     advance: Advance = no_advance,
     test: Problem | None = None,
     notes: Sequence[str] = (),
+    budget: float | None = None,
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
@@ -42,6 +43,7 @@ def compare(
     advance : called with words on what is done and with the number of steps that are done by then
     test : further rows on which the recommendation and the reference are judged, or None
     notes : sentences on what was left out before
+    budget : the seconds after which further outer folds are given up, once there are three; None gives up none
 
     Raises
     ------
@@ -50,23 +52,28 @@ def compare(
     plan = plan or Plan()
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
+    begin, late = time.perf_counter(), ""
     for k, (train, held_out) in enumerate(_outer(problem, whole, plan), 1):
+        if _is_late(begin, budget, k - 1):
+            late = f"Only {k - 1} of {plan.folds} outer folds are run: they take longer than was expected."
+            break
         fits = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
         for judge in judges:
             judge.see(fits, whole.take(held_out), f"outer fold {k}", advance)
     fits = Fits(whole, problem, plan, "all rows", advance)
-    return [judge.answer(fits, test, tuple(notes), advance) for judge in judges]
+    notes = (*notes, late) if late else tuple(notes)
+    return [judge.answer(fits, test, notes, advance) for judge in judges]
+
+
+def _is_late(begin: float, budget: float | None, done: int) -> bool:
+    """Whether one more outer fold would leave too little of the budget for the choice on all rows."""
+    if budget is None or done < LEAST_FOLDS:
+        return False
+    return (time.perf_counter() - begin) / done * (done + 2) > budget
 
 
 def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
-    if not problem.many:
-        fewest = int(np.bincount(whole.task.truth, minlength=2).min())
-        needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
-        if fewest < needed:
-            raise ValueError(
-                f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: it has "
-                f"{fewest} rows of one class, and {needed} are needed."
-            )
+    check_size(problem, plan)
     try:
         folds = whole.folds(plan.folds, plan.seed)
         for train, _ in folds:
@@ -76,6 +83,19 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
             f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: {error}"
         ) from None
     return folds
+
+
+def check_size(problem: Problem, plan: Plan) -> None:
+    """Raise ValueError if a class is too rare to be in all outer and inner folds."""
+    if problem.many:
+        return
+    fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
+    needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
+    if fewest < needed:
+        raise ValueError(
+            f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: it has "
+            f"{fewest} rows of one class, and {needed} are needed."
+        )
 
 
 @final

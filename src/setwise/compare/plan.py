@@ -24,6 +24,10 @@ PLAIN: Key = (FIRST, "as_it_is")
 """Logistic regression at 0.5."""
 
 
+LEAST_FOLDS = 3
+"""With fewer outer folds hardly any gain is sure."""
+
+
 @final
 @dataclass(frozen=True)
 class Plan:

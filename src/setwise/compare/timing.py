@@ -9,19 +9,16 @@ from setwise.compare.deciding import decide
 from setwise.compare.figures import listed, seconds_text
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
-from setwise.compare.plan import Key, Plan
+from setwise.compare.plan import LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
-LEAST_ROWS, MOST_ROWS, SHARE = 300, 2400, 16
+LEAST_ROWS, MOST_ROWS, SHARE = 300, 1500, 16
 """Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""
 
 WARM_ROWS = 100
 """On so many rows kernels are compiled and processes started before the time is taken."""
-
-LEAST_FOLDS = 3
-"""With fewer outer folds hardly any gain is sure."""
 
 LEAST_SETS = 12
 """The least number of sets with each label in a part: 3 outer folds leave 8 of them, of which 2 in 3 are trained on."""

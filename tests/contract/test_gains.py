@@ -34,6 +34,19 @@ def test_gains_are_differences_of_values_along_an_order(make, rng):
                     before = after
 
 
+def test_a_sweep_holds_the_values_as_one_more_decision_is_predicted_positive(make, rng):
+    for loss in make(4):
+        for sets in batches(loss, 4, rng):
+            orders, bound = orders_of(sets, rng), loss.structure(sets)
+            swept = bound.sweep(orders)
+            assert swept.shape == (len(orders.items),)
+            for i, (a, b) in enumerate(pairwise(orders.offsets)):
+                labels = np.zeros(sets.total, dtype=bool)
+                for j in range(a, b):
+                    labels[orders.items[j]] = True
+                    assert swept[j] == pytest.approx(bound.values(labels)[i], abs=1e-10)
+
+
 def test_gains_of_the_set_function_sum_to_the_loss_of_all_mistakes(make, rng):
     for loss in make(6):
         f = loss.of_mistakes(rng.random(6) < 0.5)

@@ -4,7 +4,24 @@ import numpy as np
 
 from setwise.core.enumerate import subsets
 from setwise.core.sets import Sets
-from setwise.losses import LOSSES, ErrorRate, FBeta, Hamming, Jaccard, Saturating
+from setwise.decisions.formula import formula_of
+from setwise.losses import (
+    LOSSES,
+    MCC,
+    BalancedError,
+    ClassWeighted,
+    ErrorRate,
+    FBeta,
+    GMean,
+    Hamming,
+    HMean,
+    Jaccard,
+    MeanOverClasses,
+    OneClass,
+    Saturating,
+    Tversky,
+    ZeroOne,
+)
 
 TRIED = 500
 
@@ -42,3 +59,23 @@ def of_labels(p):
     """Every example of every loss that reads labels or classes, and sums of losses."""
     found = [loss for kind in LOSSES.values() if kind.reads != "scores" for loss in kind.examples(p)]
     return [*found, FBeta() + 0.5 * Jaccard(), 2.0 * Jaccard() + ErrorRate(), Hamming() + Saturating(0.3)]
+
+
+NAMES = sorted({type(loss).__name__ for loss in of_labels(3)})
+
+COUNTS = [
+    FBeta(), FBeta(2.0, zero_division=0.0), Jaccard(), Jaccard("fraction"), Jaccard("ignore"), MCC(), GMean(), HMean(),
+    BalancedError(), ErrorRate(), Tversky(0.3, 0.8), ClassWeighted(Jaccard(), 0.5, 2.0), FBeta() + 0.5 * Jaccard(),
+    Hamming(), Saturating(0.1), ZeroOne(), MeanOverClasses("jaccard"), OneClass("f1", 0),
+]  # fmt: skip
+
+
+def slow(loss, q, k):
+    """The expected loss of predicting the first k, by full distributions of both counts."""
+    top, rest = np.ones(1), np.ones(1)
+    for x in q[:k]:
+        top = np.convolve(top, [1.0 - x, x])
+    for x in q[k:]:
+        rest = np.convolve(rest, [1.0 - x, x])
+    tp, fn = np.arange(k + 1.0)[:, None], np.arange(len(q) - k + 1.0)[None, :]
+    return top @ np.broadcast_to(formula_of(loss, len(q)).at(float(k), tp, fn), (k + 1, len(q) - k + 1)) @ rest

@@ -1,4 +1,5 @@
 from itertools import product
+from time import process_time
 
 import numpy as np
 import pytest
@@ -143,3 +144,18 @@ def test_what_does_not_fit_is_refused():
         label_thresholds(np.eye(3, dtype=int), np.eye(3), "f1", "mean")
     with pytest.raises(ValueError, match="Y must have sets of one size; got 1 to 2 decisions"):
         label_thresholds(Sets(np.ones(3, bool), np.array([0, 1, 3])), np.zeros((2, 2)), "f1")
+
+
+@pytest.mark.slow
+def test_a_large_matrix_and_a_large_set_take_less_than_a_second():
+    rng = np.random.default_rng(0)
+    Y = rng.random((100_000, 14)) < rng.uniform(0.02, 0.5, 14)
+    scores = rng.standard_normal(Y.shape) + Y * rng.uniform(0.3, 2.0, 14)
+    calls = [lambda Y, s, a=average: label_thresholds(Y, s, "f1", a) for average in ("macro", "micro", "samples")]
+    calls.append(lambda Y, s: best_threshold(Y.ravel(), s.ravel(), "f1"))
+    for call in calls:
+        # The first call compiles. The time is that of the processor: others may use the machine, too.
+        call(Y[:100], scores[:100])
+        begin = process_time()
+        call(Y, scores)
+        assert process_time() - begin < 1.0

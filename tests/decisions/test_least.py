@@ -1,30 +1,28 @@
 """Decisions of least expected loss equal enumeration over all labelings and all truths."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from decisions.cases import losses_of_all, of_labels, probabilities, truths
+from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, slow, truths
 from setwise.core.enumerate import subsets
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
 from setwise.decisions import expected_loss, least_expected_loss
+from setwise.kernels.threads import allowed
 from setwise.losses import (
-    MCC,
-    BalancedError,
-    ClassWeighted,
-    ErrorRate,
-    FBeta,
-    GMean,
-    Hamming,
-    HMean,
+    AreaWeighted,
+    BreakEven,
+    Capped,
+    Cardinality,
+    CountFunctionLoss,
     Jaccard,
-    MeanOverClasses,
-    OneClass,
-    Saturating,
+    PrecisionAtK,
+    RecallAtK,
+    RocArea,
     SetFunctionLoss,
-    Tversky,
-    ZeroOne,
 )
-
-NAMES = sorted({type(loss).__name__ for loss in of_labels(3)})
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8])
@@ -44,13 +42,6 @@ def test_decisions_equal_enumeration(name, p):
         np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=tolerance)
         given = expected_loss(q, subsets(p)[chosen], loss)
         np.testing.assert_allclose(given, expected[np.arange(len(q)), chosen], atol=tolerance)
-
-
-COUNTS = [
-    FBeta(), FBeta(2.0, zero_division=0.0), Jaccard(), Jaccard("fraction"), Jaccard("ignore"), MCC(), GMean(), HMean(),
-    BalancedError(), ErrorRate(), Tversky(0.3, 0.8), ClassWeighted(Jaccard(), 0.5, 2.0), FBeta() + 0.5 * Jaccard(),
-    Hamming(), Saturating(0.1), ZeroOne(), MeanOverClasses("jaccard"), OneClass("f1", 0),
-]  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
@@ -74,14 +65,65 @@ def test_windows_equal_sums_over_all_counts(loss, p):
         np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=1e-11 * max(1.0, *values))
 
 
-def slow(loss, q, k):
-    """The expected loss of predicting the first k, by full distributions of both counts."""
-    from setwise.decisions.formula import formula_of
+@pytest.mark.parametrize("p", [1, 4, 7])
+@pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
+def test_losses_at_a_given_number_predict_the_most_probable(kind, p):
+    q = probabilities(p)
+    every = subsets(p)
+    for loss in kind.examples(p):
+        found = least_expected_loss(q, loss)
+        assert (found.labels.sum(axis=1) == loss.k).all()
+        picked = every[every.sum(axis=1) == loss.k]
+        # A labeling as scores: the decisions that it predicts are the k largest.
+        values = np.array([loss.values(Sets.rows(every), np.tile(h, len(every)).astype(float)) for h in picked])
+        np.testing.assert_allclose(found.values, (truths(q) @ values.T).min(axis=1), atol=1e-12)
+        with pytest.raises(ValueError, match=rf"labels must predict {loss.k} decisions"):
+            expected_loss(q[0], np.arange(p) < loss.k - 1, loss)
 
-    top, rest = np.ones(1), np.ones(1)
-    for x in q[:k]:
-        top = np.convolve(top, [1.0 - x, x])
-    for x in q[k:]:
-        rest = np.convolve(rest, [1.0 - x, x])
-    tp, fn = np.arange(k + 1.0)[:, None], np.arange(len(q) - k + 1.0)[None, :]
-    return top @ np.broadcast_to(formula_of(loss, len(q)).at(float(k), tp, fn), (k + 1, len(q) - k + 1)) @ rest
+
+def test_ragged_sets_are_the_same_as_each_alone():
+    rng = np.random.default_rng(0)
+    sizes = rng.permutation(np.repeat([1, 2, 7, 130, 150], 3))
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    q = rng.random(offsets[-1])
+    found = least_expected_loss(q, "jaccard", offsets)
+    np.testing.assert_allclose(expected_loss(q, found.labels, "jaccard", offsets), found.values, atol=1e-12)
+    for i, (a, b) in enumerate(pairwise(offsets)):
+        alone = least_expected_loss(q[a:b], "jaccard")
+        assert (alone.labels == found.labels[a:b]).all()
+        assert alone.values[0] == found.values[i]
+
+
+def test_threads_do_not_change_decisions():
+    q = probabilities(9)
+    alone = least_expected_loss(q, "f1")
+    with allowed(3):
+        together = least_expected_loss(q, "f1")
+    assert (alone.labels == together.labels).all()
+    assert (alone.values == together.values).all()
+
+
+REFUSED = [
+    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 17, r"a further mistake may make it smaller"),
+    (CountFunctionLoss(lambda fn, fp: np.sin(fn + fp) + 1.0), 200, r"a further mistake may make it smaller"),
+    (Cardinality(np.arange(31.0)[::-1]), 30, r"30 decisions are too many to enumerate"),
+    (AreaWeighted(Jaccard(), np.arange(1.0, 12.0)), 11, r"no function of the counts, and 11 decisions are too many"),
+    (Capped(np.arange(1.0, 18.0), 5.0), 17, r"at most 10, or 16 where labels do not matter"),
+    (RocArea(), 3, r"evaluates an order of scores"),
+    (BreakEven(), 3, r"the number that it predicts depends on the truth"),
+]
+
+
+@pytest.mark.parametrize(("loss", "p", "words"), REFUSED, ids=lambda value: repr(value)[:30])
+def test_what_cannot_be_decided_is_refused_in_a_sentence(loss, p, words):
+    with pytest.raises(Refusal, match=words):
+        least_expected_loss(np.full(p, 0.3), loss)
+
+
+def test_a_function_of_counts_that_rewards_mistakes_is_enumerated():
+    # The least loss has two mistakes, so the most probable decisions are not the best.
+    loss = CountFunctionLoss(lambda fn, fp: np.abs(fn + fp - 2.0))
+    q = probabilities(12, n=24)
+    found = least_expected_loss(q, loss)
+    for h in subsets(12)[:: 1 << 6]:
+        assert (expected_loss(q, np.broadcast_to(h, q.shape), loss) >= found.values - 1e-12).all()

@@ -33,11 +33,11 @@ def test_one_set_groups_and_matrix_agree_where_they_are_the_same_problem():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((40, 2)), rng.random(40) < 0.4
     y[:2] = [True, False]
-    one = SetClassifier(C=5).fit(X, y)
-    grouped = SetClassifier(C=5).fit(X, y, groups=np.zeros(40))
+    one = SetClassifier(surrogate="convex", C=5).fit(X, y)
+    grouped = SetClassifier(surrogate="convex", C=5).fit(X, y, groups=np.zeros(40))
     np.testing.assert_allclose(one.coef_, grouped.coef_)
-    hamming = SetClassifier("hamming", C=5, tol=1e-8).fit(X, y, groups=np.arange(40))
-    twice = SetClassifier("hamming", C=5, tol=1e-8).fit(X, np.column_stack([y, ~y]))
+    hamming = SetClassifier("hamming", surrogate="convex", C=5, tol=1e-8).fit(X, y, groups=np.arange(40))
+    twice = SetClassifier("hamming", surrogate="convex", C=5, tol=1e-8).fit(X, np.column_stack([y, ~y]))
     np.testing.assert_allclose(twice.coef_, [hamming.coef_[0], -hamming.coef_[0]], atol=1e-3)
 
 

@@ -46,7 +46,7 @@ def test_more_than_two_classes(loss):
 
 def test_one_class_against_the_rest():
     X, y = make_classification(150, 6, n_informative=4, n_classes=3, random_state=0)
-    model = SetClassifier("f1", C=300, pos_label=2).fit(X, y)
+    model = SetClassifier("f1", surrogate="convex", C=300, pos_label=2).fit(X, y)
     assert model.loss_ == OneClass(plain_losses()["f1"](), 2)
     assert model.score(X, y) == pytest.approx(f1_score(y == 2, model.predict(X) == 2))
     assert model.duality_gap_ <= 1e-3

@@ -1,5 +1,7 @@
 """SetClassifier trains for every loss, by every surrogate and learner, on every layout."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csc_matrix, csr_matrix
@@ -19,6 +21,8 @@ from setwise.losses import (
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
 
+convex = partial(SetClassifier, surrogate="convex")
+
 
 def test_multi_label_matrix():
     X, Y = make_multilabel_classification(150, 6, n_classes=4, random_state=0)
@@ -36,10 +40,10 @@ def test_every_named_loss_trains_to_its_certificate(name):
     X = np.random.default_rng(0).standard_normal((60, 3))
     y = X[:, 0] - X[:, 1] > 0.3
     X[:, 0] += 2 * y
-    model = SetClassifier(name, C=100).fit(X, y)
+    model = convex(name, C=100).fit(X, y)
     assert model.duality_gap_ <= 1e-3
     assert 0 <= model.lower_bound_ <= model.objective_ * (1 + 1e-9)
-    untrained = SetClassifier(name, C=1e-9).fit(X, y)
+    untrained = convex(name, C=1e-9).fit(X, y)
     assert model.score(X, y) > untrained.score(X, y)
 
 
@@ -62,9 +66,9 @@ def test_average_says_what_a_set_is(average, loss):
 @pytest.mark.parametrize("learner", ["n_slack", "block_frank_wolfe"])
 def test_macro_is_one_problem_for_each_label(learner):
     X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
-    together = SetClassifier("jaccard", learner=learner, C=60, average="macro", tol=1e-4, max_iter=5000, random_state=0)
+    together = convex("jaccard", learner=learner, C=60, average="macro", tol=1e-4, max_iter=5000, random_state=0)
     together.fit(X, Y)
-    apart = [SetClassifier("jaccard", C=20, tol=1e-5).fit(X, column) for column in Y.T]
+    apart = [convex("jaccard", C=20, tol=1e-5).fit(X, column) for column in Y.T]
     assert together.objective_ == pytest.approx(sum(model.objective_ for model in apart), rel=1.2e-4)
 
 
@@ -117,7 +121,7 @@ def test_the_auto_surrogate_reads_the_shape_of_a_function_of_counts(bags):
     X, y, groups = bags
     tolerant = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
     promised = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20), [Trait.SUBMODULAR, Trait.INCREASING])
-    a, b = (SetClassifier(loss, C=10).fit(X, y, groups=groups) for loss in (tolerant, promised))
+    a, b = (convex(loss, C=10).fit(X, y, groups=groups) for loss in (tolerant, promised))
     np.testing.assert_array_equal(a.coef_, b.coef_)
     assert a.objective_ == pytest.approx(SetClassifier(tolerant, "lovasz", C=10).fit(X, y, groups=groups).objective_)
 
@@ -133,10 +137,10 @@ def test_a_large_intercept_scaling_frees_the_intercept(bags):
     X, y, groups = bags
     shifted = X + 30.0
     held, free = (
-        SetClassifier(C=10, tol=1e-5, max_iter=5000, intercept_scaling=c).fit(shifted, y, groups=groups).objective_
+        convex(C=10, tol=1e-5, max_iter=5000, intercept_scaling=c).fit(shifted, y, groups=groups).objective_
         for c in (1.0, 100.0)
     )
-    centered = SetClassifier(C=10, tol=1e-5, max_iter=5000, intercept_scaling=100.0).fit(X, y, groups=groups).objective_
+    centered = convex(C=10, tol=1e-5, max_iter=5000, intercept_scaling=100.0).fit(X, y, groups=groups).objective_
     assert abs(free - centered) < 0.2 * abs(held - centered)
 
 
@@ -144,11 +148,11 @@ def test_a_large_intercept_scaling_frees_the_intercept(bags):
 def test_intercept_scaling_is_a_constant_feature(average):
     X, Y = make_multilabel_classification(50, 4, n_classes=3, random_state=2)
     wide = np.column_stack([X, np.full(len(X), 5.0)])
-    scaled = SetClassifier("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0).fit(X, Y)
-    column = SetClassifier("hamming", C=5, tol=1e-7, average=average, fit_intercept=False).fit(wide, Y)
+    scaled = convex("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0).fit(X, Y)
+    column = convex("hamming", C=5, tol=1e-7, average=average, fit_intercept=False).fit(wide, Y)
     np.testing.assert_allclose(scaled.coef_, column.coef_[:, :-1], atol=1e-3)
     np.testing.assert_allclose(scaled.intercept_, 5.0 * column.coef_[:, -1], atol=5e-3)
-    warm = SetClassifier("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0, warm_start=True).fit(X, Y)
+    warm = convex("hamming", C=5, tol=1e-7, average=average, intercept_scaling=5.0, warm_start=True).fit(X, Y)
     warm.fit(X, Y)
     assert warm.history_["objective"][0] == pytest.approx(scaled.objective_, rel=1e-6)
 
@@ -174,6 +178,6 @@ def test_the_size_of_features_does_not_stop_learning(loss, size):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
     y = X[:, 0] + 0.5 * rng.standard_normal(300) > 0.3
-    model = SetClassifier(loss, C=100).fit(X * size, y)
+    model = convex(loss, C=100).fit(X * size, y)
     assert model.duality_gap_ <= 1e-3
     assert (model.predict(X * size) == y).mean() > 0.85

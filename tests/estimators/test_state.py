@@ -16,7 +16,7 @@ from setwise.risks import MeanRisk
 
 def test_pickle_and_warm_start(bags):
     X, y, groups = bags
-    model = SetClassifier(C=30, tol=1e-4, warm_start=True).fit(X, y, groups=groups)
+    model = SetClassifier(surrogate="convex", C=30, tol=1e-4, warm_start=True).fit(X, y, groups=groups)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     cold = model.n_iter_

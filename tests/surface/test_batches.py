@@ -70,6 +70,7 @@ def structures():
         if loss.reads == "labels":
             yield Parameter(f"{name}.marginals(labels)", bound.marginals, wrong)
             yield Parameter(f"{name}.gains(orders)", bound.gains, orders())
+            yield Parameter(f"{name}.sweep(orders)", bound.sweep, orders())
 
 
 @pytest.mark.parametrize("parameter", [*batches(), *structures()], ids=lambda parameter: parameter.where)

@@ -52,6 +52,8 @@ PARAMETERS = {
     "random_state": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},
     "verbose": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},
     "warm_start": without(FLAGS, "one"),
+    "start": NAMES,
+    "threshold": NAMES | {"another": "one"},
 }  # fmt: skip
 MATRICES = {
     "None": None, "text": "a", "number": 1.0, "flat": X[:, 0], "cube": X[None], "words": [["a", "b"]] * 8,
@@ -108,6 +110,8 @@ def calls():
     for name, model in {"vector": vector, "matrix": many}.items():
         yield Parameter(f"predict {name}(X)", model.predict, new)
         yield Parameter(f"decision_function {name}(X)", model.decision_function, new)
+    sure = partial(clone(MODEL).set_params(surrogate="convex").fit(X, Y).predict, X)
+    yield Parameter("predict(return_certain)", lambda v: sure(return_certain=v), FLAGS)
     yield Parameter("score(X, y)", lambda v: vector.score(v, Y), new | {"short": X[:-1]})
     yield Parameter(
         "score(y, Y)", partial(vector.score, X), without(TARGETS, "one class") | {"more": Y + 1, "m": MATRIX}

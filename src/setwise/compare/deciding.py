@@ -13,7 +13,7 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
-from setwise.estimators.choosing.choice import REPLICATES, chosen_of
+from setwise.estimators.choosing.choice import REPLICATES, chosen_of, errors_needed
 from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.levers.as_it_is import AsItIs
 
@@ -80,17 +80,19 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
 def simplest(labels: Sequence[Bools], task: Task) -> int:
     """The first that loses no more than one standard error more than the best, among those that beat the first at all.
 
-    A prediction beats the first one if its gain is above one standard error; if none does, the answer is 0. So a base
-    model that comes later, and is less simple, is taken only for a gain that can be told from noise.
+    A prediction beats the first one by the rule of :class:`setwise.MeasureClassifier`: its gain is above one standard
+    error, or above the one of the luckiest of several. If none does, the answer is 0. So a base model that comes later,
+    and is less simple, is taken only for a gain that can be told from noise.
     """
     losses: Values = np.array([task.mean_loss(guess) for guess in labels])
     drawn = replicated_losses(task, labels, REPLICATES, SEED)
-    best = chosen_of(losses, losses[0] - losses, (drawn[:, :1] - drawn).std(axis=0, ddof=1))
+    gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
+    needed = errors_needed(gains, drawn_gains, drawn_gains.std(axis=0, ddof=1))
+    best = chosen_of(losses, gains, needed)
     if best == 0:
         return 0
-    able = losses[0] - losses > (drawn[:, :1] - drawn).std(axis=0, ddof=1)
     near = losses - losses[best] <= (drawn - drawn[:, best : best + 1]).std(axis=0, ddof=1)
-    return int(np.argmax(able & near))
+    return int(np.argmax((gains > needed) & near))
 
 
 def _over_each_base(

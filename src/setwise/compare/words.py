@@ -18,6 +18,8 @@ LEVERS: dict[str, tuple[str, str]] = {
     "class_weight": ("weighted positives", "fitted to weighted positives, with a tuned threshold"),
     "decision": ("least expected loss", "decided by the least expected loss"),
     "stack": ("trained on top", "with a linear model on top that is trained for the measure"),
+    "gfm": ("F-maximizer", "decided by the general F-maximizer"),
+    "ramp": ("ramp on top", "with a ramp on top that descends from its threshold"),
     "order": ("order of scores", "in the order of its scores"),
 }
 """For each lever its name in a table, and the words for it behind the name of a base model."""
@@ -26,6 +28,8 @@ LEVERS: dict[str, tuple[str, str]] = {
 EXPLAINED = {
     "as_it_is": ": what has a probability of at least 0.5 is positive",
     "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
+    "gfm": ": each row gets the labels of the greatest expected measure, by models of the number of its labels",
+    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from logistic regression",
     "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
 }
 """What the levers without a threshold do, behind the words for a way."""

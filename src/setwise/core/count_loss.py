@@ -65,7 +65,7 @@ class CountLoss(Loss):
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""
         quotient = self.quotient(P, N) if Trait.INCREASING in self.traits else None
         # With fp = fn + a constant, a denominator whose coefficients of fn and fp cancel is a constant.
-        flat = quotient is not None and bool((quotient[1][:, 1] + quotient[1][:, 2] == 0.0).all())
+        flat = quotient is not None and bool(np.isclose(quotient[1][:, 1], -quotient[1][:, 2], 1e-15, 0.0).all())
         return Counts(
             ((1.0, self.of_counts),),
             P,

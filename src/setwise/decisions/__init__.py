@@ -1,7 +1,9 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
+from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
 from setwise.decisions.decision import Decision
 from setwise.decisions.floors import Floor, UnmetFloor
+from setwise.decisions.gfm import gfm
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
 from setwise.decisions.least import expected_loss, least_expected_loss
 from setwise.decisions.operating_point import (
@@ -11,9 +13,11 @@ from setwise.decisions.operating_point import (
     recall_at_false_positive_rate,
     recall_at_precision,
 )
+from setwise.decisions.samples import least_expected_loss_of_samples
 from setwise.decisions.thresholds import Threshold, best_threshold, threshold_curve
 
 __all__ = [
+    "BootstrapThreshold",
     "Decision",
     "Floor",
     "LabelThresholds",
@@ -21,10 +25,13 @@ __all__ = [
     "Threshold",
     "UnmetFloor",
     "best_threshold",
+    "bootstrap_threshold",
     "constrained_threshold",
     "expected_loss",
+    "gfm",
     "label_thresholds",
     "least_expected_loss",
+    "least_expected_loss_of_samples",
     "precision_at_recall",
     "recall_at_false_positive_rate",
     "recall_at_precision",

@@ -45,12 +45,24 @@ class ByTable(Rule):
     def misses_cost(self) -> bool:
         """Whether at each k and P the loss grows with fn, so that the k most probable decisions are the best k."""
         table, starts = self._table
-        p = self.formula.size
-        slack = 1e-12 * float(np.abs(table).max())
-        for k, start in enumerate(starts):
-            cell = table[start : start + (k + 1) * (p - k + 1)].reshape(k + 1, p - k + 1)
+        p, (low, high) = self.formula.size, self.formula.numbers
+        slack = 1e-12 * float(np.abs(table[np.isfinite(table)]).max())
+        for k in range(low, high + 1):
+            cell = table[starts[k] : starts[k] + (k + 1) * (p - k + 1)].reshape(k + 1, p - k + 1)
             # From (tp, fn) to (tp - 1, fn + 1) the number of positives does not change.
             if (cell[:-1, 1:] < cell[1:, :-1] - slack).any():
+                return False
+        return True
+
+    def affine(self) -> bool:
+        """Whether at each k and P the loss is affine in tp."""
+        table, starts = self._table
+        p, (low, high) = self.formula.size, self.formula.numbers
+        slack = 1e-11 * float(np.abs(table[np.isfinite(table)]).max())
+        for k in range(low, high + 1):
+            cell = table[starts[k] : starts[k] + (k + 1) * (p - k + 1)].reshape(k + 1, p - k + 1)
+            # From tp - 1 to tp and to tp + 1, with as many positives in all.
+            if (np.abs(cell[:-2, 2:] - 2.0 * cell[1:-1, 1:-1] + cell[2:, :-2]) > slack).any():
                 return False
         return True
 
@@ -67,6 +79,7 @@ class ByTable(Rule):
         return Decided(of_first(order, sizes), values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
         values = np.empty(len(q))
         expected_by_table(q, labels, *self._table, values)
         return values

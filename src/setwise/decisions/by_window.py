@@ -11,10 +11,10 @@ from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import joint_sums, prefixes
 
-BLOCK = 1 << 17
+BLOCK = 1 << 15
 """About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
 
-REACHES = (2.5, 4.5, np.inf)
+REACHES = (2.0, 3.5, 5.0, np.inf)
 """Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
 
 
@@ -66,6 +66,7 @@ class ByWindow(Rule):
         return Decided(of_first(order, sizes), values, values)
 
     def expect(self, q: Values, labels: Bools) -> Values:
+        self.formula.check_labels(labels)
         rows = zip(q, labels, strict=True)
         return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
 

@@ -5,18 +5,21 @@ import numpy as np
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
 from setwise.core.traits import Trait
+from setwise.decisions.by_bounds import ByBounds
 from setwise.decisions.by_costs import ByCosts
 from setwise.decisions.by_enumeration import LIMIT, LIMIT_LABEL_FREE, ByCounts, ByEnumeration, ByMistakes
+from setwise.decisions.by_mode import ByMode
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.by_window import ByWindow
 from setwise.decisions.formula import formula_of
 from setwise.decisions.rule import Rule
 
+LARGE, LARGE_ON_A_LINE = 4096, 16384
+"""Larger sets are decided up to a tolerance; the second number is for losses that are affine in the true positives."""
 
-def rule_for(loss: Loss, size: int) -> Rule:
+
+def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
     """The rule that decides sets of ``size`` decisions for ``loss`` exactly, or up to the bound that it returns.
 
     Raises
@@ -24,7 +27,7 @@ def rule_for(loss: Loss, size: int) -> Rule:
     Refusal : if there is none
     """
     formula = formula_of(loss, size)
-    if formula is None:
+    if formula is None or (Trait.MODULAR in loss.traits and Trait.LABEL_FREE in loss.traits):
         return _of_mistakes(loss, size)
     if size <= SMALL:
         table = ByTable(formula)
@@ -32,8 +35,12 @@ def rule_for(loss: Loss, size: int) -> Rule:
             return table
         if size <= LIMIT_LABEL_FREE:
             return ByCounts(table)
+    elif formula.increasing and Trait.CARDINALITY in loss.traits:
+        return ByMode(formula)
     elif formula.increasing:
-        return ByWindow(formula)
+        line = formula.counts.affine or formula.affine_beside_misses
+        exact = size <= (LARGE_ON_A_LINE if line else LARGE) or formula.numbers[0] == formula.numbers[1]
+        return ByWindow(formula) if exact else ByBounds(formula, tol)
     raise Refusal(
         f"a decision for {loss!r} is refused: a further mistake may make it smaller, so the most probable decisions "
         f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds."
@@ -42,11 +49,11 @@ def rule_for(loss: Loss, size: int) -> Rule:
 
 def _of_mistakes(loss: Loss, size: int) -> Rule:
     """The rule for a loss that is no function of the counts."""
-    # With no label known to be positive a loss that ignores labels shows its costs.
-    structure: Structure = loss.structure(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
+    structure = loss.structure(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
     if Trait.LABEL_FREE in loss.traits:
+        # The costs of a loss that ignores labels are those of any truth.
         costs, rest = structure.split()
-        if not rest.terms and isinstance(structure.terms[0], Mistakes) and costs is not None:
+        if costs is not None and not rest.terms:
             return ByCosts(costs)
         if size <= LIMIT_LABEL_FREE:
             return ByMistakes(loss, size)

@@ -57,9 +57,7 @@ class Floor:
         as_choice(self.measure, "measure", SHARES)
         as_number(self.least, "least", low=0.0, high=1.0)
         if self.confidence is not None:
-            as_number(self.confidence, "confidence", low=0.0, high=1.0, open_low=True)
-            if self.confidence == 1.0:
-                raise ValueError("confidence must be below 1: no sample makes certain; got 1.")
+            as_level(self.confidence)
 
     def met(self, tp: Values, fp: Values, P: float, N: float) -> Bools:
         """Whether the floor is met at these counts, bool of their shape."""
@@ -86,6 +84,14 @@ class Floor:
         """Raise ValueError where the share is 0/0 at every threshold."""
         if self.measure != "precision" and not (P if self.measure == "recall" else N):
             raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {self!r}; got none.")
+
+
+def as_level(confidence: float) -> float:
+    """``confidence`` as a number in (0, 1)."""
+    level = as_number(confidence, "confidence", low=0.0, high=1.0, open_low=True)
+    if level == 1.0:
+        raise ValueError("confidence must be below 1: no sample makes certain; got 1.")
+    return level
 
 
 def share(right: Values, whole: Values) -> Values:

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Combination, Loss
@@ -34,7 +34,13 @@ class Formula:
 
     def at(self, k: Values | float, tp: Values, fn: Values) -> Values:
         """The loss where k decisions are predicted, of which tp are positive, and fn others are; arrays broadcast."""
-        return self.counts.of(fn, k - tp, np.asarray(tp + fn, dtype=np.int64))
+        P = tp + fn
+        if self.counts.linear is not None:
+            return self.counts.of(fn, k - tp, np.asarray(P, dtype=np.int64))
+        # Truth number P has P positives, so nothing need be looked up, which would take most of the time.
+        N, fp = self.size - P, k - tp
+        parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.counts.formulas]
+        return reduce(np.add, parts)
 
     @property
     def increasing(self) -> bool:
@@ -47,6 +53,14 @@ class Formula:
         """The least and the largest number of decisions that may be predicted positive."""
         fixed = self.counts.predicted
         return (0, self.size) if fixed is None else (int(fixed[0]), int(fixed[0]))
+
+    def check_labels(self, labels: Bools) -> None:
+        """Raise ValueError for labelings (n, p) that predict a number for which the loss is not defined."""
+        low, high = self.numbers
+        sizes = labels.sum(axis=1)
+        if (sizes < low).any() or (sizes > high).any():
+            odd = int(sizes[(sizes < low) | (sizes > high)][0])
+            raise ValueError(f"labels must predict {low} decisions of each set for this loss; got {odd} of them.")
 
     @property
     def quotient(self) -> Quotient | None:

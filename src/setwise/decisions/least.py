@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, as_offsets, as_reals
+from setwise.core.checks import as_array, as_number, as_offsets, as_reals
 from setwise.core.measure import Loss
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import Decision
 from setwise.losses import as_loss
 
 
-def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any = None) -> Decision:
+def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any = None, tol: float = 1e-3) -> Decision:
     """``argmin over h of E[loss(y, h)]`` of every set, where ``y_i = 1`` with probability ``q_i``, independently.
 
     For a loss of the counts to which no further mistake is good, the k most probable decisions are the best k. So the
@@ -32,10 +32,10 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     Refusal : for a loss that is no increasing function of the counts, and more decisions than can be enumerated
     """
     given = _Given.of(probabilities, offsets)
-    bound, labels = as_loss(loss), np.empty(len(given.flat), dtype=bool)
+    bound, gap, labels = as_loss(loss), as_number(tol, "tol", low=0.0), np.empty(len(given.flat), dtype=bool)
     values, bounds = np.empty(given.n), np.empty(given.n)
     for size, rows, places in given.groups():
-        found = rule_for(bound, size).decide(given.flat[places])
+        found = rule_for(bound, size, gap).decide(given.flat[places])
         labels[places], values[rows], bounds[rows] = found.labels, found.values, found.bounds
     return Decision(labels.reshape(given.shape), values, bounds, bounds >= values)
 

@@ -183,7 +183,7 @@ class Cuts:
         """The allowed cut of the least loss, or of the least ``then`` where all allowed ones have the least loss."""
         key = np.where(allowed, loss if then is None else then, np.inf)
         found = Sweep(self.order, key[1:], key[:1]).best()[0]
-        k = int(np.searchsorted(-self.order.scores, -found.threshold, side="right"))
+        k = int(self.order.cuts_at(np.array([found.threshold]))[0])
         tp, fp = self.tp[k : k + 1], self.fp[k : k + 1]
         recall, precision, specificity = (
             float(Floor(m, 0.0).values(tp, fp, self.P, self.N)[0]) for m in ("recall", "precision", "specificity")

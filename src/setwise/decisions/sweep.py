@@ -1,6 +1,7 @@
 """The loss of sets of decisions at all cut points of their scores."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -86,6 +87,15 @@ class Falling:
         upper = np.where(cuts > 0, self.scores[np.clip(at - 1, 0, last)], np.inf)
         return upper, np.where(cuts < sizes, self.scores[np.clip(at, 0, last)], -np.inf)
 
+    def cuts_at(self, thresholds: Values) -> Ints:
+        """The cuts of the only segment that predict what thresholds do."""
+        return np.searchsorted(self.rising, -thresholds, side="right")
+
+    @cached_property
+    def rising(self) -> Floats:
+        """The negative scores, which rise."""
+        return -self.scores
+
     def between(self, cuts: Ints) -> Values:
         """The threshold of one cut of each segment, (n,)."""
         upper, lower = self.neighbors(cuts)
@@ -125,8 +135,12 @@ class Sweep:
         # A threshold equal to the score below would predict that one too, so the interval begins above it.
         with np.errstate(over="ignore"):
             low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.order.scores.dtype), lower)
-        found = zip(self.order.between(cuts), self.order.at(self.losses, self.start, cuts), low, upper, strict=True)
+        found = zip(self.order.between(cuts), self.at(cuts), low, upper, strict=True)
         return [Threshold(float(t), float(loss), float(a), float(b)) for t, loss, a, b in found]
+
+    def at(self, cuts: Ints) -> Values:
+        """The loss at one cut of each segment, (n,)."""
+        return self.order.at(self.losses, self.start, cuts)
 
 
 def thresholds_between(upper: Floats, lower: Floats, dtype: Any) -> Values:

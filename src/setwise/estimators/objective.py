@@ -1,4 +1,4 @@
-"""The objective of a fit: the loss that fits the target, its surrogate, and the weights of the classes."""
+"""The loss that fits a target, its surrogate, and the weights of the classes."""
 
 from typing import Any
 
@@ -18,6 +18,7 @@ from setwise.losses.one_class import OneClass
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.ramp import Ramp
 
 
 def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
@@ -37,29 +38,34 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)
 
 
-def surrogate_of(
-    surrogate: str | Surrogate, loss: Loss, grouping: Grouping, weights: tuple[float, float] | None
-) -> Surrogate:
-    """The surrogate of the loss with weighted classes; a surrogate object brings its own loss and is not changed."""
+def train_loss(surrogate: str | Surrogate, loss: Loss, weights: tuple[float, float] | None) -> Loss:
+    """The loss with weighted classes; a surrogate object brings its own loss, which is not changed."""
+    if weights is None:
+        return loss
     if not isinstance(surrogate, str):
-        if weights is not None:
-            raise Refusal(
-                "class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead."
-            )
-        return surrogate
-    train = loss if weights is None else with_class_weights(loss, *weights)
-    if surrogate in ("lovasz", "slack") and grouping.layout == "classes":
+        raise Refusal("class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.")
+    return with_class_weights(loss, *weights)
+
+
+def named_surrogate(name: str, loss: Loss, grouping: Grouping) -> Surrogate:
+    """The surrogate of this name; the ramp is scaled by the sizes of the sets."""
+    if name in ("lovasz", "slack") and grouping.layout == "classes":
         raise Refusal(
             "Only binary classification is supported. The type of the target is multiclass, with "
-            f"{len(grouping.classes)} classes: use surrogate='margin' in place of {surrogate!r}."
+            f"{len(grouping.classes)} classes: use surrogate='margin' in place of {name!r}."
         )
-    if surrogate != "auto":
-        return SURROGATES[surrogate](train)  # type: ignore[call-arg]
+    if name == Ramp.name:
+        return Ramp(loss, scale="size")
+    return SURROGATES[name](loss)  # type: ignore[call-arg]
+
+
+def convex_surrogate(loss: Loss, grouping: Grouping) -> Surrogate:
+    """The Lovász hinge of a submodular loss of binary decisions, otherwise margin rescaling by the size of the sets."""
     # The bound loss knows more than its promises: the tables of small sets may show that it is submodular.
-    submodular = grouping.layout != "classes" and train.reads == "labels"
-    if submodular and Trait.SUBMODULAR in train.structure(grouping.batch).traits:
-        return LovaszHinge(train)
-    return MarginRescaling(train, scale="size")
+    submodular = grouping.layout != "classes" and loss.reads == "labels"
+    if submodular and Trait.SUBMODULAR in loss.structure(grouping.batch).traits:
+        return LovaszHinge(loss)
+    return MarginRescaling(loss, scale="size")
 
 
 def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -> tuple[float, float] | None:

@@ -1,32 +1,33 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
-from numbers import Integral, Real
+from functools import partial
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 import setwise
-from setwise.core.checks import as_number
+from setwise.core.checks import as_flag, as_number
 from setwise.core.evaluator import Surrogate
-from setwise.core.learner import Fit, Learner
+from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.core.progress import ProgressBar
-from setwise.estimators.grouping import Grouping, classes_of, group
+from setwise.core.refusal import Refusal
+from setwise.estimators.certain import certain
+from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.grouping import group
+from setwise.estimators.learner import learner_for
 from setwise.estimators.notices import warn_of_end, warn_of_version
-from setwise.estimators.objective import class_weights, loss_for, surrogate_of
+from setwise.estimators.out_of_fold import held_out_thresholds
+from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
-from setwise.estimators.target import as_target, column_names
-from setwise.estimators.threads import blas_threads, threads
-from setwise.learners import LEARNERS
-from setwise.losses import as_loss, plain_losses
-from setwise.risks import MeanRisk
-from setwise.surrogates import SURROGATES
+from setwise.estimators.target import as_target
+from setwise.estimators.threads import blas_threads
+from setwise.estimators.training import Problem, Trained
 
 
 @final
@@ -50,15 +51,26 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     loss : a loss, or the short name of one (``setwise list`` shows them)
-    surrogate : ``"auto"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and
-        ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"lovasz"``, ``"margin"`` and
-        ``"slack"`` name a surrogate. A surrogate object brings the loss that is trained for; ``loss`` is then only what
-        :meth:`score` measures
-    learner : ``"auto"`` takes ``"one_slack"`` for convex surrogates and ``"convex_concave"`` for the ramp.
-        ``"n_slack"``, ``"block_frank_wolfe"``, ``"subgradient"`` and ``"nrbm"`` name others. A learner object brings
-        its own C, tol and max_iter
-    C : the weight of the mean surrogate against the regularizer, above 0. The mean is over sets; if the whole sample is
-        one set, useful values are large, 1e1 to 1e5
+    surrogate : ``"convex"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and
+        ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"auto"`` begins with it too, and takes
+        the ramp instead where its bound says nothing: where w = 0 is optimal up to ``tol``, or the bound is at least
+        .95 of the loss of the best constant prediction; or where it is at least half of that and logistic regression
+        has a smaller training loss. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"``, which
+        is ``Ramp(loss, scale="size")``, name a surrogate. A surrogate object brings the loss that is trained for;
+        ``loss`` is then only what :meth:`score` measures
+    learner : ``"auto"`` takes ``"one_slack"`` for convex surrogates and ``"nrbm"`` for the ramp. ``"n_slack"``,
+        ``"block_frank_wolfe"``, ``"subgradient"`` and ``"convex_concave"`` name others. Where ``surrogate="auto"``
+        takes the ramp, a learner for convex risks minimizes its majorants. A learner object brings its own C, tol and
+        max_iter, and then the ramp is not taken by itself
+    start : ``"logistic"`` begins at logistic regression on the same rows, with the best threshold of the loss, and the
+        regularizer is the distance from there: a tiny C leaves its predictions as they are. ``"zero"`` begins at
+        w = 0. ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+    threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
+        least. That takes a fit for each of 5 folds more
+    C : the weight of the mean surrogate against the regularizer, above 0. The mean is over *sets*, so C does not grow
+        with the number of rows, and if the whole sample is one set useful values are large, 1e1 to 1e6. ``"auto"`` is
+        1e4 for the ramp of one set and 1e3 for that of several, 300 for margin rescaling by the size of the sets, and
+        30 for other surrogates. Scale the features first
     tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
     max_iter : the largest number of iterations; a warning says if they did not suffice
     fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)
@@ -82,38 +94,26 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : (1,) or (p,)
     classes_ : the labels; the second one of two is positive. For a label matrix they are the names of its columns, or
         0..p-1 if it has none
+    surrogate_, C_ : the name of the surrogate that was used, and the weight of the risk
     objective_, lower_bound_, duality_gap_ : the objective at the weights, a certified lower bound of its minimum, and
         the relative gap between them
+    certain_share_ : the share of the training decisions that no further optimization can change, for the objective is
+        1-strongly convex; nan for the ramp, whose minimum is local
+    threshold_ : what ``threshold="exact"`` has subtracted from the scores; 0 otherwise
     history_ : a dict of arrays over the iterations: objective, lower_bound, upper_bound, seconds
     n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
     loss_ : the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "loss": [StrOptions(set(plain_losses())), Loss],
-        "surrogate": [StrOptions({"auto", *SURROGATES}), Surrogate],
-        "learner": [StrOptions({"auto", *LEARNERS}), Learner],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "pos_label": "no_validation",
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "average": [StrOptions({"samples", "macro", "micro"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     def __init__(
         self,
         loss: str | Loss = "jaccard",
         surrogate: str | Surrogate = "auto",
         learner: str | Learner = "auto",
-        C: float = 1.0,
+        C: float | str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
         fit_intercept: bool = True,
@@ -125,6 +125,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
+        start: str = "auto",
+        threshold: str = "zero",
     ) -> None:
         self.loss = loss
         self.surrogate = surrogate
@@ -141,6 +143,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.start = start
+        self.threshold = threshold
 
     def fit(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -162,14 +166,16 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             warn_of_dropped_groups("fit")
         before = dict(self.__dict__)
         try:
-            fit, grouping, loss = self._train(X, y, groups, sample_weight)
+            problem, trained = self._train(X, y, groups, sample_weight)
+            zero = self.threshold == "zero" or trained.fit.status == "interrupted"
+            shift = 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self._keep(fit, grouping, loss, groups is not None)
+        self._keep(problem, trained, shift, groups is not None)
         # The model is stored first, and then the interrupt goes on, so that a search over parameters ends too.
-        if fit.status == "interrupted":
+        if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
 
@@ -180,14 +186,25 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if self._layout == "vector" else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1."""
+    def predict(self, X: Any, return_certain: bool = False) -> Any:
+        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1.
+
+        With ``return_certain`` also a mask of the same shape: the predictions that no further optimization of the
+        objective can change, because ``|f(x)| > sqrt(2 gap) |x|``. Refusal after a ramp, whose minimum is local.
+        """
         scores = self.decision_function(X)
-        if self._layout == "classes":
-            labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-            return labels
+        if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
+            raise Refusal(
+                "return_certain refuses a model of the ramp: its minimum is local, and certifies no prediction. "
+                "Use surrogate='convex'."
+            )
+        classes = self._layout == "classes"
         positive = (scores > 0).astype(np.int64)
-        return np.asarray(self.classes_[positive]) if self._layout == "vector" else positive
+        labels = self.classes_[scores.argmax(axis=1) if classes else positive] if not self._matrix else positive
+        if not return_certain:
+            return labels
+        X = as_matrix(self, X, reset=False)
+        return labels, certain(X, scores, classes, self._radius, self._intercept)
 
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -199,7 +216,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             if self._grouped:
                 warn_of_forgotten_groups()
         target = as_target(y)
-        matrix = self._layout not in ("vector", "classes")
+        matrix = self._matrix
         # A single column of labels is taken for a vector, as scikit-learn does.
         labels = np.ravel(target) if target.ndim == 2 and target.shape[1] == 1 and not matrix else target
         expected = scores.shape if matrix else scores.shape[:1]
@@ -212,65 +229,54 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         return 1.0 - float(np.average(losses, weights=None if weights is None else weights / weights.max()))
 
     @property
+    def _matrix(self) -> bool:
+        return self._layout not in ("vector", "classes")
+
+    @property
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
-    def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Fit, Grouping, Loss]:
-        target = None if y is None else as_target(y)
-        # Features compute the lengths of the rows and refuse what is not finite there, which saves a pass over X.
-        X, target = as_matrix(self, X, target, multi_output=True, order="C", ensure_all_finite=False)
-        if target.ndim == 2 and target.shape[1] > 1:
-            if self.pos_label is not None:
-                raise ValueError(f"pos_label must be None where y is a label matrix; got {self.pos_label!r}.")
-            classes = column_names(y, target.shape[1])
-        else:
-            classes = classes_of(target, self.pos_label)
-        grouping = group(target, groups, self.average, classes)
-        loss = loss_for(as_loss(self.loss), grouping, self.pos_label)
-        weights = class_weights(self.class_weight, grouping, target)
-        evaluator = surrogate_of(self.surrogate, loss, grouping, weights).on(grouping.batch)
-        jobs = threads(self.n_jobs)
-        multiplications = int(X.shape[0]) * int(X.shape[1]) * grouping.outputs
-        with blas_threads(multiplications, None if self.n_jobs is None else jobs):
-            features = grouping.features(X, self._intercept)
-            risk = MeanRisk(features, evaluator, grouping.weights(sample_weight, X.shape[0]), jobs)
-            bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-            fit = self._learner(risk.convex).minimize(risk, w0=self._start(risk.size), callback=bar)
+    def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Problem, Trained]:
+        problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+        multiplications = int(problem.X.shape[0]) * int(problem.X.shape[1]) * problem.grouping.outputs
+        bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
+        with blas_threads(multiplications, None if self.n_jobs is None else problem.jobs):
+            last = self._last(problem.features.size)
+            make = partial(learner_for, self)
+            trained = problem.solve(make, isinstance(self.learner, str), last, bar)
         if bar is not None:
             bar.close()
-        return fit, grouping, loss
+        return problem, trained
 
-    def _learner(self, convex: bool) -> Learner:
-        """The learner with the parameters of this estimator; a learner object keeps its own."""
-        if not isinstance(self.learner, str):
-            return self.learner
-        by_kind = "one_slack" if convex else "convex_concave"
-        kind = LEARNERS[by_kind if self.learner == "auto" else self.learner]
-        common: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": int(self.max_iter)}
-        if "random_state" in kind.__dataclass_fields__ and self.random_state is not None:  # type: ignore[attr-defined]
-            common["random_state"] = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return kind(**common)
-
-    def _start(self, size: int) -> NDArray[np.float64] | None:
+    def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""
         if not self.warm_start or "coef_" not in self.__dict__:
             return None
         last = self.coef_
         # The intercept is the weight of the constant feature times its value.
         if self.fit_intercept:
-            last = np.column_stack([last, self.intercept_ / self.intercept_scaling])
+            last = np.column_stack([last, (self.intercept_ + self.threshold_) / self.intercept_scaling])
         return last.ravel() if last.size == size else None
 
-    def _keep(self, fit: Fit, grouping: Grouping, loss: Loss, grouped: bool) -> None:
+    def _keep(self, problem: Problem, trained: Trained, shift: Any, grouped: bool) -> None:
         """Store the result of a fit in the attributes."""
-        weights = fit.w.reshape(grouping.outputs, -1)
-        self.classes_, self.loss_, self._layout, self._grouped = grouping.classes, loss, grouping.layout, grouped
+        fit, grouping = trained.fit, problem.grouping
+        weights = trained.w.reshape(grouping.outputs, -1)
+        self.classes_, self.loss_, self._layout = grouping.classes, problem.score_loss, grouping.layout
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))
+        self.intercept_, self.threshold_ = self.intercept_ - shift, shift
+        self.surrogate_, self.C_, self._radius, self._grouped = trained.surrogate, trained.C, trained.radius, grouped
         self.objective_, self.lower_bound_, self.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
         self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
+        self.certain_share_ = np.nan
+        if not np.isnan(trained.radius):
+            scores = linear_scores(problem.X, self.coef_, self.intercept_)
+            scores = scores[:, 0] if grouping.layout == "vector" else scores
+            sure = certain(problem.X, scores, grouping.layout == "classes", trained.radius, self._intercept)
+            self.certain_share_ = float(sure.mean())
         warn_of_end(fit)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -158,3 +158,62 @@ def _middle(scores: Array, inner: int, many: int) -> int:
         while scores[k] == scores[k - 1]:
             k += 1
     return k
+
+
+@kernel
+def weighted_mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array) -> Array:
+    """Returns what :func:`mean_along` does for sets with weights (n,), which sum to 1; (m,) float64, O(m)."""
+    last = start.copy()
+    total, rest = 0.0, 0.0
+    out = np.empty(len(owners), np.float64)
+    for i in range(len(start)):
+        total, rest = _add(total, rest, weights[i] * last[i])
+    for j in range(len(owners)):
+        i, value = owners[j], values[places[j]]
+        total, rest = _add(total, rest, weights[i] * (value - last[i]))
+        last[i] = value
+        out[j] = total + rest
+    return out
+
+
+@kernel
+def weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
+    """Returns what :func:`falling_counts` does for one segment whose decisions are drawn ``weights`` (m,) times; O(m).
+
+    ``missed`` is the sum of the weights of the positives.
+    """
+    m = len(labels)
+    fn, fp = np.empty(m, np.float64), np.empty(m, np.float64)
+    left, alarms = missed, 0.0
+    for j in range(m):
+        found = weights[j] * labels[j]
+        left -= found
+        alarms += weights[j] - found
+        fn[j], fp[j] = left, alarms
+    return fn, fp
+
+
+@kernel
+def weighted_quotient(labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float) -> Array:
+    """Returns what :func:`falling_quotient` does for such a segment, with coefficients (3,); (m,) float64, O(m)."""
+    m = len(labels)
+    out = np.empty(m, np.float64)
+    fn, fp = missed, 0.0
+    for j in range(m):
+        found = weights[j] * labels[j]
+        fn -= found
+        fp += weights[j] - found
+        value = (top[0] + top[1] * fn + top[2] * fp) / (bottom[0] + bottom[1] * fn + bottom[2] * fp)
+        out[j] = value if fn + fp > 0.0 else origin
+    return out
+
+
+@kernel
+def drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:
+    """Returns the scores and losses (m,) of the drawn decisions alone; O(m), without branches on random data."""
+    s, out = np.empty_like(scores), np.empty_like(losses)
+    k = 0
+    for j in range(len(drawn)):
+        s[k], out[k] = scores[j], losses[j]
+        k += drawn[j]
+    return s[:k], out[:k]

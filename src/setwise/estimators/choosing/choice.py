@@ -21,6 +21,10 @@ REPLICATES = 400
 """Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""
 
 
+ONE_ERROR = 0.8413
+"""The probability that a normal variable is below one standard error."""
+
+
 @final
 @dataclass(frozen=True)
 class Candidate:
@@ -108,7 +112,6 @@ def choose(
     Refusal : if the reference refuses the loss
     """
     first = next(iter(bases))
-    levers, reference = [lever.bound(task) for lever in levers], reference.bound(task)
     plan = [
         (first, reference),
         *((b, lever) for b in bases for lever in levers if (b, lever.name) != (first, REFERENCE)),
@@ -134,13 +137,14 @@ def choose(
     judged = _judged(tried, labels, task, seed)
     chosen = next(candidate for candidate in judged if candidate.chosen)
     by_name = {lever.name: lever for lever in (*levers, reference)}
-    rule = by_name[chosen.lever].tune(bases[chosen.base].held_out(), task)
-    base_rule = rule if chosen is judged[0] else reference.tune(bases[first].held_out(), task)
+    rule = by_name[chosen.lever].bound(task).tune(bases[chosen.base].held_out(), task)
+    base_rule = rule if chosen is judged[0] else reference.bound(task).tune(bases[first].held_out(), task)
     return Choice(tuple(judged), labels, chosen, rule, base_rule, interrupted)
 
 
 def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
     """The labels of all rows, each by the rule that was tuned without the row's fold."""
+    lever = lever.bound(task)
     base.prepare(lever.fits)
     labels = np.zeros(task.truth.shape, dtype=np.bool_)
     for i, (train, test) in enumerate(base.folds):
@@ -154,7 +158,7 @@ def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candid
     start = perf_counter()
     refusal = lever.refuses(task, base)
     if refusal is None:
-        base.prepare(lever.fits)
+        base.prepare(lever.bound(task).fits)
         start = perf_counter()
         try:
             labels = cross_fitted(lever, base, task)
@@ -174,7 +178,7 @@ def _judged(
     drawn = replicated_losses(task, predictions, REPLICATES, seed)
     gains, drawn_gains = losses[0] - losses, drawn[:, :1] - drawn
     errors, gain_errors = drawn.std(axis=0, ddof=1), drawn_gains.std(axis=0, ddof=1)
-    best = chosen_of(losses, gains, gain_errors)
+    best = chosen_of(losses, gains, errors_needed(gains, drawn_gains, gain_errors))
     numbers = {
         key: {
             "loss": float(losses[i]),
@@ -186,6 +190,20 @@ def _judged(
         for i, key in enumerate(labels)
     }
     return [replace(candidate, **numbers.get(candidate.key, {})) for candidate in tried]  # type: ignore[arg-type]
+
+
+def errors_needed(gains: Values, drawn_gains: Values, gain_errors: Values) -> Values:
+    """What each gain must exceed, (m,): one standard error, or more where the best of several is luckier than each.
+
+    One standard error is exceeded by luck in 16 % of cases, and by the luckiest of several equal candidates more often.
+    So it is multiplied by the 84 % quantile of the largest standardized error among the candidates of a replicate,
+    which is 1 for one candidate, and hardly more for candidates that predict nearly alike.
+    """
+    able = gain_errors > 0
+    if not able.any():
+        return gain_errors
+    lucky = ((drawn_gains[:, able] - gains[able]) / gain_errors[able]).max(axis=1)
+    return gain_errors * max(1.0, float(np.quantile(lucky, ONE_ERROR)))
 
 
 def chosen_of(losses: Values, gains: Values, gain_errors: Values) -> int:

@@ -18,8 +18,9 @@ def as_numbers(X: Any) -> Values | None:
     if kinds is not None and any(getattr(kind, "kind", "O") not in "biuf" for kind in np.ravel(kinds)):
         return None
     try:
-        table = np.asarray(X)
-    except (TypeError, ValueError):
+        # Columns of several kinds, and those that know NA, are cast one by one.
+        table = np.asarray(X) if kinds is None else X.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (AttributeError, TypeError, ValueError):
         return None
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         return None

@@ -1,0 +1,113 @@
+"""How sure the best threshold and its loss are, by the bootstrap."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_count, as_random_state, as_reals
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.decisions.floors import as_level
+from setwise.decisions.resampling import resampling
+from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all
+from setwise.losses import as_loss
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BootstrapThreshold:
+    """The best threshold with intervals.
+
+    Attributes
+    ----------
+    best : the best threshold of the sample
+    interval : the threshold lies between these two, (low, high): quantiles of the best thresholds of resamples
+    loss_interval : the loss at ``best.threshold`` on new data lies between these two: quantiles of its loss on
+        resamples, plus the optimism
+    optimism : by how much the loss of a best threshold reads too low on the scores on which it was chosen: the mean
+        over resamples of the loss on the sample at the threshold of the resample, less that on the resample itself
+    thresholds, losses : (n_resamples,) the best threshold of each resample, and its loss at ``best.threshold``
+    """
+
+    best: Threshold
+    interval: tuple[float, float]
+    loss_interval: tuple[float, float]
+    optimism: float
+    thresholds: Values
+    losses: Values
+
+
+def bootstrap_threshold(
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> BootstrapThreshold:
+    """``best_threshold`` with percentile intervals of the threshold and of its loss (Efron 1979).
+
+    The decisions of one set are resampled; of several sets, whole sets are. The scores are sorted once: a resample is a
+    weight for each decision or set, O(m). The loss on the scores on which a threshold was chosen reads too low, and
+    ``optimism`` says by how much (Efron 1983). It does not hold what training on the same rows adds: give scores of
+    rows that the model was not trained on.
+
+    Parameters
+    ----------
+    y, scores, loss : as in :func:`~setwise.decisions.best_threshold`; for a single set a function of counts
+    n_resamples : how many resamples are drawn
+    confidence : the probability that the intervals are made for, in (0, 1)
+    random_state : the seed of the resamples, an int, a numpy Generator or None
+
+    Raises
+    ------
+    Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
+    """
+    return bootstrap_curve(y, scores, loss, (), n_resamples, confidence, random_state).bootstrap
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BootstrapCurve:
+    """The loss at thresholds (c,), and the quantiles of what it is on resamples, (c,) each."""
+
+    losses: Values
+    low: Values
+    high: Values
+    bootstrap: BootstrapThreshold
+
+
+def bootstrap_curve(
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    thresholds: ArrayLike,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> BootstrapCurve:
+    """The loss at some ``thresholds`` with its quantiles over resamples, and :func:`bootstrap_threshold`."""
+    as_count(n_resamples, "n_resamples")
+    tail = 0.5 * (1.0 - as_level(confidence))
+    loss, sets, at = as_loss(loss), as_sets(y), as_reals(thresholds, "thresholds")
+    rng = np.random.default_rng(as_random_state(random_state))
+    structure = bound(loss, sets, "bootstrap_threshold")
+    swept = sweep_all(structure, scores)
+    best, order, here = swept.best()[0], swept.order, np.append(swept.start, swept.losses)
+    # The last cut is that of the best threshold.
+    cuts = order.cuts_at(np.append(at, best.threshold))
+    found, gains, losses = np.empty(n_resamples), np.empty(n_resamples), np.empty((n_resamples, len(cuts)))
+    for b, resample in enumerate(resampling(loss, structure, order).draw(n_resamples, rng)):
+        found[b], least = resample.best()
+        losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
+        gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
+    optimism, levels = float(gains.mean()), (tail, 1.0 - tail)
+    # Thresholds may be infinite: the quantiles are some of them, with nothing in between.
+    first, last = np.quantile(found, levels, method="inverted_cdf")
+    low, high = np.quantile(losses, levels, axis=0)
+    around = float(low[-1]) + optimism, float(high[-1]) + optimism
+    whole = BootstrapThreshold(best, (float(first), float(last)), around, optimism, found, losses[:, -1])
+    return BootstrapCurve(here[cuts[:-1]], low[:-1], high[:-1], whole)

@@ -1,0 +1,181 @@
+"""The training of a linear model: its objective, its start, and the change to the ramp where a bound says nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Values
+from setwise.core.evaluator import Surrogate
+from setwise.core.features import Features
+from setwise.core.learner import Callback, Fit, Learner, relative_gap
+from setwise.core.measure import Loss
+from setwise.estimators.certain import radius
+from setwise.estimators.grouping import Grouping
+from setwise.estimators.objective import convex_surrogate, named_surrogate
+from setwise.estimators.start import Logistic, scaled, thresholds
+from setwise.estimators.vacuous import (
+    DOUBTFUL,
+    VACUOUS,
+    least_constant_loss,
+    share_of_constant,
+    warn_of_vacuous_bound,
+)
+from setwise.risks import MeanRisk
+from setwise.surrogates import Ramp
+
+MakeLearner = Callable[[Surrogate, bool, int], Learner]
+"""A function of the surrogate, of whether it is convex, and of the number of sets."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The weights of a fit, and how they were found.
+
+    Attributes
+    ----------
+    w : (d,)
+    C : the weight of the risk
+    fit : the fit, whose weights may be steps from a start
+    surrogate : the short name of the surrogate, ``"ramp"`` where the bound of the convex one said nothing
+    radius : the minimizer of the objective is no farther from w than this; nan if the risk is not convex
+    """
+
+    w: Values
+    C: float
+    fit: Fit
+    surrogate: str
+    radius: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is trained on, bound once; :meth:`solve` may be called for several weights C.
+
+    Attributes
+    ----------
+    X, target : the rows
+    grouping : the sets of the rows
+    score_loss : the loss that is reported
+    loss : the loss that is trained for, with weighted classes
+    surrogate : a name, or an object that brings its own loss
+    start : ``"auto"``, ``"zero"`` or ``"logistic"``
+    average : what a set is in a label matrix
+    intercept : the value of the constant feature, 0 for none
+    row_weights : the weight of each row, (n,), or None
+    jobs : the number of threads
+    """
+
+    X: Any
+    target: NDArray[Any]
+    grouping: Grouping
+    score_loss: Loss
+    loss: Loss
+    surrogate: str | Surrogate
+    start: str
+    average: str
+    intercept: float
+    row_weights: Any
+    jobs: int
+
+    @cached_property
+    def features(self) -> Features:
+        """The linear model of the scores."""
+        return self.grouping.features(self.X, self.intercept)
+
+    @cached_property
+    def weights(self) -> Values | None:
+        """The weight of each set."""
+        return self.grouping.weights(self.row_weights, self.X.shape[0])
+
+    @cached_property
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of logistic regression with the best threshold of the loss, and the mean size of its scores."""
+        found = Logistic(self.X, self.grouping, self.target, self.row_weights, self.intercept != 0.0)
+        scores = found.scores(self.X)
+        coef, bias = found.coef, found.intercept
+        if self.intercept != 0.0:
+            best = thresholds(self.loss, self.grouping, self.average, scores)
+            bias, scores = bias - best, scores - best
+            coef = np.column_stack([coef, bias / self.intercept])
+        return coef.ravel(), float(np.abs(scores).mean())
+
+    @cached_property
+    def omega(self) -> Values:
+        """The share of each set in the mean."""
+        weights = np.ones(len(self.grouping.batch)) if self.weights is None else self.weights
+        # Divided by the largest first, for a sum of large weights may overflow.
+        return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
+
+    @cached_property
+    def constant(self) -> float:
+        """The mean loss of the best constant labeling."""
+        return least_constant_loss(self.loss, self.grouping, self.omega)
+
+    def solve(
+        self, make: MakeLearner, may_replace: bool, last: Values | None = None, callback: Callback | None = None
+    ) -> Trained:
+        """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
+
+        With ``may_replace`` the surrogate ``"auto"`` becomes the ramp where the bound of the convex one says nothing,
+        and where it says little and logistic regression has a smaller training loss; if the ramp has no larger one.
+        """
+        if not isinstance(self.surrogate, str):
+            return self._minimized(self.surrogate, make, last, callback)[0]
+        if self.surrogate not in ("auto", "convex"):
+            surrogate = named_surrogate(self.surrogate, self.loss, self.grouping)
+        else:
+            surrogate = convex_surrogate(self.loss, self.grouping)
+        found, risk = self._minimized(surrogate, make, last, callback)
+        # The regularizer of a logistic start does not draw to w = 0, so its models are not empty.
+        if not risk.convex or self.start == "logistic":
+            return found
+        share = share_of_constant(risk, found.fit, found.C, self.constant)
+        if share < DOUBTFUL or found.fit.status == "interrupted":
+            return found
+        if self.surrogate != "auto" or not may_replace:
+            if share >= VACUOUS:
+                warn_of_vacuous_bound(surrogate.name)
+            return found
+        loss = self._loss(found.w)
+        if share < VACUOUS and loss <= self._loss(self.logistic[0]):
+            return found
+        ramp = self._minimized(Ramp(self.loss, scale="size"), make, last, callback)[0]
+        return ramp if self._loss(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
+
+    def _minimized(
+        self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None
+    ) -> tuple[Trained, MeanRisk]:
+        """The result of one surrogate, and its risk."""
+        evaluator, features = surrogate.on(self.grouping.batch), self.features
+        origin = np.zeros(features.size)
+        risk = MeanRisk(features, evaluator, self.weights, self.jobs)
+        if self.start == "logistic" or (self.start == "auto" and not evaluator.convex):
+            origin = scaled(risk, *self.logistic)
+            risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
+        learner = make(surrogate, evaluator.convex, len(self.grouping.batch))
+        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not evaluator.convex and self._loss(origin + fit.w) > self._loss(origin):
+            fit = _at_the_start(fit, risk, learner.C)
+        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, evaluator.convex)), risk
+
+    def _loss(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+        scores, batch = self.features.scores(w), self.grouping.batch
+        predictions = scores if self.loss.reads == "scores" else batch.decide(scores)
+        return float(self.omega @ self.loss.values(batch, predictions))
+
+
+def _at_the_start(fit: Fit, risk: MeanRisk, C: float) -> Fit:
+    """The fit with the weights of its start, from which it took steps."""
+    w = np.zeros(risk.size)
+    cut = risk.cut(w)
+    upper, words = C * cut.upper, f"{fit.message}; the start is kept, for its training loss is smaller"
+    gap = relative_gap(fit.lower_bound, upper, C)
+    return replace(fit, w=w, objective=C * cut.value, upper_bound=upper, gap=gap, message=words)

@@ -1,0 +1,62 @@
+"""Whether the bound of a convex surrogate says anything: a model that predicts a constant may be as good."""
+
+import warnings
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.core.learner import Fit
+from setwise.core.measure import Loss
+from setwise.core.risk import Risk
+from setwise.estimators.grouping import Grouping
+
+VACUOUS, DOUBTFUL = 0.95, 0.5
+"""A bound of at least these shares of the loss of the best constant labeling says nothing, or little."""
+
+
+class VacuousBoundWarning(UserWarning):
+    """Warns that a convex surrogate promises no less than predicting a constant."""
+
+
+def least_constant_loss(loss: Loss, grouping: Grouping, weights: Values) -> float:
+    """The mean loss of the best constant labeling: none, all, the commonest row of a label matrix, or one class.
+
+    It is inf for losses that do not read labels, which constants do not have.
+    """
+    batch = grouping.batch
+    if loss.reads == "scores":
+        return np.inf
+    if grouping.layout == "classes":
+        labelings = [np.full(batch.total, c) for c in range(len(grouping.classes))]
+    else:
+        labelings = [np.zeros(batch.total, dtype=bool), np.ones(batch.total, dtype=bool)]
+    if grouping.layout == "samples":
+        rows = batch.truth.reshape(len(batch), -1)
+        # Equal rows have equal sums of random numbers, and other rows have others but for a chance of nothing.
+        keys = rows @ np.random.default_rng(0).standard_normal(rows.shape[1])
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+        labelings.append(np.tile(rows[first[counts.argmax()]], len(rows)))
+    return min(float(weights @ loss.values(batch, labels)) for labels in labelings)
+
+
+def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float) -> float:
+    """The risk at the end of a fit over the loss ``constant`` of the best constant labeling.
+
+    It is inf where w = 0 is optimal up to the gap of the fit, and 0 where a constant labeling has no loss.
+    """
+    if constant == 0.0:
+        return 0.0
+    nothing, here = (risk.cut(w).upper for w in (np.zeros(risk.size), fit.w))
+    if C * nothing <= fit.upper_bound or C * nothing - fit.lower_bound <= fit.gap * C * nothing:
+        return np.inf
+    return float(here / constant)
+
+
+def warn_of_vacuous_bound(name: str) -> None:
+    """Warn that the bound of the surrogate ``name`` is vacuous."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
+        "take surrogate='auto' or 'ramp', which begin at logistic regression, or raise C if it is small.",
+        VacuousBoundWarning,
+        stacklevel=5,
+    )

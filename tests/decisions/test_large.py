@@ -1,0 +1,114 @@
+"""Large sets: lower bounds of intervals of numbers, certified gaps, and rules that need no search."""
+
+import numpy as np
+import pytest
+
+from decisions.cases import COUNTS, slow
+from setwise.decisions import expected_loss, least_expected_loss
+from setwise.decisions.by_bounds import ByBounds, _Search
+from setwise.decisions.by_window import ByWindow
+from setwise.decisions.formula import formula_of
+from setwise.decisions.pmf import Pmf, convolved, count_of
+from setwise.losses import MCC, CountFunctionLoss, ErrorRate, FBeta, GMean, Hamming, Jaccard, Saturating, Trait, ZeroOne
+
+
+def sets(p):
+    rng = np.random.default_rng(p)
+    return {
+        "uniform": rng.random(p),
+        "rare": rng.random(p) ** 8,
+        "certain": np.round(rng.random(p)),
+        "tied": np.round(3 * rng.random(p)) / 3,
+        "equal": np.full(p, 0.3),
+        "never": np.zeros(p),
+        "few": np.where(np.arange(p) < 9, 0.7, 1e-6),
+    }
+
+
+@pytest.mark.parametrize("loss", COUNTS, ids=repr)
+def test_bounds_of_intervals_are_below_all_their_numbers(loss):
+    p = 90
+    rng = np.random.default_rng(1)
+    for q in sets(p).values():
+        ordered = np.sort(q)[::-1]
+        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
+        search = _Search(formula_of(loss, p), ordered, 1e-3)
+        for low, high in np.sort(rng.integers(0, p + 1, (60, 2)), axis=1):
+            if low < high:
+                assert search._bound(low, high) <= exact[low : high + 1].min() + 1e-9 * max(1.0, exact.max())
+
+
+@pytest.mark.parametrize("tol", [1e-9, 1e-3])
+@pytest.mark.parametrize("loss", COUNTS, ids=repr)
+def test_the_search_by_bounds_finds_what_all_numbers_give(loss, tol):
+    p = 150
+    for q in sets(p).values():
+        scale = max(1.0, formula_of(loss, p).largest)
+        exact = ByWindow(formula_of(loss, p)).decide(q[None, :]).values[0]
+        found = ByBounds(formula_of(loss, p), tol * scale).decide(q[None, :])
+        assert found.bounds[0] <= exact + 1e-11 * scale
+        assert exact <= found.values[0] + 1e-11 * scale
+        assert found.values[0] <= found.bounds[0] + 1.001 * tol * scale
+        np.testing.assert_allclose(expected_loss(q, found.labels[0], loss), found.values, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize("loss", [FBeta(), Jaccard(), GMean()], ids=repr)
+def test_a_large_set_has_a_certified_gap(loss):
+    for q in sets(40_000).values():
+        found = least_expected_loss(q, loss)
+        assert found.bounds[0] <= found.values[0] <= found.bounds[0] + 1e-3
+        assert found.exact[0] == (found.bounds[0] == found.values[0])
+        np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=1e-10)
+
+
+def test_the_gap_is_asked_for():
+    q = np.random.default_rng(0).random(20_000)
+    gaps = [float((d.values - d.bounds)[0]) for d in (least_expected_loss(q, "f1", tol=tol) for tol in (1e-2, 1e-3))]
+    assert gaps[0] <= 1e-2
+    assert gaps[1] <= 1e-3
+
+
+@pytest.mark.parametrize("loss", [ErrorRate(), Hamming(), ZeroOne(), Saturating(0.01)], ids=repr)
+def test_the_more_probable_labels_are_best_for_losses_of_the_number_of_mistakes(loss):
+    for q in sets(3000).values():
+        found = least_expected_loss(q, loss)
+        assert (found.labels == (q > 0.5)).all()
+        wrong = count_of(np.minimum(q, 1.0 - q))
+        values = loss.structure(batch_of_mistakes(3000, wrong.numbers)).values(np.zeros(3000 * len(wrong.pmf), bool))
+        np.testing.assert_allclose(found.values, wrong.pmf @ values, rtol=1e-10, atol=1e-12)
+
+
+def batch_of_mistakes(p, numbers):
+    """Sets with these numbers of positives, which are the mistakes of predicting none."""
+    from setwise.core.sets import Sets
+
+    return Sets.rows(np.arange(p) < numbers[:, None])
+
+
+def test_counts_of_many_decisions_have_the_right_moments():
+    q = np.random.default_rng(0).random(50_000) ** 2
+    found = count_of(q)
+    mean, variance = q.sum(), (q * (1.0 - q)).sum()
+    np.testing.assert_allclose(found.pmf.sum(), 1.0, atol=1e-11)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-11)
+    np.testing.assert_allclose(found.pmf @ (found.numbers - mean) ** 2, variance, rtol=1e-9)
+
+
+def test_convolutions_equal_the_slow_ones():
+    a, b = (count_of(np.random.default_rng(i).random(900)) for i in range(2))
+    both, slow_one = convolved(a, b), np.convolve(a.pmf, b.pmf)
+    assert both.low == a.low + b.low
+    np.testing.assert_allclose(both.pmf, slow_one, atol=1e-16)
+    assert Pmf(3, np.array([0.25, 0.75])).at(4) == 0.75
+
+
+def test_a_promised_function_of_counts_is_decided_in_large_sets():
+    loss = CountFunctionLoss(lambda fn, fp, P, N: (2 * fn + fp) / (P + N), promises=[Trait.INCREASING])
+    q = np.random.default_rng(0).random(1000)
+    # Each decision alone: a miss costs two alarms.
+    np.testing.assert_array_equal(least_expected_loss(q, loss).labels, q > 1 / 3)
+
+
+def test_all_decisions_equal_and_a_flat_curve():
+    found = least_expected_loss(np.full(6000, 0.5), MCC())
+    np.testing.assert_allclose(found.values, 1.0, atol=1e-12)

@@ -1,0 +1,165 @@
+"""Decisions from samples and from joint probabilities equal enumeration, under any dependence."""
+
+import numpy as np
+import pytest
+
+from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
+from setwise.core.enumerate import subsets
+from setwise.core.refusal import Refusal
+from setwise.decisions import gfm, least_expected_loss, least_expected_loss_of_samples
+from setwise.decisions.formula import formula_of
+from setwise.decisions.lines import is_affine
+from setwise.losses import (
+    MCC,
+    BalancedError,
+    EarlyDetection,
+    ErrorRate,
+    FBeta,
+    GMean,
+    Hamming,
+    Jaccard,
+    PrecisionAtK,
+    RecallAtK,
+    SetFunctionLoss,
+    Tversky,
+)
+
+AFFINE = [
+    FBeta(), FBeta(2.0, zero_division=0.0), FBeta(0.5, zero_division=0.25), MCC(), BalancedError(), ErrorRate(),
+    Hamming(), Tversky(), FBeta() + 0.5 * MCC(),
+]  # fmt: skip
+
+
+def drawn(p, case):
+    """Samples of one set and their weights: random, dependent, all the same, all positive, none positive, or one."""
+    rng = np.random.default_rng(case)
+    m = int(rng.integers(1, 30))
+    samples = rng.random((m, p)) < rng.random(p) ** rng.choice([0.3, 1.0, 3.0])
+    if case % 6 == 1:
+        samples = np.where(rng.random((m, 1)) < 0.5, samples[0], ~samples[0])
+    if case % 6 == 2:
+        samples = np.broadcast_to(samples[0], samples.shape)
+    if case % 6 == 3:
+        samples = np.full((m, p), case % 12 == 3)
+    return samples, None if case % 2 else rng.random(m) * rng.integers(0, 2, m) + 1e-3
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 6])
+@pytest.mark.parametrize("name", NAMES)
+def test_decisions_of_samples_equal_enumeration(name, p):
+    every = subsets(p)
+    for loss in of_labels(p):
+        if type(loss).__name__ != name or (isinstance(loss, SetFunctionLoss) and p > 2):
+            continue
+        table = losses_of_all(loss, p)
+        for case in range(500 if p == 4 else 60):
+            samples, weights = drawn(p, case)
+            w = np.ones(len(samples)) if weights is None else weights
+            expected = w / w.sum() @ table[samples @ (1 << np.arange(p))]
+            found = least_expected_loss_of_samples(samples, loss, weights)
+            tolerance = 1e-9 * max(1.0, float(expected.max()))
+            assert found.exact.all()
+            assert abs(found.values[0] - expected.min()) <= tolerance
+            assert abs(expected[(every == found.labels).all(axis=1)][0] - expected.min()) <= tolerance
+
+
+@pytest.mark.parametrize("loss", COUNTS, ids=repr)
+def test_the_search_has_a_bound(loss):
+    # The sets are too large for what the search enumerates, and small enough for the test.
+    p = 17
+    every = subsets(p).astype(np.float64)
+    formula = formula_of(loss, p)
+    for case in range(8):
+        samples, _ = drawn(p, case)
+        tp, s = every @ samples.T, samples.sum(axis=1).astype(np.float64)
+        least = formula.at(every.sum(axis=1)[:, None], tp, s - tp).mean(axis=1).min()
+        found = least_expected_loss_of_samples(samples, loss)
+        assert found.bounds[0] <= least + 1e-10
+        assert least <= found.values[0] + 1e-10
+        assert found.exact[0] == (found.values[0] <= found.bounds[0])
+        given = np.mean([loss.structure(_one(y)).values(found.labels)[0] for y in samples])
+        np.testing.assert_allclose(found.values[0], given, rtol=1e-9, atol=1e-12)
+
+
+def _one(y):
+    from setwise.core.sets import Sets
+
+    return Sets.single(y)
+
+
+def test_a_loss_of_any_kind_is_searched_with_the_bound_zero():
+    samples = np.random.default_rng(0).random((20, 30)) < 0.4
+    found = least_expected_loss_of_samples(samples, EarlyDetection())
+    assert found.bounds[0] == 0.0
+    assert not found.exact[0]
+    value = np.mean([EarlyDetection()(y, found.labels) for y in samples])
+    np.testing.assert_allclose(found.values, value)
+    # No single flip is better.
+    for i in range(30):
+        assert np.mean([EarlyDetection()(y, found.labels ^ (np.arange(30) == i)) for y in samples]) >= value - 1e-12
+
+
+@pytest.mark.parametrize("loss", AFFINE, ids=repr)
+def test_joint_probabilities_are_enough_for_affine_losses(loss):
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 5, 7):
+        # Any distribution over all truths.
+        chance = rng.random((500, 1 << p)) ** 8
+        chance /= chance.sum(axis=1, keepdims=True)
+        every = subsets(p)
+        table = losses_of_all(loss, p)
+        found = gfm(joint_of(chance, every), loss)
+        expected = chance @ table
+        np.testing.assert_allclose(found.values, expected.min(axis=1), atol=1e-9 * max(1.0, table.max()))
+        at = found.labels @ (1 << np.arange(p))
+        np.testing.assert_allclose(expected[np.arange(500), at], found.values, atol=1e-9 * max(1.0, table.max()))
+
+
+def joint_of(chance, every):
+    """``Pr(y_i = 1, P = s)`` for s = 1..p, (n, p, p), from the probabilities of all truths."""
+    p, number = every.shape[1], every.sum(axis=1)
+    picks = (number[:, None] == np.arange(1, p + 1)).astype(float)
+    return np.einsum("na,ai,as->nis", chance, every.astype(float), picks)
+
+
+@pytest.mark.parametrize("loss", AFFINE, ids=repr)
+def test_independent_decisions_are_the_same_by_both_ways(loss):
+    q = probabilities(6)
+    joint = joint_of(truths(q), subsets(6))
+    np.testing.assert_allclose(gfm(joint, loss).values, least_expected_loss(q, loss).values, atol=1e-9)
+
+
+def test_estimates_are_scaled_to_a_distribution():
+    joint = np.array([[0.2, 0.4], [0.1, 0.4]])
+    # Numbers 1 and 2 have 0.3 and 0.4.
+    assert gfm(joint, "f1").values.shape == (1,)
+    np.testing.assert_allclose(gfm(2.0 * joint, "f1", none=[0.3]).values, gfm(joint, "f1").values)
+    with pytest.raises(ValueError, match=r"have the sum 1.4, above 1. Give none"):
+        gfm(2.0 * joint, "f1")
+
+
+def test_only_affine_losses_are_decided_by_gfm():
+    with pytest.raises(Refusal, match=r"gfm refuses Jaccard.*not known to be affine"):
+        gfm(np.full((5, 5), 0.01), "jaccard")
+    for p in (5, 40, 300):
+        assert all(is_affine(formula_of(loss, p)) for loss in AFFINE)
+        assert not any(is_affine(formula_of(loss, p)) for loss in (Jaccard(), GMean(), Tversky(0.3, 0.8)))
+
+
+@pytest.mark.parametrize("kind", [PrecisionAtK, RecallAtK])
+def test_losses_at_a_given_number_predict_it(kind):
+    samples, _ = drawn(6, 0)
+    found = least_expected_loss_of_samples(samples, kind(2))
+    assert found.labels.sum() == 2
+    picked = [h for h in subsets(6) if h.sum() == 2]
+    values = [np.mean([kind(2).values(_one(y), h.astype(float))[0] for y in samples]) for h in picked]
+    np.testing.assert_allclose(found.values, min(values))
+
+
+def test_many_sets_are_the_same_as_each_alone():
+    samples = np.random.default_rng(0).random((40, 15, 7)) < 0.4
+    for loss in ("f1", "jaccard", Hamming(np.arange(7.0))):
+        together = least_expected_loss_of_samples(samples, loss)
+        alone = [least_expected_loss_of_samples(each, loss) for each in samples]
+        np.testing.assert_allclose(together.values, [one.values[0] for one in alone], atol=1e-12)
+        assert together.labels.shape == (40, 7)

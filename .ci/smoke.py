@@ -58,7 +58,7 @@ def check_a_fit() -> None:
 
 
 def check_the_command_line(folder: Path) -> None:
-    """``--version``, ``list``, and ``compare --quick`` on a file, whose report says where pictures come from."""
+    """``--version``, ``list``, ``compare --quick`` on a file, and what reports and ``predict`` say of the extras."""
     command = [str(Path(sys.executable).parent / "setwise")]
 
     def run(*arguments: str) -> str:
@@ -73,6 +73,9 @@ def check_the_command_line(folder: Path) -> None:
     np.savetxt(folder / "data.csv", rows, delimiter=",", header="a,b,target", comments="", fmt="%g")
     assert "data.csv, trained for jaccard" in run("compare", "data.csv", "--quick", "--budget", "20", "--out", "report")
     assert "setwise[plot]" in (folder / "report" / "report.html").read_text("utf-8")
+    predict = [*command, "predict", "model.skops", "data.csv"]
+    said = subprocess.run(predict, cwd=folder, capture_output=True, text=True, check=False).stderr
+    assert said == "setwise: to read model.skops install skops: pip install 'setwise[save]'.\n", said
 
 
 if __name__ == "__main__":

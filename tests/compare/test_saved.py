@@ -22,7 +22,6 @@ from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import SetClassifier
 from setwise.compare.saved import SavedModel, load_model, save_model
 from setwise.losses import LOSSES
-from surface.malformed import COUNTS, FLAGS, OBJECTS, Parameter, try_all, without
 
 pytest.importorskip("skops.io")
 
@@ -188,35 +187,12 @@ def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     ]
 
 
-def test_malformed_arguments_of_a_model_are_one_sentence(tmp_path):
+def test_a_threshold_needs_scores_and_labels():
     fitted = LogisticRegression().fit(X, Y[:, 0])
-    usual = {"estimator": fitted, "classes": ("no", "yes"), "loss": "f1", "n_features": 4, "response": "predict_proba"}
-    wrong = {
-        "estimator": OBJECTS,
-        "classes": OBJECTS | {"one": ("a",), "three": ("a", "b", "c"), "numbers": (0, 1)},
-        "loss": OBJECTS,
-        "columns": OBJECTS | {"names": ("a",)},
-        "n_features": COUNTS,
-        "first": without(COUNTS, "zero") | {"two": 2},
-        "places": without(OBJECTS, "None") | {"floats": np.zeros(2), "matrix": np.zeros((2, 2), dtype=np.int64)},
-        "encoder": without(OBJECTS, "None"),
-        "response": OBJECTS | {"another": "transform"},
-        "threshold": without(OBJECTS, "None", "number", "float") | {"pair": (0.1, 0.2), "NaN": np.nan, "text": "a"},
-        "many": FLAGS,
-        "group": without(OBJECTS, "None"),
-        "joint": FLAGS,
-        "version": OBJECTS,
-    }
-    for name, values in wrong.items():
-        try_all(Parameter(f"SavedModel({name})", lambda v, name=name: SavedModel(**(usual | {name: v})), values))
     with pytest.raises(ValueError, match="threshold must be None where response is 'predict'"):
-        SavedModel(**(usual | {"response": "predict", "threshold": 0.5}))
+        SavedModel(fitted, ("no", "yes"), "f1", n_features=4, threshold=0.5)
     with pytest.raises(ValueError, match="threshold must be one number, or one for each label"):
-        SavedModel(**(usual | {"many": True, "threshold": (0.5,)}))
-    paths = OBJECTS | {"another ending": str(tmp_path / "m.pkl"), "no such": str(tmp_path / "none.skops")}
-    try_all(Parameter("load_model(path, file)", load_model, paths))
-    try_all(Parameter("save_model(path)", lambda v: save_model(SavedModel(**usual), v), without(paths, "no such")))
-    try_all(Parameter("save_model(model)", lambda v: save_model(v, tmp_path / "m.skops"), OBJECTS))
+        SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="predict_proba", threshold=(0.5,))
 
 
 def test_an_estimator_that_answers_otherwise_is_refused():

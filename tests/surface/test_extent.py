@@ -10,21 +10,25 @@ from surface import (
     test_constructors,
     test_maximizers,
     test_pictures,
+    test_saved_models,
     test_set_classifier,
+    test_thresholds,
     test_training,
 )
 
 PARAMETERS = [
     *test_batches.batches(), *test_batches.structures(), *test_calls.PARAMETERS, *test_comparisons.of_compare(),
-    *test_comparisons.of_plans(), *test_comparisons.of_problems(), *test_constructors.PARAMETERS,
-    *test_maximizers.PARAMETERS, *test_pictures.PARAMETERS, *test_set_classifier.calls(), *test_training.features(),
-    *test_training.risks(),
+    *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(), *test_constructors.PARAMETERS,
+    *test_maximizers.PARAMETERS, *test_pictures.PARAMETERS, *test_saved_models.files(),
+    *test_saved_models.models(), *test_set_classifier.calls(), *test_training.features(),
+    *test_training.risks(), *test_thresholds.PARAMETERS,
 ]  # fmt: skip
 
-ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "plotting", "compare")
+ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "decisions", "plotting", "compare")
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
-RESULTS = {"Comparison", "Duel", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
+RESULTS = {"BootstrapThreshold", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
+RESULTS |= {"Answer", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

@@ -5,5 +5,6 @@ from setwise.compare.measures import Measured
 from setwise.compare.outer import compare
 from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
+from setwise.compare.saved import SavedModel, load_model, save_model
 
-__all__ = ["Answer", "Measured", "Plan", "Problem", "compare"]
+__all__ = ["Answer", "Measured", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model"]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
+from setwise.core.checks import as_choice, as_kind, as_text
 from setwise.core.measure import Loss
 
 SCORES: dict[str, str] = {
@@ -42,6 +43,13 @@ class Measured:
     name: str
     loss: Loss
     average: str = "samples"
+
+    def __post_init__(self) -> None:
+        if not as_text(self.name, "name"):
+            raise ValueError("name must not be empty; it is what the loss is called, as 'f1'.")
+        if as_kind(self.loss, "loss", Loss, "FBeta()").reads not in ("labels", "scores"):
+            raise ValueError(f"loss must judge labels 0 and 1 or scores; {self.loss!r} judges {self.loss.reads}.")
+        as_choice(self.average, "average", ("samples", "macro", "micro"))
 
     @property
     def is_score(self) -> bool:

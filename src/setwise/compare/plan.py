@@ -8,7 +8,7 @@ from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.order import Order
 from setwise.compare.problem import Problem
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_kind, as_number, shown
 from setwise.estimators.levers import LEVERS, Lever
 from setwise.estimators.levers.threshold import Threshold
 
@@ -59,6 +59,20 @@ class Plan:
         as_count(self.folds, "folds", low=2)
         as_count(self.inner, "inner", low=3)
         as_count(self.seed, "seed", low=0)
+        if not isinstance(self.grid, tuple) or not self.grid:
+            raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
+        for c in self.grid:
+            as_number(c, "a constant of grid", low=0.0, open_low=True)
+        for name, known in (("bases", BASES), ("levers", LEVERS)):
+            held = getattr(self, name)
+            if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
+                raise ValueError(f"{name} must be a tuple of names among {', '.join(known)}; got {shown(held)}.")
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs must be a number of processes, or -1 for all; got {shown(self.n_jobs)}.")
+        if not isinstance(self.skipped, frozenset):
+            raise TypeError(f"skipped must be a frozenset of pairs (base, lever); got {shown(self.skipped)}.")
+        if self.floor is not None:
+            as_kind(self.floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
 
     def models(self, problem: Problem) -> tuple[Base, ...]:
         """The base models that fit the table; the reference is always among them, and comes first."""

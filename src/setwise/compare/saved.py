@@ -239,7 +239,8 @@ def _refuse_unknown(skops: ModuleType, path: Path, name: str) -> list[str]:
     unknown = [kind for kind in found if not is_known(kind)]
     if unknown:
         raise _UnknownError(
-            f"{name} names what setwise does not load, since it is no class of setwise or scikit-learn: {some(unknown)}."
+            f"{name} names what setwise does not load, since it is no class of setwise or scikit-learn: "
+            f"{some(unknown)}."
         )
     return list(found)
 

@@ -1,5 +1,6 @@
 """The kinds of columns of a raw table, each of which turns its cells into numbers, with NaN for a gap."""
 
+import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Set
@@ -101,7 +102,7 @@ class Number(Column):
 
     def number(self, value: float) -> float:
         out = float(value)
-        if not np.isfinite(out):
+        if not math.isfinite(out):
             raise ValueError(value)
         return out
 

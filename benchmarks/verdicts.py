@@ -46,17 +46,16 @@ def main() -> None:
     options = parser.parse_args()
     cases = {
         "stay": lambda seed: answer(logistic(options.rows, seed), Measured("f1", FBeta()), seed),
-        "change": lambda seed: answer(
-            bags(options.bags, seed), Measured("early_detection", EarlyDetection()), seed
-        ),
+        "change": lambda seed: answer(bags(options.bags, seed), Measured("early_detection", EarlyDetection()), seed),
     }
     for verdict, run in cases.items():
         right = 0
         for seed in range(options.seeds):
             found = run(seed)
             right += found.changes == (verdict == "change")
-            print(f"{found.problem.name:16} seed {seed:2}: {'change' if found.changes else 'stay':6} "
-                  f"{signed(found.gain.mean)} ({between(*found.gain.interval())})  {way(found.chosen)}", flush=True)  # fmt: skip
+            said = "change" if found.changes else "stay"
+            gain = f"{signed(found.gain.mean)} ({between(*found.gain.interval())})"
+            print(f"{found.problem.name:16} seed {seed:2}: {said:6} {gain}  {way(found.chosen)}", flush=True)
         print(f"{verdict}: {right} of {options.seeds}\n", flush=True)
 
 

@@ -169,7 +169,7 @@ class Answer:
 
     @property
     def changes(self) -> bool:
-        """Whether logistic regression with a tuned threshold should be left: another choice, and an interval above 0."""
+        """Whether to leave logistic regression with a tuned threshold: another choice, and an interval above 0."""
         return self.chosen != self.reference.key and self.gain.interval()[0] > 1e-12
 
     @property

@@ -121,7 +121,7 @@ def _answered(
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET
-    found = run(work, plan, budget, say)
+    found = run(work, plan, budget, options.n_jobs, say)
     if options.save is not None:
         save(found[0], options.save, options.group)
         found = [replace(found[0], saved=str(options.save))]
@@ -150,7 +150,7 @@ def plan_of(options: Options) -> Plan:
         _names(options.base, BASES, "--base", "base model", bases),
         _names(options.levers, LEVERS, "--levers", "lever", levers),
         options.seed,
-        options.n_jobs or 0,
+        options.n_jobs or 1,
         floor=floor_of(options),
     )
 
@@ -189,14 +189,17 @@ def check(work: Work, plan: Plan, options: Options) -> None:
         raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
 
-def run(work: Sequence[Work], plan: Plan, budget: float | None, say: Callable[[str], None]) -> list[Answer]:
+def run(
+    work: Sequence[Work], plan: Plan, budget: float | None, n_jobs: int | None, say: Callable[[str], None]
+) -> list[Answer]:
     """Measure the time, plan by it, say what is expected, and run every comparison."""
     say("Measuring how long it takes ...")
     planned: list[tuple[Work, Plan, list[str]]] = []
     expected = 0.0
     for one in work:
         n = len(one.problem.y)
-        jobs = plan.n_jobs or (1 if n * one.problem.X.shape[1] <= SMALL else effective_n_jobs(-1))
+        small = n * one.problem.X.shape[1] <= SMALL
+        jobs = n_jobs if n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own, notes = replace(plan, n_jobs=jobs), list[str]()
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:

@@ -66,7 +66,8 @@ class Fits:
     def best(self, task: Task, reference: Lever) -> "Sources":
         """The responses of each base model with the constant that is best for the measure.
 
-        The best constant has the least out-of-fold loss with the lever of the reference. For logistic regression at 0.5 it is the one with the least loss at 0.5.
+        The best constant has the least out-of-fold loss with the lever of the reference. For logistic regression at 0.5
+        it is the one with the least loss at 0.5.
         """
         chosen = {
             name: _least(found, partial(tuned_loss, task=task, lever=reference))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import final
 
 import numpy as np
+from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, Row, Winner
 from setwise.compare.deciding import Decision, decide
@@ -15,6 +16,7 @@ from setwise.compare.plan import LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
+from setwise.core.checks import as_kind, as_number, shown
 from setwise.estimators.choosing import Problem as Rows
 from setwise.estimators.choosing import gain_of
 from setwise.estimators.choosing.folds import Folds
@@ -49,7 +51,8 @@ def compare(
     ------
     ValueError : if the data do not allow the folds, or a measure does not fit the sets
     """
-    plan = plan or Plan()
+    plan = Plan() if plan is None else plan
+    _check(problem, measures, plan, advance, test, notes, budget)
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
     begin, late = time.perf_counter(), ""
@@ -63,6 +66,32 @@ def compare(
     fits = Fits(whole, problem, plan, "all rows", advance)
     notes = (*notes, late) if late else tuple(notes)
     return [judge.answer(fits, test, notes, advance) for judge in judges]
+
+
+def _check(
+    problem: object, measures: object, plan: object, advance: object, test: object, notes: object, budget: object
+) -> None:
+    """Refuse what is none of the kinds that a comparison takes."""
+    for name, one in (("problem", problem), ("test", test)):
+        if name == "problem" or one is not None:
+            _finite(as_kind(one, name, Problem, "Problem(name, about, X, y)"), name)
+    as_kind(plan, "plan", Plan, "Plan()")
+    if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, Measured) for m in measures):
+        raise TypeError(f"measures must be a list, as [Measured('f1', FBeta())]; got {shown(measures)}.")
+    if not callable(advance):
+        raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
+    if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
+        raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
+    if budget is not None:
+        as_number(budget, "budget", low=0.0, open_low=True)
+    if isinstance(test, Problem) and isinstance(problem, Problem) and test.X.shape[1] != problem.X.shape[1]:
+        raise ValueError(f"test must have the {problem.X.shape[1]} features of the problem; got {test.X.shape[1]}.")
+
+
+def _finite(problem: Problem, name: str) -> None:
+    values = problem.X.data if issparse(problem.X) else problem.X
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(f"X of the {name} must not hold inf.")
 
 
 def _is_late(begin: float, budget: float | None, done: int) -> bool:
@@ -80,7 +109,8 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
             whole.take(train).folds(plan.inner, 0)
     except ValueError as error:
         raise ValueError(
-            f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: {error}"
+            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
+            f"each: {error}"
         ) from None
     return folds
 
@@ -93,8 +123,8 @@ def check_size(problem: Problem, plan: Plan) -> None:
     needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
     if fewest < needed:
         raise ValueError(
-            f"{problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside each: it has "
-            f"{fewest} rows of one class, and {needed} are needed."
+            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
+            f"each: it has {fewest} rows of one class, and {needed} are needed."
         )
 
 

@@ -87,7 +87,7 @@ class Plan:
         return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
 
     def reference(self, measured: Measured) -> Lever:
-        """The lever of the reference: the best threshold, the best one that keeps the floors, or the order of scores."""
+        """The lever of the reference: the best threshold, the best one under the floors, or the order of scores."""
         return Order() if measured.orders else self.floor or Threshold()
 
     def steps(self, problem: Problem, measures: int) -> int:

@@ -29,7 +29,7 @@ class Problem:
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
     ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
     hold NaN for gaps. ``notes`` are sentences on what was left out. ``code`` are lines of Python that make X, y and
-    groups. Of a sparse file ``places`` (d,) are the features that occur, of ``width``, which are counted from ``first``.
+    groups. Of a sparse file ``places`` (d,) are the features that occur, of ``width``, counted from ``first``.
     """
 
     name: str
@@ -51,6 +51,8 @@ class Problem:
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers (n, d), dense or CSR; got {shown(self.X)}.")
+        if not isinstance(self.columns, tuple) or not all(isinstance(one, Column) for one in self.columns):
+            raise TypeError(f"columns must be a tuple, as load_table gives them; got {shown(self.columns)}.")
         if self.columns and len(self.columns) != self.X.shape[1]:
             raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
         y = as_array(self.y, "y")

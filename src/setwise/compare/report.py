@@ -37,19 +37,32 @@ pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 PAGE, RESULTS = "report.html", "results.json"
 
 HOW = (
-    "A classifier gives each row a probability, and a rule turns probabilities into yes or no. The usual rule is to say "
-    "yes from 0.5 on. It is seldom the best rule for a measure such as F1, which judges all answers together. So every "
-    "base model is tried with several rules, one of which is a threshold chosen for the measure.",
+    "A classifier gives each row a probability, and a rule turns probabilities into yes or no. The usual rule is to "
+    "say yes from 0.5 on. It is seldom the best rule for a measure such as F1, which judges all answers together. So "
+    "every base model is tried with several rules, one of which is a threshold chosen for the measure.",
     "The reference is logistic regression with such a threshold. It is simple and hard to beat, and it is left only "
     "where another way was better by more than one standard error on training rows that were held out.",
     "To know what this choice is worth, the rows are split into outer folds. In each of them the whole choice is made "
     "anew without the rows of the test part: constants, thresholds, base model and rule. Then the choice and the "
-    "reference are judged on the test part. The gain that is reported is the mean of these differences. Its interval is "
-    "that of Student's t with the variance of Nadeau and Bengio (2003), because folds share training rows. If the "
+    "reference are judged on the test part. The gain that is reported is the mean of these differences. Its interval "
+    "is that of Student's t with the variance of Nadeau and Bengio (2003), because folds share training rows. If the "
     "interval contains 0, the advice is to stay with logistic regression.",
     "No figure here is the best of several on test rows. The table shows all ways on the outer folds, but the choice "
     "never looks at it.",
 )
+
+RULES = {
+    "tuned threshold": "the threshold with the best measure on training rows that were held out",
+    "at 0.5": "positive from the probability 0.5 on",
+    "threshold for each label": "such a threshold for each label by itself",
+    "weighted positives": "the model is fitted again with heavier positive rows, each time with the best threshold",
+    "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
+    "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
+    "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",
+    "ramp on top": "the same, trained from the tuned threshold on, with a loss that follows the measure more closely",
+    "order of scores": "no rule: the measure judges the order in which the model puts the rows",
+}
+"""What the rules of the table are, by their names there."""
 
 
 def earlier(out: Path) -> list[Path]:
@@ -123,9 +136,9 @@ CAPTIONS = {
     "gain": "Left: the gain over logistic regression at 0.5, by its three parts, with 95 % intervals. Right: what the "
     "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
     "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
-    "threshold": "What becomes of the measure at other thresholds of the recommended model, on rows held out in training.",
-    "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which the "
-    "positive rows lie.",
+    "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
+    "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which "
+    "the positive rows lie.",
     "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
 }
 
@@ -149,7 +162,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<dl class="answer">{answer}</dl>'
         f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
         f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
-        f"{_table(found)}{rest}{shown}{code}"
+        f"{_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
 
 
@@ -168,6 +181,12 @@ def _table(found: Answer) -> str:
         for lever in levers
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _rules(found: Answer) -> str:
+    """What the rules of the table are."""
+    titles = [lever_title(lever) for lever in axes_of(found)[1]]
+    return '<p class="note">' + "<br>".join(f"{escape(t)}: {escape(RULES[t])}" for t in titles if t in RULES) + "</p>"
 
 
 BEST = ' class="best"'

@@ -14,7 +14,7 @@ from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
-LEAST_ROWS, MOST_ROWS, SHARE = 300, 1500, 16
+LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
 """Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""
 
 WARM_ROWS = 100
@@ -39,15 +39,16 @@ class Line:
     slope: float
 
     def __call__(self, rows: float) -> float:
+        """The seconds for so many rows."""
         return self.fixed + self.slope * rows
 
     @classmethod
     def through(cls, small: tuple[int, float], large: tuple[int, float]) -> "Line":
         """The line through two measurements (rows, seconds); both its numbers are at least 0."""
         (m, a), (n, b) = small, large
-        slope = (b - a) / (n - m) if n > m else b / n
-        # Noise may make the larger part look cheap; the time is then taken as proportional.
-        return cls(max(a - slope * m, 0.0), slope) if slope > 0 else cls(0.0, b / n)
+        slope = (b - a) / (n - m) if n > m else 0.0
+        # Noise may give a fixed part or a slope below 0; the time is then taken as proportional to the larger part.
+        return cls(a - slope * m, slope) if slope > 0 and a >= slope * m else cls(0.0, b / n)
 
 
 @final

@@ -29,7 +29,7 @@ EXPLAINED = {
     "as_it_is": ": what has a probability of at least 0.5 is positive",
     "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
     "gfm": ": each row gets the labels of the greatest expected measure, by models of the number of its labels",
-    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from logistic regression",
+    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on",
     "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
 }
 """What the levers without a threshold do, behind the words for a way."""
@@ -111,8 +111,8 @@ def how_sure(found: Answer) -> list[str]:
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
     return [
         f"The choice among {ways} ways gains {signed(found.gain.mean)}, 95 % interval "
-        f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the rows "
-        f"it is judged on. It fell on {votes}."
+        f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the "
+        f"rows it is judged on. It fell on {votes}."
     ]
 
 

@@ -26,8 +26,8 @@ from setwise.estimators.choosing.choice import cross_fitted
 from setwise.estimators.choosing.lever import Evidence
 from setwise.estimators.choosing.responses import Response
 from setwise.estimators.choosing.tables import Scaling, as_numbers
-from setwise.estimators.levers import GFM, LEVERS, ClassWeight, Decision, LabelThresholds, Stack, as_levers
-from setwise.losses import FBeta, Hamming, Jaccard
+from setwise.estimators.levers import GFM, LEVERS, ClassWeight, Decision, LabelThresholds, Ramp, Stack, as_levers
+from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard
 
 
 class Given(Evidence):
@@ -173,8 +173,9 @@ def test_refusals():
         (LabelThresholds(), X, y, "there is one label only"),
         (ClassWeight(), X, matrix, "refuses label matrices"),
         (ClassWeight(), X, y, "refuses KNeighborsClassifier"),
-        (Stack(), words, y, "X must be a dense table of numbers"),
-        (Stack(), rng.standard_normal((60, 300)), y, "200 columns at most"),
+        (Ramp(), words, y, "X must be a dense table of numbers"),
+        (Ramp(), rng.standard_normal((60, 300)), y, "200 columns at most"),
+        (Stack(), X, y, "use 'ramp'"),
     ]:
         problem = problem_of(rows, target, FBeta())
         assert part in lever.refuses(problem.task, problem.out_of_fold(near, problem.folds(3, 0)))
@@ -195,15 +196,15 @@ def test_a_stack_does_not_read_off_the_labels_it_is_judged_on():
     honest, leaky = [], []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        X, Y = rng.standard_normal((120, 15)), (rng.random((120, 2)) < 0.4).astype(int)
-        problem = problem_of(X, Y, Hamming())
+        X, Y = rng.standard_normal((120, 15)), (rng.random(120) < 0.4).astype(int)
+        problem = problem_of(X, Y, ErrorRate())
         base = problem.out_of_fold(LogisticRegression(C=100.0), problem.folds(5, 0))
-        lever = Stack(C=100.0, rows=True)
-        honest.append(problem.task.mean_loss(cross_fitted(lever, base, problem.task)) / 2)
+        lever = Ramp(C=100.0)
+        honest.append(problem.task.mean_loss(cross_fitted(lever, base, problem.task)))
         labels = np.zeros(Y.shape, bool)
         for train, test in base.folds:
             labels[test] = lever.tune(base.held_out(train), problem.task.take(train)).labels(base.held_out(test))
-        leaky.append(problem.task.mean_loss(labels) / 2)
+        leaky.append(problem.task.mean_loss(labels))
     # Nothing can be learned, so no labeling of new rows is wrong less often than the rarer label is there.
     assert np.mean(honest) > 0.4
     assert np.mean(leaky) < np.mean(honest) - 0.1
@@ -286,7 +287,7 @@ def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
     X = np.vstack([rng.standard_normal((2000, 2)), rng.standard_normal((60, 2)) * 0.5 + [1.5, 1.5],
                    rng.standard_normal((60, 2)) * 0.5 + [6.0, -6.0]])  # fmt: skip
     y = np.r_[np.zeros(2000, int), np.ones(120, int)]
-    model = MeasureClassifier(LogisticRegression(), "f1", ["class_weight", "decision", "stack"], random_state=0).fit(
+    model = MeasureClassifier(LogisticRegression(), "f1", ["class_weight", "decision", "ramp"], random_state=0).fit(
         X, y
     )
     by_name = {c.lever: c for c in model.candidates_}
@@ -303,7 +304,7 @@ def test_on_a_logistic_model_the_model_stays():
         y, new_y = (rows @ weights - 2.0 + rng.logistic(size=len(rows)) > 0 for rows in (X, new_X))
         problem = problem_of(X, y.astype(int), FBeta())
         base = problem.out_of_fold(LogisticRegression(), problem.folds(5, 0))
-        levers = as_levers(["as_it_is", "threshold", "decision", "class_weight", "stack"])
+        levers = as_levers(["as_it_is", "threshold", "decision", "class_weight", "ramp"])
         choice = choose({"lr": base}, problem.task, levers, reference=LEVERS["threshold"]())
         stays += choice.chosen.lever in ("threshold", "decision", "as_it_is")
         evidence = base.fresh(new_X)
@@ -311,7 +312,7 @@ def test_on_a_logistic_model_the_model_stays():
     assert stays >= 17
     # The choice is not worse than the reference on average, by more than its error.
     assert np.mean(gains) > -0.002
-    assert min(gains) > -0.03
+    assert min(gains) > -0.06
 
 
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")

@@ -9,6 +9,7 @@ from surface import (
     test_comparisons,
     test_constructors,
     test_maximizers,
+    test_measure_classifier,
     test_pictures,
     test_saved_models,
     test_set_classifier,
@@ -19,10 +20,9 @@ from surface import (
 PARAMETERS = [
     *test_batches.batches(), *test_batches.structures(), *test_calls.PARAMETERS, *test_comparisons.of_compare(),
     *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(),
-    *test_constructors.PARAMETERS,
-    *test_maximizers.PARAMETERS, *test_pictures.PARAMETERS, *test_saved_models.files(),
-    *test_saved_models.models(), *test_set_classifier.calls(), *test_training.features(),
-    *test_training.risks(), *test_thresholds.PARAMETERS,
+    *test_constructors.PARAMETERS, *test_maximizers.PARAMETERS, *test_measure_classifier.PARAMETERS_OF_ALL,
+    *test_pictures.PARAMETERS, *test_saved_models.files(), *test_saved_models.models(), *test_set_classifier.calls(),
+    *test_training.features(), *test_training.risks(), *test_thresholds.PARAMETERS,
 ]  # fmt: skip
 
 ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "decisions", "plotting", "compare")

@@ -28,6 +28,7 @@ from setwise.estimators.levers import LEVERS, Lever, as_levers
 from setwise.estimators.notices import warn_of_version
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.target import as_ids, as_target
+from setwise.estimators.threads import threads
 from setwise.losses import as_loss, plain_losses
 
 OWN = "estimator"
@@ -219,7 +220,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if target.shape != labels.shape:
             raise ValueError(f"y must have the shape of predict(X), {labels.shape}; got shape {target.shape}.")
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
-        odd = [label for label in np.unique(target).tolist() if label not in known]
+        odd = [label for label in target.ravel().tolist() if label not in known]
         if odd:
             raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
         ids = None if groups is None or self._outputs is not None else as_ids(groups, len(target))
@@ -244,6 +245,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if prefit:
             self._check_prefit(problem)
         levers = as_levers(self.levers)
+        threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         bases = self._bases(problem, prefit, seed)
         choice = self._decide(bases, problem.task, levers, seed)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from setwise.core.checks import as_array, as_choice, as_kind, as_labels, as_mapping, as_names, as_reals, shown
+from setwise.core.checks import as_array, as_choice, as_count, as_kind, as_labels, as_mapping, as_names, as_reals, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
@@ -101,7 +101,7 @@ class CandidatesDisplay:
         as_choice(average, "average", ("samples", "macro", "micro"))
         task = Task(truth, measure, None if groups is None else _as_groups(groups, truth), average)  # type: ignore[arg-type]
         losses = np.array([task.mean_loss(guess) for guess in labels.values()])
-        drawn = replicated_losses(task, list(labels.values()), REPLICATES, seed)
+        drawn = replicated_losses(task, list(labels.values()), REPLICATES, as_count(seed, "seed", low=0))
         gains = drawn[:, :1] - drawn
         errors, gain_errors = drawn.std(axis=0, ddof=1), gains.std(axis=0, ddof=1)
         return cls(list(labels), losses, errors, losses[0] - losses, gain_errors).plot(ax)

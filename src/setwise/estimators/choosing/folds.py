@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from setwise.core.arrays import Ints
-from setwise.core.checks import as_count, shown
+from setwise.core.checks import as_array, as_count, shown
 from setwise.decisions.task import Task
 
 MANY_GROUPS = 5000
@@ -26,9 +26,13 @@ def folds_of(cv: Any, X: Any, target: Any, task: Task, groups: Ints | None, seed
     ------
     ValueError : if a row is in no test fold or in several, or if training rows have one label only
     """
-    splitter = _splitter(cv, task, groups, seed) if isinstance(cv, int | np.integer) else _checked(cv)
-    folds = tuple((np.asarray(a), np.asarray(b)) for a, b in splitter.split(X, target, groups))
-    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(task.truth))
+    if isinstance(cv, int | np.integer):
+        splits = _splitter(cv, task, groups, seed).split(X, task.truth, groups)
+    else:
+        splits = _splits(cv, X, target, groups)
+    n = len(task.truth)
+    folds = tuple((_rows(train, n, cv), _rows(test, n, cv)) for train, test in splits)
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
     if (times != 1).any():
         raise ValueError(
             f"cv must put each row into one test fold, as KFold does; with {shown(cv)} row {np.argmax(times != 1)} is "
@@ -60,7 +64,20 @@ def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:
     return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
 
 
-def _checked(cv: Any) -> Any:
-    if isinstance(cv, str) or not (isinstance(cv, Iterable) or getattr(cv, "split", None) is not None):
+def _splits(cv: Any, X: Any, target: Any, groups: Ints | None) -> list[Any]:
+    """The pairs of training and test rows of a splitter, or of an iterable."""
+    split = None if isinstance(cv, type) else getattr(cv, "split", None)
+    if isinstance(cv, str | bytes) or (split is None and not isinstance(cv, Iterable)):
         raise ValueError(f"cv must be a number of folds, a splitter, splits, or 'prefit'; got {shown(cv)}.")
-    return check_cv(cv)
+    found = list(cv if split is None else split(X, target, groups))
+    if len(found) < 2 or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in found):
+        raise ValueError(f"cv must give two pairs of training and test rows, or more; got {shown(cv)}.")
+    return found
+
+
+def _rows(rows: Any, n: int, cv: Any) -> Ints:
+    """The numbers of some of n rows."""
+    given = as_array(rows, "cv")
+    if given.dtype.kind not in "iu" or given.ndim != 1 or (given.size and (given.min() < 0 or given.max() >= n)):
+        raise ValueError(f"cv must give training and test rows as whole numbers in 0..{n - 1}; got {shown(cv)}.")
+    return given.astype(np.int64)

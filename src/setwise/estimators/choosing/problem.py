@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_reals
+from setwise.core.checks import as_reals, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
@@ -124,6 +124,8 @@ def problem_of(
     if y is None:
         raise ValueError("MeasureClassifier requires y to be passed, but the target y is None.")
     target = as_target(y)
+    if target.ndim == 0:
+        raise ValueError(f"y must be an array of labels, (n,) or (n, p); got {shown(y)}.")
     (X,) = indexable(X)
     n = _num_samples(X)
     if n == 0 or target.size == 0:

@@ -1,0 +1,45 @@
+"""The ramp of the loss, descended from logistic regression on the log-odds of the base model."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from setwise.core.checks import as_factor
+from setwise.decisions.task import Task
+from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
+from setwise.estimators.levers.linear import WIDEST, linear_rule, usable
+from setwise.estimators.set_classifier import SetClassifier
+
+
+@final
+@dataclass(frozen=True)
+class Ramp(Lever):
+    """The ramp of the loss, minimized over linear functions of out-of-fold log-odds and of the columns of X.
+
+    It begins at logistic regression on these features with its best threshold, and descends from there. For y (n,) the
+    columns of X must be numbers, at most 200 of them: with log-odds alone the ramp would be another way to a threshold.
+    For a label matrix the features are the log-odds of all labels.
+
+    Parameters
+    ----------
+    C : the weight of the surrogate against the distance from the start, as in :class:`~setwise.SetClassifier`
+    """
+
+    C: float = 10000.0
+
+    name: ClassVar[str] = "ramp"
+    many_numbers: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_factor(self.C, "C")
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        if not task.is_matrix and not usable(base.numbers):
+            return (
+                "ramp refuses y of shape (n,) without columns of X, where it is another threshold: X must be a dense "
+                f"table of numbers, of {WIDEST} columns at most."
+            )
+        return None
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        model = SetClassifier(task.loss, "ramp", C=self.C, average=task.average)
+        return linear_rule(evidence, task, model, rows=not task.is_matrix)

@@ -3,25 +3,20 @@
     python benchmarks/verdicts.py [--seeds 20] [--rows 2000] [--bags 300]
 
 On data from a logistic model nothing can beat logistic regression with a tuned threshold but by luck. On early
-detection in bags no threshold can turn its line. Each seed draws new data and new outer folds.
+detection in bags no threshold can turn its line. The plan is that of `--quick`. Each seed draws new data and new outer
+folds.
 """
 
 import argparse
 
 import numpy as np
 
-from setwise.compare import Answer, Measured, Plan, Problem, compare
-from setwise.compare.bases import QUICK_GRID
+from setwise.compare import Answer, Measured, Problem, compare
 from setwise.compare.bundled import bags
+from setwise.compare.command import Options, plan_of
 from setwise.compare.figures import between, signed
 from setwise.compare.words import way
 from setwise.losses import EarlyDetection, FBeta
-
-
-def plan(seed: int) -> Plan:
-    """The plan of ``--quick``."""
-    levers = ("as_it_is", "threshold", "decision", "stack")
-    return Plan(5, 3, QUICK_GRID, ("linear", "boosted"), levers, seed)
 
 
 def logistic(rows: int, seed: int) -> Problem:
@@ -34,7 +29,7 @@ def logistic(rows: int, seed: int) -> Problem:
 
 def answer(problem: Problem, measured: Measured, seed: int) -> Answer:
     """The one answer for a problem."""
-    (found,) = compare(problem, [measured], plan(seed))
+    (found,) = compare(problem, [measured], plan_of(Options(quick=True, seed=seed)))
     return found
 
 

@@ -96,13 +96,15 @@ def test_the_code_repeats_the_winner():
         np.testing.assert_array_equal(model.predict(problem.X), predicted)
 
 
-def test_the_flat_range_holds_the_threshold_and_nothing_worse(both):
-    flat, at = both[0].winner.flat, both[0].winner.threshold
-    if at is None:
-        pytest.skip("the winner has no threshold")
+def test_the_flat_range_holds_the_threshold_and_nothing_worse():
+    (found,) = compare(made(), [F1], Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",)))
+    flat, at = found.winner.flat, found.winner.threshold
     assert flat.low <= at <= flat.high
     inside = (flat.thresholds >= flat.low) & (flat.thresholds <= flat.high)
     assert flat.losses[inside].max() <= flat.losses[inside].min() + flat.tolerance + 1e-9
+    beside = np.flatnonzero(~inside)
+    assert len(beside)
+    assert flat.tolerance == 0.01
 
 
 def test_groups_stay_whole_and_early_detection_changes():

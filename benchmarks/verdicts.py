@@ -13,7 +13,7 @@ import numpy as np
 
 from setwise.compare import Answer, Measured, Problem, compare
 from setwise.compare.bundled import bags
-from setwise.compare.command import Options, plan_of
+from setwise.compare.command import Options, plan_for
 from setwise.compare.figures import between, signed
 from setwise.compare.words import way
 from setwise.losses import EarlyDetection, FBeta
@@ -29,7 +29,7 @@ def logistic(rows: int, seed: int) -> Problem:
 
 def answer(problem: Problem, measured: Measured, seed: int) -> Answer:
     """The one answer for a problem."""
-    (found,) = compare(problem, [measured], plan_of(Options(quick=True, seed=seed)))
+    (found,) = compare(problem, [measured], plan_for(Options(quick=True, seed=seed), problem))
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from setwise.compare import Measured, Problem, compare
 from setwise.compare.bundled import bags
-from setwise.compare.command import Options, plan_of
+from setwise.compare.command import Options, plan_for
 from setwise.losses import EarlyDetection, FBeta
 
 
@@ -17,7 +17,7 @@ def logistic(seed, rows=1000):
 
 
 def changes(problem, measured, seed, **more):
-    (found,) = compare(problem, [measured], plan_of(Options(quick=True, seed=seed, **more)))
+    (found,) = compare(problem, [measured], plan_for(Options(quick=True, seed=seed, **more), problem))
     return found.changes
 
 

@@ -98,7 +98,7 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
         check_place(options.save)
     made = made_folders(options.out)
     try:
-        return _answered(options, work, plan, say, bold, begin)
+        return _answered(options, work, say, bold, begin)
     except BaseException:
         # An interrupted run leaves no empty folders behind.
         for folder in made:
@@ -115,13 +115,13 @@ def made_folders(out: Path) -> list[Path]:
 
 
 def _answered(
-    options: Options, work: Sequence[Work], plan: Plan, say: Callable[[str], None], bold: bool, begin: float
+    options: Options, work: Sequence[Work], say: Callable[[str], None], bold: bool, begin: float
 ) -> tuple[list[str], list[Path]]:
     """Run the comparison, save the model and write the report."""
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET
-    found = run(work, plan, budget, options.n_jobs, say)
+    found = run(work, options, budget, say)
     if options.save is not None:
         save(found[0], options.save, options.group)
         found = [replace(found[0], saved=str(options.save))]
@@ -153,6 +153,14 @@ def plan_of(options: Options) -> Plan:
         options.n_jobs or 1,
         floor=floor_of(options),
     )
+
+
+def plan_for(options: Options, problem: Problem) -> Plan:
+    """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
+    plan = plan_of(options)
+    if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
+        return plan
+    return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
 
 
 def floor_of(options: Options) -> FlooredThreshold | None:
@@ -189,9 +197,7 @@ def check(work: Work, plan: Plan, options: Options) -> None:
         raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
 
-def run(
-    work: Sequence[Work], plan: Plan, budget: float | None, n_jobs: int | None, say: Callable[[str], None]
-) -> list[Answer]:
+def run(work: Sequence[Work], options: Options, budget: float | None, say: Callable[[str], None]) -> list[Answer]:
     """Measure the time, plan by it, say what is expected, and run every comparison."""
     say("Measuring how long it takes ...")
     planned: list[tuple[Work, Plan, list[str]]] = []
@@ -199,8 +205,8 @@ def run(
     for one in work:
         n = len(one.problem.y)
         small = n * one.problem.X.shape[1] <= SMALL
-        jobs = n_jobs if n_jobs is not None else 1 if small else effective_n_jobs(-1)
-        own, notes = replace(plan, n_jobs=jobs), list[str]()
+        jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
+        own, notes = replace(plan_for(options, one.problem), n_jobs=jobs), list[str]()
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
             own, rows, notes = within(own, costs, n, budget / len(work))
@@ -236,7 +242,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         if odd:
             raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
         problems = [
-            (bags(300 if options.quick else 1000, plan.seed), "early_detection"),
+            (bags(240 if options.quick else 1000, plan.seed), "early_detection"),
             (digit_traits(3 if options.quick else 6), "f1"),
             (breast_cancer(), "f1"),
         ]

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "MeasureClassifier": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
+    "SetClassifierCV": "setwise.estimators",
     "describe": "setwise.description",
     "loss_augmented_inference": "setwise.one_set",
     "max_marginals": "setwise.one_set",

@@ -7,9 +7,11 @@ from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabiliti
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
 from setwise.decisions import gfm, least_expected_loss, least_expected_loss_of_samples
+from setwise.decisions.by_table import ByTable
 from setwise.decisions.formula import formula_of
 from setwise.decisions.lines import is_affine
 from setwise.losses import (
+    LOSSES,
     MCC,
     BalancedError,
     EarlyDetection,
@@ -163,3 +165,12 @@ def test_many_sets_are_the_same_as_each_alone():
         alone = [least_expected_loss_of_samples(each, loss) for each in samples]
         np.testing.assert_allclose(together.values, [one.values[0] for one in alone], atol=1e-12)
         assert together.labels.shape == (40, 7)
+
+
+@pytest.mark.parametrize("p", [1, 4, 9, 30])
+def test_a_loss_is_affine_where_its_terms_say_so(p):
+    kinds = [kind for kind in LOSSES.values() if kind.reads != "scores"]
+    formulas = [formula_of(loss, p) for kind in kinds for loss in kind.examples(p)]
+    said = [formula for formula in formulas if formula is not None and formula.counts.affine]
+    assert len(said) >= 12
+    assert all(ByTable(formula).affine() for formula in said)

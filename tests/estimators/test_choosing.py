@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.svm import LinearSVC
 
 from setwise.core.refusal import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.replicates import formula_of, replicated_losses
 from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
-from setwise.estimators.choosing.choice import chosen_of
+from setwise.estimators.choosing.choice import chosen_of, errors_needed
+from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.levers import LEVERS, as_levers
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
@@ -130,6 +133,18 @@ def test_the_reference_is_left_only_for_a_gain_above_its_error():
     assert chosen_of(losses, np.full(4, 1e-17), np.zeros(4)) == 0
 
 
+def test_the_error_grows_with_the_number_of_different_candidates():
+    rng = np.random.default_rng(0)
+    errors = np.r_[0.0, np.ones(4)]
+    for drawn, factor in (
+        (rng.standard_normal((20000, 4)), 1.72),  # the 84 % quantile of the largest of four independent normals
+        (np.repeat(rng.standard_normal((20000, 1)), 4, axis=1), 1.0),
+    ):
+        needed = errors_needed(np.zeros(5), np.column_stack([np.zeros(20000), drawn]), errors)
+        np.testing.assert_allclose(needed[1:], factor, atol=0.04)
+    np.testing.assert_array_equal(errors_needed(np.zeros(1), np.zeros((50, 1)), np.zeros(1)), [0.0])
+
+
 def test_on_noise_the_loss_out_of_fold_is_not_optimistic():
     # Nothing can be learned, so every threshold has the same true loss, that of its number of positives.
     reported, true = [], []
@@ -212,3 +227,64 @@ def test_levers_by_name():
         as_levers([3])
     with pytest.raises(TypeError, match="levers must be 'auto', or a list"):
         as_levers(3)
+
+
+def test_responses_that_did_not_see_a_fold():
+    X, y = noisy(120)
+    problem, base = out_of_fold(X, y, cv=3)
+    for i, (train, test) in enumerate(base.folds):
+        found = base.response_without(i).scores
+        for j, (other, rows) in enumerate(base.folds):
+            if i != j:
+                seen = np.setdiff1d(np.intersect1d(train, other), test)
+                model = LogisticRegression().fit(X[seen], y[seen])
+                np.testing.assert_allclose(found[rows], model.predict_proba(X[rows])[:, 1])
+    assert problem.task.truth.shape == found.shape
+
+
+def test_processes_give_the_same_responses():
+    X, y = noisy(200)
+    problem = problem_of(X, y, FBeta())
+    alone, shared = (problem.out_of_fold(LogisticRegression(), problem.folds(3, 0), n_jobs=n) for n in (None, 2))
+    for weight in (1.0, 3.0):
+        np.testing.assert_array_equal(alone.response(weight).scores, shared.response(weight).scores)
+    np.testing.assert_array_equal(alone.response_without(1).scores, shared.response_without(1).scores)
+    np.testing.assert_array_equal(alone.fitted().coef_, shared.fitted().coef_)
+
+
+def test_several_base_models_side_by_side():
+    X, y = noisy(600)
+    X = np.column_stack([X, X[:, 0] * X[:, 1]])
+    problem = problem_of(X, y, FBeta())
+    folds, told = problem.folds(4, 0), []
+    bases = {
+        "blind": problem.out_of_fold(LogisticRegression(C=1e-9), folds),
+        "good": problem.out_of_fold(LogisticRegression(), folds),
+    }
+    levers = as_levers(["as_it_is", "threshold"])
+    choice = choose(
+        bases, problem.task, levers, reference=LEVERS["threshold"](), progress=lambda *names: told.append(names)
+    )
+    assert told == [(c.base, c.lever) for c in choice.candidates]
+    assert told[0] == ("blind", "threshold")
+    assert choice.candidates[0].gain == 0.0
+    assert len(told) == len(set(told)) == 4
+    # Logistic regression that may not learn ranks as well, but its own labels are all negative.
+    assert choice.candidates[1].loss == 1.0
+
+
+def test_a_matrix_label_by_label():
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((80, 3)), (rng.random((80, 3)) < 0.5).astype(int)
+    Y[:, 1] = 1
+    for base, method in ((LogisticRegression(), "predict_proba"), (LinearSVC(), "decision_function")):
+        model = LabelByLabel(base).fit(X, Y)
+        assert model.predict(X).shape == getattr(model, method)(X).shape == (80, 3)
+        assert model.predict(X)[:, 1].all()
+        own = clone(base).fit(X, Y[:, 2])
+        np.testing.assert_array_equal(model.predict(X)[:, 2], own.predict(X))
+        assert model.n_features_in_ == 3
+    assert not hasattr(LabelByLabel(LinearSVC()), "predict_proba")
+    weighted = LabelByLabel(LogisticRegression()).fit(X, Y, sample_weight=np.arange(80.0))
+    own = LogisticRegression().fit(X, Y[:, 0], sample_weight=np.arange(80.0))
+    np.testing.assert_allclose(weighted.predict_proba(X)[:, 0], own.predict_proba(X)[:, 1])

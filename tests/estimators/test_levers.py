@@ -351,3 +351,9 @@ def test_a_reference_that_cannot_be_tuned_is_a_refusal():
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
     with pytest.raises((Refusal, ValueError), match="weights"):
         MeasureClassifier(loss=Hamming(np.ones(3))).fit(X, y)
+
+
+def test_the_guide_names_every_lever():
+    guide = (Path(__file__).resolve().parents[2] / "docs/guide/measure.md").read_text("utf-8")
+    table = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
+    assert table == set(LEVERS)

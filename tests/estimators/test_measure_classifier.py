@@ -334,3 +334,16 @@ def test_cv_results_are_the_curve_of_the_scores(rare):
     assert len(thresholds) == len(scores) == len(threshold_curve(y, model.predict_proba(X)[:, 1], FBeta())[0])
     assert (np.diff(thresholds) < 0).all()
     assert scores.max() >= model.best_score_
+
+
+@pytest.mark.parametrize("lever", ["decision", "class_weight", "ramp"])
+def test_safe_saving_holds_only_ours(rare, lever, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    X, y = rare
+    model = MeasureClassifier(LogisticRegression(), levers=[lever]).fit(X, y)
+    skops.dump(model, tmp_path / "model.skops")
+    unknown = skops.get_untrusted_types(file=tmp_path / "model.skops")
+    assert all(name.startswith("setwise.") for name in unknown)
+    loaded = skops.load(tmp_path / "model.skops", trusted=unknown)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.candidates_ == model.candidates_

@@ -145,7 +145,7 @@ def test_objects_are_taken_at_their_word():
         assert SetClassifier("f1", Ramp("f1", scale="size")).fit(X, y).surrogate_ == "ramp"
     with pytest.warns(VacuousBoundWarning):
         assert SetClassifier("f1", learner=OneSlack(C=100.0)).fit(X, y).surrogate_ == "margin"
-    by_object = SetClassifier("f1", "ramp", ConvexConcave(C=1e4)).fit(X, y)
+    by_object = SetClassifier("f1", "ramp", ConvexConcave(C=8e3)).fit(X, y)
     by_name = SetClassifier("f1", "ramp", "convex_concave").fit(X, y)
     np.testing.assert_array_equal(by_object.coef_, by_name.coef_)
     assert SetClassifier("f1", learner="n_slack").fit(X, y).surrogate_ == "ramp"
@@ -156,10 +156,10 @@ def test_objects_are_taken_at_their_word():
 def test_c_auto_is_a_number_that_is_told():
     X, y = overlapping()
     far = X + 8.0 * y[:, None]
-    assert SetClassifier("f1").fit(X, y).C_ == 1e4
+    assert SetClassifier("f1").fit(X, y).C_ == 40.0 * 600 / 3
     assert SetClassifier("f1").fit(far, y).C_ == 300.0
     assert SetClassifier("jaccard").fit(far, y).C_ == 30.0
-    assert SetClassifier("f1", "ramp").fit(X, y, groups=np.arange(600) // 30).C_ == 1e3
+    assert SetClassifier("f1", "ramp").fit(X, y, groups=np.arange(600) // 30).C_ == 40.0 * 600 / 3
     assert SetClassifier("f1", C=7.0).fit(X, y).C_ == 7.0
     assert SetClassifier("f1", learner=OneSlack(C=5.0)).fit(far, y).C_ == 5.0
 

@@ -8,6 +8,7 @@ from surface import (
     test_calls,
     test_comparisons,
     test_constructors,
+    test_decisions,
     test_maximizers,
     test_measure_classifier,
     test_pictures,
@@ -22,13 +23,13 @@ PARAMETERS = [
     *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(),
     *test_constructors.PARAMETERS, *test_maximizers.PARAMETERS, *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS, *test_saved_models.files(), *test_saved_models.models(), *test_set_classifier.calls(),
-    *test_training.features(), *test_training.risks(), *test_thresholds.PARAMETERS,
+    *test_training.features(), *test_training.risks(), *test_thresholds.PARAMETERS, *test_decisions.PARAMETERS,
 ]  # fmt: skip
 
 ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "decisions", "plotting", "compare")
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
-RESULTS = {"BootstrapThreshold", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
+RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
 RESULTS |= {"Answer", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 

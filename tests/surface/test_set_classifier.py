@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 from sklearn.base import clone
 
-from setwise import SetClassifier
+from setwise import SetClassifier, SetClassifierCV
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
@@ -87,6 +87,7 @@ IDS = {
     "lists": np.array([[1], [1, 2]] * 4, dtype=object), "truths and numbers": [True, 1] * 4,
     "sparse": csr_matrix(GROUPS[:, None]), "generator": (g for g in GROUPS), "beyond int64": [10**30, 1.5] * 4,
 }  # fmt: skip
+ESTIMATORS = without(OBJECTS, "None") | {"class": Jaccard}
 WEIGHTS = without(numbers(8), "None") | {"inside a set": np.arange(8.0), "zeros": np.zeros(8)}
 del WEIGHTS["all huge"]
 
@@ -118,6 +119,24 @@ def calls():
     )
     flat = {"column": Y[:, None], "narrow": MATRIX[:, :2], "wide": np.hstack([MATRIX, MATRIX]), "vector": Y}
     yield Parameter("score of a matrix(y, Y)", partial(many.score, X), TARGETS | flat)
+    search = partial(SetClassifierCV, MODEL, [1.0], 2)
+    yield Parameter("SetClassifierCV(estimator)", lambda v: SetClassifierCV(v).fit(X, Y), ESTIMATORS)
+    several = without(numbers(2), "None", "short", "long", "huge", "all huge", "column") | {
+        "empty": [],
+        "zero": [0.0],
+        "matrix": np.ones((2, 2)),
+    }
+    yield Parameter("SetClassifierCV(Cs)", lambda v: SetClassifierCV(MODEL, v, 2).fit(X, Y), several)
+    splitters = without(NO_NUMBERS, "truth", "None") | {"one": 1, "half": 0.5}
+    yield Parameter("SetClassifierCV(cv)", lambda v: SetClassifierCV(MODEL, [1.0], v).fit(X, Y), splitters)
+    yield Parameter("SetClassifierCV.fit(X, y)", lambda v: search().fit(v, Y), MATRICES)
+    yield Parameter("SetClassifierCV.fit(y, Y)", lambda v: search().fit(X, v), TARGETS)
+    yield Parameter("SetClassifierCV.fit(groups)", lambda v: search().fit(X, Y, groups=v), IDS)
+    yield Parameter("SetClassifierCV.fit(sample_weight)", lambda v: search().fit(X, Y, GROUPS, v), WEIGHTS)
+    chosen = search().fit(X, Y)
+    yield Parameter("SetClassifierCV.predict(X)", chosen.predict, new)
+    yield Parameter("SetClassifierCV.decision_function(X)", chosen.decision_function, new)
+    yield Parameter("SetClassifierCV.score(X, y)", lambda v: chosen.score(v, Y), new | {"short": X[:-1]})
     yield Parameter("score(groups)", partial(grouped.score, X, Y), IDS)
     yield Parameter("score(sample_weight)", partial(grouped.score, X, Y, GROUPS), WEIGHTS)
 

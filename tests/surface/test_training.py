@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_matrix
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
 from setwise.models import Independent, MultiLabel
-from setwise.risks import MeanRisk
+from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
 
@@ -70,6 +70,11 @@ def risks():
     yield Parameter("MeanRisk.cuts(w)", lambda v: risk.cuts(v, np.array([0])), point)
     yield Parameter("MeanRisk.cuts(parts)", partial(risk.cuts, w), PARTS)
     yield Parameter("MeanRisk.cuts(tol)", partial(risk.cuts, w, np.array([1])), NUMBERS)
+    yield Parameter("Remembering(inner)", Remembering, OBJECTS | {"evaluator": evaluator, "features": model})
+    memory = Remembering(risk)
+    yield Parameter("Remembering.keep(w)", memory.keep, point)
+    yield Parameter("Remembering.cut(w)", memory.cut, point)
+    yield Parameter("Remembering.cut(tol)", partial(memory.cut, w), NUMBERS)
     for kind in LEARNERS.values():
         learner, name = kind(max_iter=2), f"{kind.__name__}.minimize"
         yield Parameter(f"{name}(risk)", learner.minimize, OBJECTS | {"evaluator": evaluator, "features": model})

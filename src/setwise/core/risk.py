@@ -21,6 +21,7 @@ class Risk(ABC):
     lower : (d,) the lower bounds of the weights, -inf for a free weight; None bounds no weight
     convex : whether the planes lie below the risk
     floors : (n_parts,) lower bounds of all values of the parts; None if none are known
+    planes : planes that are known to lie below the whole risk; learners that make planes of the whole begin with them
     """
 
     size: int
@@ -28,6 +29,7 @@ class Risk(ABC):
     lower: Values | None = None
     convex: bool = True
     floors: Values | None = None
+    planes: tuple[Cut, ...] = ()
 
     @property
     def floor(self) -> float:

@@ -48,6 +48,11 @@ class Watched(Risk):
         return self.inner.floors
 
     @property
+    def planes(self) -> tuple[Cut, ...]:  # type: ignore[override]
+        """The planes that are known of the risk."""
+        return self.inner.planes
+
+    @property
     def convex(self) -> bool:  # type: ignore[override]
         """Whether the risk is convex."""
         return self.inner.convex

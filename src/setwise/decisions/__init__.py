@@ -6,6 +6,7 @@ from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.gfm import gfm
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
 from setwise.decisions.least import expected_loss, least_expected_loss
+from setwise.decisions.maps import least_expected_loss_of_map
 from setwise.decisions.operating_point import (
     OperatingPoint,
     constrained_threshold,
@@ -31,6 +32,7 @@ __all__ = [
     "gfm",
     "label_thresholds",
     "least_expected_loss",
+    "least_expected_loss_of_map",
     "least_expected_loss_of_samples",
     "precision_at_recall",
     "recall_at_false_positive_rate",

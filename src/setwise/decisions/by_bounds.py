@@ -7,9 +7,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.decisions.by_window import BLOCK, expected
+from setwise.core.arrays import Bools, Values
+from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
+from setwise.decisions.intervals import bound_of_interval
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 
@@ -141,25 +142,9 @@ class _Search:
     def _bound(self, low: int, high: int) -> float:
         """A lower bound of the expected losses of predicting low..high, low < high."""
         top, rest = self._cut(self.halves.first(low)), self._cut(self.halves.others(high))
-        least, most = self._between(low, high)
-        # Blocks a quarter as wide as the interval lose about as much as the interval does.
-        width = max(1, (high - low) // 4)
-        t = _Blocks.of(top, min(width, -(-len(top.pmf) // 8)))
-        f = _Blocks.of(rest, min(width, -(-len(rest.pmf) // 8)))
-        # In a block there are f_low false negatives or more, and low - t_high false positives or more.
-        fn, fp = f.low[None, :], low - t.high[:, None]
-        first, last = t.low[:, None] + f.low[None, :] + least, t.high[:, None] + f.high[None, :] + most
-        total, steps = 0.0, int((last - first).max()) + 1
-        self.work += steps * len(f.low) * len(t.low)
-        rows = max(1, BLOCK // (steps * len(f.low)))
-        shift = np.arange(steps)[:, None, None]
-        for a in range(0, len(t.low), rows):
-            positives = np.minimum(first[None, a : a + rows] + shift, last[None, a : a + rows])
-            values = self.formula.counts.of(
-                fn[None].astype(np.float64), fp[None, a : a + rows].astype(np.float64), positives
-            )
-            total += float(t.mass[a : a + rows] @ values.min(axis=0) @ f.mass)
-        return total * (1.0 - self.spare)
+        found, work = bound_of_interval(self.formula, (low, high), top, rest, self._between(low, high))
+        self.work += work
+        return found * (1.0 - self.spare)
 
     def _cut(self, count: Pmf) -> Pmf:
         """The count without tails of the mass that a bound may leave out."""
@@ -175,20 +160,3 @@ class _Search:
         third = np.log(2.0 / self.spare) / 3.0
         reach = third + np.sqrt(third * (third + 6.0 * variance)) + 1e-9 * len(self.q)
         return max(0, int(np.floor(mean - reach))), min(high - low, int(np.ceil(mean + reach)))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Blocks:
-    """Runs of neighboring values of a count, with the least and the largest value of each, and its probability."""
-
-    low: Ints
-    high: Ints
-    mass: Values
-
-    @classmethod
-    def of(cls, count: Pmf, width: int) -> "_Blocks":
-        """Blocks of ``width`` values, the last one maybe shorter."""
-        starts = np.arange(0, len(count.pmf), width)
-        ends = np.minimum(starts + width, len(count.pmf)) - 1
-        return cls(count.low + starts, count.low + ends, np.add.reduceat(count.pmf, starts))

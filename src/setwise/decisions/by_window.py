@@ -1,18 +1,20 @@
 """Decisions for sets of hundreds and thousands, where the distributions of the counts are kept without their tails."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.decisions.formula import Formula
+from setwise.decisions.intervals import BLOCK, bound_of_interval
 from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import joint_sums, prefixes
 
-BLOCK = 1 << 15
-"""About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
+INTERVALS = 64
+"""So many intervals of numbers predicted, or more, are bounded before single numbers are looked at."""
 
 REACHES = (2.0, 3.5, 5.0, np.inf)
 """Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
@@ -32,6 +34,15 @@ class Heads:
         """Those of the decisions with probabilities ``q`` (p,), in this order; O(p sqrt(p))."""
         data, starts, lows, _ = prefixes(q, TINY)
         return cls(data, starts, lows)
+
+    def most(self, size: int, reach: float) -> Pmf:
+        """The number among the first ``size`` within so many standard deviations of its mean, or a little more."""
+        pmf = self.data[self.starts[size] : self.starts[size + 1]]
+        numbers = np.arange(len(pmf), dtype=np.float64)
+        mean = float(numbers @ pmf)
+        far = reach * float(np.sqrt(max(float(numbers**2 @ pmf) - mean**2, 0.0))) + 1.0
+        low, high = max(0, int(mean - far)), min(len(pmf), int(mean + far) + 2)
+        return Pmf(int(self.lows[size]) + low, pmf[low:high])
 
     def window(self, sizes: Ints, reach: Values, means: Values) -> tuple[Ints, Values]:
         """The numbers within ``reach`` of the means, for several k at once, and their probabilities, (len(sizes), w).
@@ -118,7 +129,7 @@ class ByWindow(Rule):
         p, first, rest = len(q), Heads.of(q), Heads.of(q[::-1])
         means, variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
         spread = np.sqrt(np.maximum(variances, 0.0)), np.sqrt(np.maximum(variances[-1] - variances, 0.0))
-        alive, out = np.arange(p + 1), np.full(p + 1, np.inf)
+        alive, out = self._not_bounded_away(q, first, rest), np.full(p + 1, np.inf)
         for reach in REACHES:
             # Losses are not negative, so sums over a part of the counts are lower bounds.
             lower = np.empty(len(alive))
@@ -134,6 +145,21 @@ class ByWindow(Rule):
                 alive = alive[lower <= best * (1.0 + 1e-12)]
         out[alive] = lower
         return out
+
+    def _not_bounded_away(self, q: Values, first: "Heads", rest: "Heads") -> Ints:
+        """The k in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
+        p = len(q)
+        edges = np.unique(np.linspace(0, p + 1, max(INTERVALS, p // 32) + 1).astype(np.int64))
+        lower = np.empty(len(edges) - 1)
+        for i, (a, b) in enumerate(pairwise(edges)):
+            k, last = int(a), int(b) - 1
+            # Parts of the mass give lower bounds too, since losses are not negative.
+            top, after = (heads.most(size, 2.5) for heads, size in ((first, k), (rest, p - last)))
+            lower[i], _ = bound_of_interval(self.formula, (k, last), top, after, (0, last - k))
+        i = int(lower.argmin())
+        best = min(self._exact(q, int(k)) for k in (edges[i], edges[i + 1] - 1))
+        keep = lower <= best * (1.0 + 1e-12)
+        return np.concatenate([np.arange(a, b) for (a, b), kept in zip(pairwise(edges), keep, strict=True) if kept])
 
     def _exact(self, q: Values, k: int) -> float:
         return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)

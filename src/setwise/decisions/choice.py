@@ -10,12 +10,13 @@ from setwise.decisions.by_bounds import ByBounds
 from setwise.decisions.by_costs import ByCosts
 from setwise.decisions.by_enumeration import LIMIT, LIMIT_LABEL_FREE, ByCounts, ByEnumeration, ByMistakes
 from setwise.decisions.by_mode import ByMode
+from setwise.decisions.by_moments import ByMoments
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.by_window import ByWindow
-from setwise.decisions.formula import formula_of
+from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.rule import Rule
 
-LARGE, LARGE_ON_A_LINE = 4096, 16384
+LARGE, LARGE_AFFINE = 4096, 16384
 """Larger sets are decided up to a tolerance; the second number is for losses that are affine in the true positives."""
 
 
@@ -38,13 +39,22 @@ def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
     elif formula.increasing and Trait.CARDINALITY in loss.traits:
         return ByMode(formula)
     elif formula.increasing:
-        line = formula.counts.affine or formula.affine_beside_misses
-        exact = size <= (LARGE_ON_A_LINE if line else LARGE) or formula.numbers[0] == formula.numbers[1]
-        return ByWindow(formula) if exact else ByBounds(formula, tol)
+        return _of_large(formula, tol)
     raise Refusal(
         f"a decision for {loss!r} is refused: a further mistake may make it smaller, so the most probable decisions "
         f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds."
     )
+
+
+def _of_large(formula: Formula, tol: float) -> Rule:
+    """The rule for an increasing function of counts that is too large for a table."""
+    if formula.size <= LARGE or formula.numbers[0] == formula.numbers[1]:
+        return ByWindow(formula)
+    if formula.fraction is not None:
+        return ByMoments(formula, tol)
+    if formula.counts.affine and formula.size <= LARGE_AFFINE:
+        return ByWindow(formula)
+    return ByBounds(formula, tol)
 
 
 def _of_mistakes(loss: Loss, size: int) -> Rule:

@@ -34,11 +34,14 @@ class Formula:
 
     def at(self, k: Values | float, tp: Values, fn: Values) -> Values:
         """The loss where k decisions are predicted, of which tp are positive, and fn others are; arrays broadcast."""
-        P = tp + fn
+        return self.of(fn, k - tp, tp + fn)
+
+    def of(self, fn: Values, fp: Values, P: Values) -> Values:
+        """The loss at these counts, where P of the ``size`` decisions are positive; arrays broadcast."""
         if self.counts.linear is not None:
-            return self.counts.of(fn, k - tp, np.asarray(P, dtype=np.int64))
+            return self.counts.of(fn, fp, np.rint(P).astype(np.int64))
         # Truth number P has P positives, so nothing need be looked up, which would take most of the time.
-        N, fp = self.size - P, k - tp
+        N = self.size - P
         parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.counts.formulas]
         return reduce(np.add, parts)
 
@@ -79,10 +82,40 @@ class Formula:
         return constant and bool(flat) and bool((bottom[:, 0] > 0).all())
 
     @cached_property
+    def fraction(self) -> "Fraction | None":
+        """The loss as a quotient of linear functions of P, fn and fp, but for P = 0; None if it is not one."""
+        if self.quotient is None or self.size < 2:
+            return None
+        return Fraction.of(self.quotient[0][1:], self.quotient[1][1:])
+
+    @cached_property
     def largest(self) -> float:
         """The largest value of an increasing loss, which is that of a labeling without a right decision."""
         P = np.arange(self.size + 1.0)
         return float(self.counts.of(P, self.size - P).max())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fraction:
+    """``(t0 + t1 P + t2 fn + t3 fp) / (b0 + b1 P + b2 fn + b3 fp)``, with ``top`` t (4,) and ``bottom`` b (4,)."""
+
+    top: Values
+    bottom: Values
+
+    @classmethod
+    def of(cls, top: Values, bottom: Values) -> "Fraction | None":
+        """From the coefficients (p, 3) of 1, fn and fp for P = 1..p; None if they are not linear in P."""
+        found = []
+        for part in (top, bottom):
+            P = np.arange(1.0, len(part) + 1.0)
+            slope = (part[-1, 0] - part[0, 0]) / (len(part) - 1.0)
+            line = part[0, 0] + slope * (P - 1.0)
+            near = np.abs(part[:, 0] - line) <= 1e-13 * np.abs(part[:, 0]).max()
+            if not near.all() or (np.ptp(part[:, 1:], axis=0) > 0).any():
+                return None
+            found.append(np.array([part[0, 0] - slope, slope, part[0, 1], part[0, 2]]))
+        return cls(found[0], found[1])
 
 
 def formula_of(loss: Loss, size: int) -> Formula | None:

@@ -4,13 +4,10 @@ The objective F is 1-strongly convex, so its minimizer w* is within ``r = sqrt(2
 ``F(w) - min F`` or more. A score ``<w, x>`` is therefore within ``r |x|`` of that of w*.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.learner import Fit
-from setwise.models.rows import check_rows
 
 
 def radius(fit: Fit, convex: bool) -> float:
@@ -18,15 +15,14 @@ def radius(fit: Fit, convex: bool) -> float:
     return float(np.sqrt(2.0 * max(fit.upper_bound - fit.lower_bound, 0.0))) if convex else np.nan
 
 
-def certain(X: Any, scores: NDArray[np.float64], classes: bool, r: float, intercept: float) -> NDArray[np.bool_]:
-    """Which predictions from ``scores`` (n,) or (n, p) no weights within r of the fitted ones change.
+def certain(scores: NDArray[np.float64], lengths: NDArray[np.float64], classes: bool, r: float) -> NDArray[np.bool_]:
+    """Which predictions no weights within r of the fitted ones change, for rows of ``lengths`` with their constants.
 
-    With ``classes`` the largest score of a row is predicted, (n,); otherwise the decisions with a score above 0, shaped
-    as the scores. ``intercept`` is the value of the constant feature, whose weight moves too.
+    With ``classes`` the largest of the scores (n, k) of a row is predicted, (n,); otherwise the decisions with a score
+    above 0, shaped as the scores. The lengths are broadcast to the scores, or (n,) for classes.
     """
-    reach = r * check_rows(X, None, intercept)[3]
     if not classes:
-        return np.asarray(np.abs(scores) > (reach if scores.ndim == 1 else reach[:, None]))
+        return np.asarray(np.abs(scores) > r * lengths)
     two = np.partition(scores, scores.shape[1] - 2, axis=1)[:, -2:]
     # Two classes have different weights, so the difference of their scores moves by sqrt(2) times as much at most.
-    return np.asarray(two[:, 1] - two[:, 0] > np.sqrt(2.0) * reach)
+    return np.asarray(two[:, 1] - two[:, 0] > np.sqrt(2.0) * r * lengths)

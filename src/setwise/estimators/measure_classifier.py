@@ -8,11 +8,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -23,6 +19,7 @@ import setwise
 from setwise.core.measure import Loss
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Choice, Gain, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
+from setwise.estimators.choosing.base_model import check_prefit, default_classifier
 from setwise.estimators.choosing.out_of_fold import Fresh
 from setwise.estimators.levers import LEVERS, Lever, as_levers
 from setwise.estimators.notices import warn_of_version
@@ -233,17 +230,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
         loss = as_loss(self.loss)
+        layout: Any = self.average
         problem = problem_of(
-            X,
-            y,
-            loss,
-            groups=groups,
-            sample_weight=sample_weight,
-            pos_label=self.pos_label,
-            average=self.average,  # type: ignore[arg-type]
+            X, y, loss, groups=groups, sample_weight=sample_weight, pos_label=self.pos_label, average=layout
         )
         if prefit:
-            self._check_prefit(problem)
+            check_prefit(self.estimator, None if problem.task.is_matrix else problem.classes)
         levers = as_levers(self.levers)
         threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -271,21 +263,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return choose(bases, task, levers, reference=reference, seed=seed)
 
     def _base(self, X: Any) -> Any:
-        """The estimator, or the default one; sparse rows are scaled but not centered, so that they stay sparse."""
-        if self.estimator is not None:
-            return self.estimator
-        final = LogisticRegression(max_iter=1000)
-        return make_pipeline(StandardScaler(with_mean=not issparse(X)), final)
-
-    def _check_prefit(self, problem: Problem) -> None:
-        if self.estimator is None:
-            raise ValueError("estimator must be a fitted classifier with cv='prefit'; got None.")
-        check_is_fitted(self.estimator)
-        known = None if problem.task.is_matrix else np.asarray(self.estimator.classes_).tolist()
-        if known is not None and known != problem.classes.tolist():
-            raise ValueError(
-                f"y must hold the labels {known} that the estimator was fitted with; got {problem.classes.tolist()}."
-            )
+        return default_classifier(X) if self.estimator is None else self.estimator
 
     def _keep(self, problem: Problem, base: OutOfFold, choice: Choice, loss: Loss) -> None:
         """Store the result of a choice in the attributes."""

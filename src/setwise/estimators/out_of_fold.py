@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from setwise.core.arrays import Values
+from setwise.core.checks import shown
 from setwise.core.refusal import Refusal
 from setwise.estimators.start import thresholds
 from setwise.estimators.training import Problem
@@ -43,6 +44,21 @@ def folds(target: NDArray[Any], groups: Any, cv: int, what: str) -> list[Split]:
     if matrix:
         return list(KFold(k, shuffle=True, random_state=0).split(rows))
     return list(StratifiedKFold(k, shuffle=True, random_state=0).split(rows, target.ravel()))
+
+
+def as_splits(given: Any, n: int) -> list[Split]:
+    """Pairs of training and test rows that a user gives, checked: indices in 0..n-1."""
+    try:
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in given]
+    except (TypeError, ValueError):
+        pairs = []
+    fits = (rows.ndim == 1 and rows.size and rows.dtype.kind in "iu" for pair in pairs for rows in pair)
+    if not pairs or not all(fits) or any(rows.min() < 0 or rows.max() >= n for pair in pairs for rows in pair):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter, or pairs of training and test rows in 0..{n - 1}; "
+            f"got {shown(given)}."
+        )
+    return pairs
 
 
 def held_out_thresholds(model: Any, problem: Problem, groups: Any, sample_weight: Any) -> Values | float:

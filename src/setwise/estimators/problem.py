@@ -11,7 +11,9 @@ from setwise.estimators.training import Problem
 from setwise.losses import as_loss
 
 
-def problem_of(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, intercept: float) -> Problem:
+def problem_of(
+    model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, intercept: float, path: bool = False
+) -> Problem:
     """The problem of the arguments of ``model.fit``, which are checked here.
 
     Raises ValueError, TypeError, OverflowError and Refusal, each with a sentence, for what does not fit.
@@ -28,5 +30,5 @@ def problem_of(model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, inte
     grouping = group(target, groups, model.average, classes)
     loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
-    more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs)
+    more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
     return Problem(X, target, grouping, loss, train, *more)

@@ -28,6 +28,7 @@ from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target
 from setwise.estimators.threads import blas_threads
 from setwise.estimators.training import Problem, Trained
+from setwise.models.rows import check_rows
 
 
 @final
@@ -69,8 +70,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         least. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer, above 0. The mean is over *sets*, so C does not grow
         with the number of rows, and if the whole sample is one set useful values are large, 1e1 to 1e6. ``"auto"`` is
-        1e4 for the ramp of one set and 1e3 for that of several, 300 for margin rescaling by the size of the sets, and
-        30 for other surrogates. Scale the features first
+        40 n / d for the ramp, 300 for margin rescaling by the size of the sets, and 30 for other surrogates. Scale the
+        features first
     tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
     max_iter : the largest number of iterations; a warning says if they did not suffice
     fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)
@@ -166,9 +167,8 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             warn_of_dropped_groups("fit")
         before = dict(self.__dict__)
         try:
-            problem, trained = self._train(X, y, groups, sample_weight)
-            zero = self.threshold == "zero" or trained.fit.status == "interrupted"
-            shift = 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
+            problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+            trained, shift = self._solve(problem, groups, sample_weight, self._last(problem.features.size))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -203,8 +203,10 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         labels = self.classes_[scores.argmax(axis=1) if classes else positive] if not self._matrix else positive
         if not return_certain:
             return labels
-        X = as_matrix(self, X, reset=False)
-        return labels, certain(X, scores, classes, self._radius, self._intercept)
+        lengths = check_rows(as_matrix(self, X, reset=False), None, self._intercept)[3]
+        return labels, certain(
+            scores, lengths if scores.ndim == 1 or classes else lengths[:, None], classes, self._radius
+        )
 
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -236,17 +238,16 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
-    def _train(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> tuple[Problem, Trained]:
-        problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
+    def _solve(self, problem: Problem, groups: Any, sample_weight: Any, last: Any) -> tuple[Trained, Any]:
+        """The weights, found from the weights ``last`` on, and the thresholds that are subtracted from the scores."""
         multiplications = int(problem.X.shape[0]) * int(problem.X.shape[1]) * problem.grouping.outputs
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
         with blas_threads(multiplications, None if self.n_jobs is None else problem.jobs):
-            last = self._last(problem.features.size)
-            make = partial(learner_for, self)
-            trained = problem.solve(make, isinstance(self.learner, str), last, bar)
+            trained = problem.solve(partial(learner_for, self), isinstance(self.learner, str), last, bar)
         if bar is not None:
             bar.close()
-        return problem, trained
+        zero = self.threshold == "zero" or trained.fit.status == "interrupted"
+        return trained, 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
 
     def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""
@@ -271,12 +272,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         fields = ("objective", "lower_bound", "upper_bound", "seconds")
         self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
         self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
-        self.certain_share_ = np.nan
-        if not np.isnan(trained.radius):
-            scores = linear_scores(problem.X, self.coef_, self.intercept_)
-            scores = scores[:, 0] if grouping.layout == "vector" else scores
-            sure = certain(problem.X, scores, grouping.layout == "classes", trained.radius, self._intercept)
-            self.certain_share_ = float(sure.mean())
+        self.certain_share_ = problem.certain_share(trained, shift)
         warn_of_end(fit)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.learner import Callback, Fit, Learner, relative_gap
 from setwise.core.measure import Loss
-from setwise.estimators.certain import radius
+from setwise.core.risk import Risk
+from setwise.estimators.certain import certain, radius
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.objective import convex_surrogate, named_surrogate
 from setwise.estimators.start import Logistic, scaled, thresholds
@@ -24,11 +25,11 @@ from setwise.estimators.vacuous import (
     share_of_constant,
     warn_of_vacuous_bound,
 )
-from setwise.risks import MeanRisk
+from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
-MakeLearner = Callable[[Surrogate, bool, int], Learner]
-"""A function of the surrogate, of whether it is convex, and of the number of sets."""
+MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner]
+"""A function of the surrogate, of whether it is convex, and of the shape of X."""
 
 
 @final
@@ -69,6 +70,7 @@ class Problem:
     intercept : the value of the constant feature, 0 for none
     row_weights : the weight of each row, (n,), or None
     jobs : the number of threads
+    path : whether it is solved for several C, so that planes are remembered
     """
 
     X: Any
@@ -82,6 +84,12 @@ class Problem:
     intercept: float
     row_weights: Any
     jobs: int
+    path: bool = False
+
+    @cached_property
+    def risks(self) -> dict[str, tuple[Risk, Values]]:
+        """The risk of each surrogate that was tried, and the start that it is centred at, for further values of C."""
+        return {}
 
     @cached_property
     def features(self) -> Features:
@@ -150,20 +158,42 @@ class Problem:
 
     def _minimized(
         self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None
-    ) -> tuple[Trained, MeanRisk]:
+    ) -> tuple[Trained, Risk]:
         """The result of one surrogate, and its risk."""
+        if surrogate.name not in self.risks:
+            self.risks[surrogate.name] = self._risk(surrogate)
+        risk, origin = self.risks[surrogate.name]
+        learner = make(surrogate, risk.convex, self.X.shape)
+        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not risk.convex and self._loss(origin + fit.w) > self._loss(origin):
+            fit = _at_the_start(fit, risk, learner.C)
+        if isinstance(risk, Remembering):
+            risk.keep(fit.w)
+        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+
+    def _risk(self, surrogate: Surrogate) -> tuple[Risk, Values]:
+        """The risk of a surrogate, and the weights from which its weights are steps."""
         evaluator, features = surrogate.on(self.grouping.batch), self.features
         origin = np.zeros(features.size)
         risk = MeanRisk(features, evaluator, self.weights, self.jobs)
         if self.start == "logistic" or (self.start == "auto" and not evaluator.convex):
             origin = scaled(risk, *self.logistic)
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
-        learner = make(surrogate, evaluator.convex, len(self.grouping.batch))
-        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
-        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
-        if not evaluator.convex and self._loss(origin + fit.w) > self._loss(origin):
-            fit = _at_the_start(fit, risk, learner.C)
-        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, evaluator.convex)), risk
+        # A single fit has no use for the memory of planes.
+        return (Remembering(risk) if self.path and risk.convex else risk), origin
+
+    def certain_share(self, trained: Trained, shift: Any) -> float:
+        """The share of the training decisions, from scores less ``shift``, that no optimization changes any more."""
+        if np.isnan(trained.radius):
+            return np.nan
+        scores, lengths = self.features.scores(trained.w), self.features.row_lengths
+        if self.grouping.layout == "classes":
+            k = self.grouping.outputs
+            return float(certain(scores.reshape(-1, k), lengths[::k], True, trained.radius).mean())
+        if self.grouping.is_matrix:
+            shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
+        return float(certain(scores - shift, lengths, False, trained.radius).mean())
 
     def _loss(self, w: Values) -> float:
         """The mean training loss of the weights."""
@@ -172,7 +202,7 @@ class Problem:
         return float(self.omega @ self.loss.values(batch, predictions))
 
 
-def _at_the_start(fit: Fit, risk: MeanRisk, C: float) -> Fit:
+def _at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
     """The fit with the weights of its start, from which it took steps."""
     w = np.zeros(risk.size)
     cut = risk.cut(w)

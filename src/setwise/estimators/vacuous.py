@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.learner import Fit
+from setwise.core.learner import SMALLEST, Fit
 from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.estimators.grouping import Grouping
@@ -46,10 +46,13 @@ def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float) -> float:
     """
     if constant == 0.0:
         return 0.0
-    nothing, here = (risk.cut(w).upper for w in (np.zeros(risk.size), fit.w))
-    if C * nothing <= fit.upper_bound or C * nothing - fit.lower_bound <= fit.gap * C * nothing:
-        return np.inf
-    return float(here / constant)
+    half = 0.5 * float(fit.w @ fit.w)
+    share = (fit.upper_bound - half) / C / constant
+    # Two points within the gap of the minimum are close together, for the objective is strongly convex.
+    if share >= VACUOUS or not fit.gap < 1.0 or half > 4.0 * fit.gap * abs(fit.upper_bound) / (1.0 - fit.gap):
+        return float(share)
+    nothing = C * risk.cut(np.zeros(risk.size)).upper
+    return np.inf if nothing - fit.lower_bound <= fit.gap * max(nothing, SMALLEST * C) else float(share)
 
 
 def warn_of_vacuous_bound(name: str) -> None:

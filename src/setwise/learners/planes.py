@@ -36,8 +36,9 @@ class Planes:
     """The master ``min_w 0.5 |w|^2 + C max_t (b_t + <a_t, w>)`` over t planes, for ``w >= lower``.
 
     ``w = max(-C sum_t alpha_t a_t, lower)`` with alpha in the simplex. For every such alpha the dual value lies below
-    the minimum of the master, hence below that of the objective. Where the risk has a floor, this is the first plane.
-    The Gram matrix of the slopes grows by a row with each plane, O(t d); arrays double when they are full.
+    the minimum of the master, hence below that of the objective. The first plane is the floor of the risk, where it has
+    one, and then come the planes that are known of it. The Gram matrix of the slopes grows by a row with each plane,
+    O(t d); arrays double when they are full.
 
     Attributes
     ----------
@@ -58,6 +59,9 @@ class Planes:
             self.add(Cut(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
             # The floor lies below every risk, so it is never lowered.
             self._moved[0] = -np.inf
+        for cut in risk.planes:
+            self.add(cut)
+        if self.count > 0:
             self.solve(0.0)
 
     @property

@@ -2,5 +2,6 @@
 
 from setwise.core.risk import Risk
 from setwise.risks.mean import MeanRisk
+from setwise.risks.remembering import Remembering
 
-__all__ = ["MeanRisk", "Risk"]
+__all__ = ["MeanRisk", "Remembering", "Risk"]

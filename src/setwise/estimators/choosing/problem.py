@@ -14,10 +14,10 @@ from setwise.core.checks import as_reals, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
+from setwise.estimators.choosing.base_model import weight_name
 from setwise.estimators.choosing.folds import Folds, folds_of
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.choosing.out_of_fold import OutOfFold
-from setwise.estimators.choosing.row_weights import weight_name
 from setwise.estimators.grouping import classes_of, group_matrix
 from setwise.estimators.target import as_ids, as_target, column_names
 

@@ -1,0 +1,50 @@
+"""The base model of a choice: the default one, and what may be asked of any."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import get_config
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from setwise.estimators.choosing.label_by_label import LabelByLabel
+
+
+def default_classifier(X: Any) -> Any:
+    """Logistic regression on scaled columns; sparse rows are not centered, so that they stay sparse."""
+    return make_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+
+
+def check_prefit(estimator: Any, classes: NDArray[Any] | None) -> None:
+    """Raise if a classifier is not fitted, or not to the two ``classes``; None for a label matrix."""
+    if estimator is None:
+        raise ValueError("estimator must be a fitted classifier with cv='prefit'; got None.")
+    check_is_fitted(estimator)
+    known = None if classes is None else np.asarray(estimator.classes_).tolist()
+    if classes is not None and known != classes.tolist():
+        raise ValueError(f"y must hold the labels {known} that the estimator was fitted with; got {classes.tolist()}.")
+
+
+def weight_name(estimator: Any) -> str | None:
+    """The name of the argument of ``estimator.fit`` that weighs rows; None if there is none.
+
+    A pipeline hands weights to its last step, a search over parameters to what it searches. With metadata routing the
+    estimator must have requested ``sample_weight``.
+    """
+    if isinstance(estimator, LabelByLabel):
+        return weight_name(estimator.estimator)
+    if get_config().get("enable_metadata_routing"):
+        return "sample_weight" if get_routing_for_object(estimator).consumes("fit", ["sample_weight"]) else None
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = weight_name(last)
+        return None if inner is None else f"{step}__{inner}"
+    if isinstance(estimator, BaseSearchCV):
+        return weight_name(estimator.estimator)
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

@@ -1,0 +1,34 @@
+"""Fits for several C on the same rows, each of which begins with what the one before has found."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from setwise.core.arrays import Values
+from setwise.estimators.problem import problem_of
+from setwise.estimators.set_classifier import SetClassifier
+
+
+def path(model: SetClassifier, data: list[Any], Cs: Values) -> Iterator[SetClassifier]:
+    """Copies of ``model``, fitted for each C in turn; ``data`` are X, y, groups and sample_weight.
+
+    The sets, the surrogate and the logistic start are bound once. A fit of a convex surrogate begins at the weights of
+    the last one, with its planes. A fit of the ramp begins at the start, so that it is what ``fit`` alone gives.
+    """
+    X, y, groups, sample_weight = data
+    problem, last, seen = None, None, {}
+    for C in Cs:
+        one = clone(model).set_params(C=float(C), warm_start=False)
+        if problem is None:
+            problem = problem_of(one, X, y, groups, sample_weight, one._intercept, path=True)
+            # The number and the names of the features.
+            seen = {name: value for name, value in one.__dict__.items() if name.endswith("_in_")}
+        one.__dict__.update(seen)
+        trained, shift = one._solve(problem, groups, sample_weight, last)
+        one._keep(problem, trained, shift, groups is not None)
+        if trained.fit.status == "interrupted":
+            raise KeyboardInterrupt
+        last = None if np.isnan(trained.radius) else trained.w
+        yield one

@@ -1,0 +1,132 @@
+"""SetClassifierCV: SetClassifier with the C that has the best score on held-out rows."""
+
+import warnings
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.checks import as_reals, shown
+from setwise.estimators.out_of_fold import as_splits, folds
+from setwise.estimators.path import path
+from setwise.estimators.problem import problem_of
+from setwise.estimators.routing import warn_of_dropped_groups
+from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.vacuous import VacuousBoundWarning
+
+POWERS = tuple(10.0**k for k in range(7))
+"""The values of C that are tried where none are given."""
+
+
+@final
+class SetClassifierCV(ClassifierMixin, BaseEstimator):
+    """``SetClassifier`` with ``C = argmax over Cs of the mean score on held-out folds``, fitted again on all rows.
+
+    The score is that of :meth:`SetClassifier.score`, one minus the mean loss over the sets. On each fold the fits go
+    from the smallest C to the largest. Those of a convex surrogate begin with the weights and the planes of the fit
+    before, for offsets and slopes of planes do not depend on C. Of equal scores the smallest C is taken.
+
+    Parameters
+    ----------
+    estimator : a SetClassifier, whose C is not used; None is ``SetClassifier()``
+    Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6. The mean is over sets, so C does not grow with the number
+        of rows: see :class:`SetClassifier`
+    cv : the number of folds, or a splitter of scikit-learn, or pairs of training and test rows. Folds keep groups
+        together, and the shares of the classes of y (n,) where there are no groups
+
+    Attributes
+    ----------
+    C_, best_score_ : the value that was chosen, and its mean score on held-out rows. It is the best of several, so it
+        is a little too high
+    Cs_, scores_ : (m,) the values, rising, and (folds, m) their scores on each fold
+    estimator_ : the SetClassifier with ``C_``, fitted on all rows
+    coef_, intercept_, classes_, n_features_in_ : those of ``estimator_``
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [SetClassifier, None],
+        "Cs": ["array-like", None],
+        "cv": ["cv_object"],
+    }
+
+    def __init__(self, estimator: SetClassifier | None = None, Cs: ArrayLike | None = None, cv: Any = 5) -> None:
+        self.estimator = estimator
+        self.Cs = Cs
+        self.cv = cv
+
+    def fit(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Choose C on held-out folds and train on all rows; the parameters are those of :meth:`SetClassifier.fit`."""
+        self._validate_params()
+        if groups is None:
+            warn_of_dropped_groups("fit")
+        Cs = as_reals(POWERS if self.Cs is None else self.Cs, "Cs")
+        if Cs.ndim != 1 or len(Cs) == 0 or Cs.min() <= 0:
+            raise ValueError(f"Cs must be numbers above 0, one at least; got {shown(self.Cs)}.")
+        Cs = np.unique(Cs)
+        model = SetClassifier() if self.estimator is None else self.estimator
+        # What does not fit is refused before anything is split.
+        problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
+        problem.grouping.weights(sample_weight, len(problem.target))
+        groups, sample_weight = (None if given is None else np.asarray(given) for given in (groups, sample_weight))
+        scores = []
+        for train, test in self._splits(problem.target, groups):
+            rows: list[Any] = [
+                [None if given is None else given[at] for given in (problem.X, problem.target, groups, sample_weight)]
+                for at in (train, test)
+            ]
+            with warnings.catch_warnings():
+                # The fit on all rows warns of the same for the C that is chosen.
+                for kind in (VacuousBoundWarning, ConvergenceWarning):
+                    warnings.simplefilter("ignore", kind)
+                scores.append([one.score(*rows[1]) for one in path(model, rows[0], Cs)])
+        self.scores_, self.Cs_ = np.array(scores), Cs
+        means = self.scores_.mean(axis=0)
+        best = int(means.argmax())
+        self.C_, self.best_score_ = float(Cs[best]), float(means[best])
+        self.estimator_ = clone(model).set_params(C=self.C_).fit(X, y, groups, sample_weight)
+        self.coef_, self.intercept_ = self.estimator_.coef_, self.estimator_.intercept_
+        self.classes_, self.n_features_in_ = self.estimator_.classes_, self.estimator_.n_features_in_
+        if "feature_names_in_" in self.estimator_.__dict__:
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The scores of ``estimator_``."""
+        return self._fitted.decision_function(X)
+
+    def predict(self, X: Any, return_certain: bool = False) -> Any:
+        """The predictions of ``estimator_``."""
+        return self._fitted.predict(X, return_certain)
+
+    def score(
+        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """``1 - mean loss`` over the sets of (X, y), as :meth:`SetClassifier.score`."""
+        return self._fitted.score(X, y, groups, sample_weight)
+
+    @property
+    def _fitted(self) -> SetClassifier:
+        check_is_fitted(self)
+        fitted: SetClassifier = self.estimator_
+        return fitted
+
+    def _splits(self, target: Any, groups: Any) -> list[Any]:
+        """Pairs of training and test rows."""
+        if self.cv is None or isinstance(self.cv, int | np.integer):
+            return folds(target, groups, 5 if self.cv is None else int(self.cv), "SetClassifierCV")
+        if isinstance(self.cv, BaseCrossValidator | BaseShuffleSplit):
+            return list(self.cv.split(np.zeros(len(target)), target, groups))
+        return as_splits(self.cv, len(target))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = (SetClassifier() if self.estimator is None else self.estimator).__sklearn_tags__()
+        tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
+        return tags

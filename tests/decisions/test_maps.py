@@ -1,0 +1,119 @@
+"""Maps of classes: values by enumeration, certificates, and the price of a label for each pixel."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from setwise.core.classes import Classes
+from setwise.core.refusal import Refusal
+from setwise.decisions import expected_loss, least_expected_loss, least_expected_loss_of_map
+from setwise.losses import (
+    BalancedError,
+    Capped,
+    ErrorRate,
+    FBeta,
+    GMean,
+    HMean,
+    Jaccard,
+    MeanOverClasses,
+    PrecisionAtK,
+    Saturating,
+)
+
+INNER = [Jaccard(), Jaccard("ignore"), FBeta(zero_division=0.0), ErrorRate(), BalancedError(), GMean(), Saturating(0.3)]
+
+
+def small(case):
+    """A map of a few pixels, with certain pixels and impossible classes among them."""
+    rng = np.random.default_rng(case)
+    p, k = int(rng.integers(1, 6)), int(rng.integers(2, 4))
+    q = rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 5.0])), p)
+    if case % 4 == 1:
+        q = np.eye(k)[rng.integers(0, k, p)]
+    if case % 4 == 2:
+        q = np.broadcast_to(q[:1], q.shape).copy()
+    if case % 4 == 3:
+        q[:, -1] = 0.0
+        q[:, 0] += 1.0 - q.sum(axis=1)
+    return q
+
+
+@pytest.mark.parametrize("inner", INNER, ids=repr)
+def test_values_and_bounds_of_small_maps(inner):
+    best = 0
+    for case in range(80):
+        q = small(case)
+        p, k = q.shape
+        every = np.array(list(product(range(k), repeat=p)))
+        chance = np.prod(q[np.arange(p), every], axis=1)
+        structure = MeanOverClasses(inner).structure(Classes(every.ravel(), np.arange(len(every) + 1) * p, k))
+        expected = np.array([chance @ structure.values(np.tile(h, len(every))) for h in every])
+        found = least_expected_loss_of_map(q, inner)
+        value = expected[(every == found.labels).all(axis=1)][0]
+        np.testing.assert_allclose(found.values, [value], atol=1e-9)
+        assert found.bounds[0] <= expected.min() + 1e-9
+        assert found.exact[0] == (found.bounds[0] == found.values[0])
+        best += value <= expected.min() + 1e-9
+        if k == 2:
+            assert value <= expected.min() + 1e-9
+    # It is a search, so it need not find the best labeling of every map.
+    assert best >= 64
+
+
+def smooth_map(h, w, k, sharp):
+    rng = np.random.default_rng(h)
+    y, x = np.mgrid[:h, :w] / h
+    z = [np.sin(9 * rng.random() * x + 9 * rng.random() * y + 6 * rng.random()) - 0.1 * c for c in range(k)]
+    e = np.exp(sharp * np.stack(z, axis=-1))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("inner", ["jaccard", FBeta(), GMean(), HMean()], ids=repr)
+def test_one_label_a_pixel_is_between_masks_and_the_most_probable_labels(inner):
+    for q in (smooth_map(20, 30, 4, 1.0), smooth_map(70, 70, 5, 3.0)):
+        k = q.shape[-1]
+        found, masks = least_expected_loss_of_map(q, inner), least_expected_loss_of_map(q, inner, overlapping=True)
+        columns = q.reshape(-1, k).T
+        for labels, value in (
+            (found.labels[..., None] == np.arange(k), found.values[0]),
+            (masks.labels, masks.values[0]),
+        ):
+            alone = expected_loss(columns, labels.reshape(-1, k).T, inner)
+            np.testing.assert_allclose(value, alone.mean(), atol=1e-9)
+        most = expected_loss(columns, q.reshape(-1, k).argmax(axis=1) == np.arange(k)[:, None], inner).mean()
+        assert masks.bounds[0] <= masks.values[0] <= found.values[0] <= most + 1e-12
+        assert found.bounds[0] == masks.bounds[0]
+
+
+def test_overlapping_masks_are_the_decisions_of_the_classes():
+    q = np.random.default_rng(0).random((6, 7, 3))
+    found = least_expected_loss_of_map(q, "f1", overlapping=True)
+    alone = least_expected_loss(q.reshape(-1, 3).T, "f1")
+    assert (alone.labels == found.labels.reshape(-1, 3).T).all()
+    np.testing.assert_allclose(found.values, [alone.values.mean()])
+    assert found.exact.all()
+
+
+def test_the_mean_over_classes_may_be_named():
+    q = smooth_map(8, 8, 3, 2.0)
+    one, other = (least_expected_loss_of_map(q, loss) for loss in ("jaccard", MeanOverClasses("jaccard")))
+    assert (one.labels == other.labels).all()
+    assert one.labels.shape == (8, 8)
+    assert one.labels.dtype == np.int64
+
+
+def test_single_precision_is_enough():
+    q = smooth_map(9, 9, 4, 2.0).astype(np.float32)
+    assert least_expected_loss_of_map(q, "jaccard").labels.shape == (9, 9)
+
+
+@pytest.mark.parametrize("loss", [Capped(np.arange(1.0, 10.0), 2.0), PrecisionAtK(2), "auc"], ids=repr)
+def test_losses_of_no_counts_are_refused(loss):
+    with pytest.raises(Refusal, match=r"it is no function of the counts of labels"):
+        least_expected_loss_of_map(np.full((9, 2), 0.5), loss)
+
+
+def test_sums_over_classes_must_be_one():
+    with pytest.raises(ValueError, match=r"sum 1 over the last axis, the classes; got the sum 0.9"):
+        least_expected_loss_of_map(np.full((4, 3), 0.3), "jaccard")

@@ -1,0 +1,144 @@
+"""SetClassifierCV chooses C on held-out rows, along a path that reuses planes."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimators.test_compatibility import EXPECTED_FAILURES, OF_TWO
+from setwise import SetClassifier, SetClassifierCV
+from setwise.estimators.out_of_fold import folds
+from setwise.estimators.path import path
+from setwise.estimators.problem import problem_of
+from setwise.learners import OneSlack
+from setwise.risks import MeanRisk, Remembering
+from setwise.surrogates import LovaszHinge, Ramp
+
+
+@parametrize_with_checks(
+    [SetClassifierCV(SetClassifier("hamming"), Cs=[1.0, 100.0], cv=2)],
+    expected_failed_checks=lambda model: EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO},
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_compatibility(estimator, check):
+    check(estimator)
+
+
+def noisy(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    return X, (X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(n) > 0.5).astype(int)
+
+
+def test_the_choice_is_the_best_mean_on_the_folds():
+    X, y = noisy()
+    Cs = [1e3, 1.0, 30.0]
+    found = SetClassifierCV(SetClassifier("f1", "ramp"), Cs=Cs, cv=4).fit(X, y)
+    np.testing.assert_array_equal(found.Cs_, sorted(Cs))
+    assert found.scores_.shape == (4, 3)
+    # Fits of the ramp begin at the start, so each is what fit alone gives.
+    for row, (train, test) in zip(found.scores_, folds(y, None, 4, "x"), strict=True):
+        alone = [SetClassifier("f1", "ramp", C=C).fit(X[train], y[train]).score(X[test], y[test]) for C in found.Cs_]
+        np.testing.assert_allclose(row, alone)
+    assert found.best_score_ == found.scores_.mean(axis=0).max()
+    assert found.Cs_[found.scores_.mean(axis=0).argmax()] == found.C_
+    same = SetClassifier("f1", "ramp", C=found.C_).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, same.coef_)
+    np.testing.assert_array_equal(found.predict(X), same.predict(X))
+    assert found.score(X, y) == same.score(X, y)
+    assert found.estimator_.C_ == found.C_
+
+
+@pytest.mark.parametrize("surrogate", ["lovasz", "margin"])
+def test_a_path_of_a_convex_surrogate_is_certified_and_takes_fewer_planes(surrogate, monkeypatch):
+    X, y = noisy()
+    groups, calls, cut = np.arange(300) // 10, [], MeanRisk.cut
+    monkeypatch.setattr(MeanRisk, "cut", lambda self, w, tol=0.0: calls.append(1) or cut(self, w, tol))
+    Cs = 10.0 ** np.arange(-1, 4, 0.5)
+    model = SetClassifier("saturating", surrogate, tol=1e-4, max_iter=5000)
+    along = list(path(model, [X, y, groups, None], Cs))
+    warm = len(calls)
+    alone = [SetClassifier(**model.get_params() | {"C": C}).fit(X, y, groups=groups) for C in Cs]
+    assert warm < 0.7 * (len(calls) - warm)
+    for one, other in zip(along, alone, strict=True):
+        assert one.status_ == "converged"
+        assert one.objective_ == pytest.approx(other.objective_, rel=1.1e-4)
+        assert max(one.lower_bound_, other.lower_bound_) <= min(one.objective_, other.objective_) * (1 + 1e-12)
+
+
+def test_groups_stay_together_and_matrices_are_split_by_rows():
+    X, y = noisy()
+    groups = np.arange(300) % 30
+    found = SetClassifierCV(SetClassifier("jaccard"), Cs=[1.0, 1e3], cv=3).fit(X, y, groups=groups)
+    for train, test in folds(y, groups, 3, "x"):
+        assert not set(groups[train]) & set(groups[test])
+    assert found.score(X, y, groups=groups) > 0.3
+    given = SetClassifierCV(SetClassifier("jaccard"), Cs=[1.0, 1e3], cv=GroupKFold(3)).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(given.scores_, found.scores_)
+    X, Y = make_multilabel_classification(100, 5, n_classes=3, random_state=0)
+    many = SetClassifierCV(SetClassifier("f1", threshold="exact"), Cs=[10.0, 100.0], cv=2).fit(X, Y)
+    assert many.predict(X).shape == Y.shape
+    labels = SetClassifierCV(SetClassifier("error_rate", "convex"), Cs=[10.0]).fit(X, Y).predict(X, return_certain=True)
+    assert labels[1].shape == Y.shape
+
+
+def test_splitters_pairs_and_weights():
+    X, y = noisy()
+    splitter = StratifiedKFold(3)
+    pairs = list(splitter.split(X, y))
+    a, b = (SetClassifierCV(Cs=[1.0, 1e3], cv=cv).fit(X, y) for cv in (splitter, pairs))
+    np.testing.assert_array_equal(a.scores_, b.scores_)
+    groups = np.arange(300) // 10
+    weight = np.repeat(np.arange(30) % 3 + 1.0, 10)
+    plain, weighed = (
+        SetClassifierCV(SetClassifier("jaccard"), Cs=[1.0, 1e3], cv=3).fit(X, y, groups, w) for w in (None, weight)
+    )
+    assert (plain.scores_ != weighed.scores_).any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "target", "words"),
+    [
+        ({"Cs": []}, None, "Cs must be numbers above 0, one at least"),
+        ({"Cs": [1.0, 0.0]}, None, "Cs must be numbers above 0, one at least"),
+        ({"Cs": [1.0, np.nan]}, None, "Cs must be finite"),
+        ({"Cs": ["a"]}, None, "Cs must hold real numbers"),
+        ({"estimator": SetClassifier}, None, "The 'estimator' parameter of SetClassifierCV must be"),
+        ({"cv": 1}, None, "The 'cv' parameter of SetClassifierCV must be an int in the range"),
+        ({"cv": "five"}, None, "The 'cv' parameter of SetClassifierCV must be"),
+        ({}, [0] * 299 + [1], "SetClassifierCV refuses this target: .* two rows of each class"),
+        ({}, [0] * 300, "only one class"),
+    ],
+)
+def test_what_is_refused(parameters, target, words):
+    X, y = noisy()
+    with pytest.raises(ValueError, match=words):
+        SetClassifierCV(**parameters).fit(X, y if target is None else target)
+    with pytest.raises(NotFittedError):
+        SetClassifierCV().predict(X)
+
+
+def test_a_risk_that_remembers_is_the_same_risk():
+    X, y = noisy()
+    one = SetClassifier("jaccard", "lovasz")
+    problem = problem_of(one, X, y, np.arange(300) // 10, None, 1.0)
+    plain = problem._risk(LovaszHinge("jaccard"))[0]
+    risk = Remembering(plain)
+    first = OneSlack(C=10.0, tol=1e-6).minimize(risk)
+    assert risk.planes == ()
+    risk.keep(first.w)
+    assert 0 < len(risk.planes) <= 100
+    rng = np.random.default_rng(0)
+    for w in rng.standard_normal((20, 5)):
+        value = plain.cut(w).value
+        assert risk.cut(w).value == value
+        assert max(cut.offset + cut.slope @ w for cut in risk.planes) <= value + 1e-9
+    again = OneSlack(C=10.0, tol=1e-6).minimize(risk, w0=first.w)
+    assert len(again.history) <= 3
+    assert again.lower_bound <= first.upper_bound * (1 + 1e-12)
+    np.testing.assert_array_equal(risk.cuts(first.w, np.array([1])).offsets, plain.cuts(first.w, np.array([1])).offsets)
+    with pytest.raises(ValueError, match="Remembering refuses a risk that is not convex"):
+        Remembering(problem._risk(Ramp("jaccard"))[0])

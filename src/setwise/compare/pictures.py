@@ -126,7 +126,9 @@ def plane(found: Answer) -> Figure:
         color = (BLACK, GREEN)[i % 2]
         if np.ptp(inside):
             axes.contour(xs, ys, inside, levels=[0.5], colors=[color], linewidths=2.2, linestyles=("--", "-")[i % 2])
-        axes.plot([], [], color=color, linestyle=("--", "-")[i % 2], linewidth=2.2, label=textwrap.fill(_plain(name), 34))
+        axes.plot(
+            [], [], color=color, linestyle=("--", "-")[i % 2], linewidth=2.2, label=textwrap.fill(_plain(name), 34)
+        )
     shown = problem.features or ("first feature", "second feature")
     tidy(axes, _plain(str(shown[0])), _plain(str(shown[1])))
     _legend_without_fading(axes)

@@ -113,6 +113,7 @@ def test_groups_stay_whole_and_early_detection_changes():
     assert found.changes
     assert found.winner.key == ("linear", "stack")
     assert found.winner.threshold is None
+    assert found.winner.coefficients is None
     assert "groups=groups" in found.winner.code
     assert set(found.winner.predict) == {
         "logistic regression with a tuned threshold",

@@ -31,6 +31,8 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
     flat = None
     if threshold is not None and np.ndim(threshold) == 0:
         flat = flat_range(task, response.scores, float(threshold), measured)
+    # A linear model on top has other coefficients than the model below it.
+    plain = threshold is not None or measured.orders
     constant = decision.sources.constants[key[0]]
     return Winner(
         key,
@@ -39,7 +41,7 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
         rule.weight,
         response.probability,
         flat,
-        coefficients(source.fitted(rule.weight), problem) if key[0] == FIRST else None,
+        coefficients(source.fitted(rule.weight), problem) if key[0] == FIRST and plain else None,
         code_of(key, constant, problem, measured, plan),
         source.fitted(rule.weight),
         rule.joint,

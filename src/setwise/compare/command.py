@@ -201,7 +201,7 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
     """Measure the time, plan by it, say what is expected, and run every comparison."""
     say("Measuring how long it takes ...")
     planned: list[tuple[Work, Plan, list[str]]] = []
-    expected = 0.0
+    expected, begin = 0.0, time.perf_counter()
     for one in work:
         n = len(one.problem.y)
         small = n * one.problem.X.shape[1] <= SMALL
@@ -209,7 +209,9 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
         own, notes = replace(plan_for(options, one.problem), n_jobs=jobs), list[str]()
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
-            own, rows, notes = within(own, costs, n, budget / len(work))
+            # Each problem has an equal share of the budget, less what the measuring took so far.
+            left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
+            own, rows, notes = within(own, costs, n, left / len(work))
             if rows < n:
                 one = replace(one, problem=one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed))
         expected += costs.expected(own, len(one.problem.y))

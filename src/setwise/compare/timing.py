@@ -9,7 +9,7 @@ from setwise.compare.deciding import decide
 from setwise.compare.figures import listed, seconds_text
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
-from setwise.compare.plan import LEAST_FOLDS, Key, Plan
+from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
@@ -25,6 +25,9 @@ LEAST_SETS = 12
 
 MARGIN = 1.6
 """The final tuning on a whole part, and work that grows faster than the rows, as sorting does, as a factor."""
+
+SLOW = 0.08
+"""A lever over one base model that takes more than this share of the budget goes before base models and outer folds."""
 
 CHEAP = ("as_it_is", "threshold", "order")
 """Levers that cost next to nothing, and are never left out."""
@@ -69,7 +72,7 @@ class Costs:
         parts = [rows * (1.0 - 1.0 / plan.folds)] * plan.folds + [float(rows)]
         found: dict[Key, float] = {}
         for name, line in self.fits.items():
-            if name in plan.bases or name == next(iter(BASES)):
+            if name in plan.bases or name == FIRST:
                 share = len(BASES[name].constants(plan.grid)) / len(BASES[name].constants((1.0,) * self.grid))
                 found[name, ""] = MARGIN * share * sum(map(line, parts))
                 tried = {lever.name for lever in plan.tried(name)}
@@ -122,8 +125,8 @@ def asks_for_fits(lever: Lever, task: Task, base: OutOfFold) -> bool:
 def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, int, list[str]]:
     """The plan and the number of rows that fit into ``budget`` seconds, and sentences on what is left out.
 
-    Given up are values of C, then the slowest levers over single base models, then outer folds down to three, then base
-    models but for the reference and one other, and then rows.
+    Given up are values of C, then the slowest levers over single base models, then base models but for the reference
+    and one other, then outer folds down to three, then further levers, and at last rows.
     """
     whole, notes = costs.expected(plan, rows), list[str]()
     if whole <= budget:
@@ -135,20 +138,29 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
     if late() and len(plan.grid) > len(QUICK_GRID):
         plan = replace(plan, grid=QUICK_GRID)
         notes.append(f"C of logistic regression is chosen from {len(plan.grid)} values")
-    gone: list[str] = []
-    for key in sorted(costs.levers, key=lambda key: -costs.of(plan, rows).get(key, 0.0)):
-        if late() and key[1] not in CHEAP and costs.of(plan, rows).get(key, 0.0) > 0.02 * budget:
-            plan = replace(plan, skipped=plan.skipped | {key})
-            gone.append(f"{key[1].replace('_', ' ')} over {BASES[key[0]].title}")
-    if gone:
-        notes.append(f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out")
+    gone: list[Key] = []
+
+    def leave_out(share: float) -> None:
+        """Leave out the slowest levers, while it is late, that take more than a share of the budget."""
+        nonlocal plan
+        for key in sorted(costs.levers, key=lambda key: -costs.of(plan, rows).get(key, 0.0)):
+            if late() and key[1] not in CHEAP and costs.of(plan, rows).get(key, 0.0) > share * budget:
+                plan = replace(plan, skipped=plan.skipped | {key})
+                gone.append(key)
+
+    leave_out(SLOW)
+    while late() and len(set(plan.bases) - {FIRST}) > 1:
+        slowest = max((b for b in plan.bases if b != FIRST), key=lambda b: costs.fits[b](rows))
+        plan = replace(plan, bases=tuple(b for b in plan.bases if b != slowest))
+        notes.append(f"{BASES[slowest].title} is left out")
     if late() and plan.folds > LEAST_FOLDS:
         plan = replace(plan, folds=LEAST_FOLDS)
         notes.append(f"there are {LEAST_FOLDS} outer folds")
-    while late() and len(set(plan.bases) - {next(iter(BASES))}) > 1:
-        slowest = max((b for b in plan.bases if b != next(iter(BASES))), key=lambda b: costs.fits[b](rows))
-        plan = replace(plan, bases=tuple(b for b in plan.bases if b != slowest))
-        notes.append(f"{BASES[slowest].title} is left out")
+    leave_out(0.01)
+    # Levers over a base model that is left out need no words of their own.
+    named = [f"{lever.replace('_', ' ')} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
+    if named:
+        notes.append(f"{listed(named)} {'is' if len(named) == 1 else 'are'} left out")
     if late():
         fixed = costs.expected(plan, 0)
         share = max((budget - fixed) / max(costs.expected(plan, rows) - fixed, 1e-9), 0.0)

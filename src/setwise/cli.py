@@ -9,8 +9,9 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from setwise import __version__
 
@@ -93,40 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"setwise {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    add = commands.add_parser(
-        "compare", help="train for a measure, side by side with the usual ways, on the same folds"
-    )
-    add.add_argument(
-        "data", nargs="?", metavar="DATA",
-        help="a file .csv, .tsv, .parquet, .svm or .npz; none takes built-in problems",
-    )  # fmt: skip
-    add.add_argument(
-        "--loss", metavar="LOSS[,LOSS]",
-        help="measures to train for, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see 'setwise list' "
-        "(default: jaccard, and early_detection for the built-in bags)",
-    )  # fmt: skip
-    add.add_argument(
-        "--target", metavar="COLUMN[,COLUMN]",
-        help="column to predict; several make a label matrix (default: the one called target, y, label or class)",
-    )  # fmt: skip
-    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
-    add.add_argument(
-        "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
-    )
-    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features, such as ids")
-    add.add_argument("--quick", action="store_true", help="less data, fewer folds, a small grid, a minute of time")
-    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5, with --quick 3)")
-    add.add_argument(
-        "--budget", type=float, metavar="SECONDS",
-        help="about how long it may take (default: 600 for a file, with --quick 60; none for built-in problems); what "
-        "does not fit is left out, and said: first values of C, then folds down to 3, then the slowest methods",
-    )  # fmt: skip
-    add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
-    add.add_argument(
-        "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
-        help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
-    )  # fmt: skip
-    add.set_defaults(run=_compare)
+    _add_compare(commands)
 
     add = commands.add_parser("predict", help="label the rows of a file by a saved model")
     add.add_argument("model", type=Path, metavar="MODEL", help="a file .skops; its code is not run, only data are read")
@@ -156,20 +124,78 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_compare(commands: Any) -> None:
+    """The options of ``setwise compare``."""
+    add = commands.add_parser(
+        "compare",
+        help="which model, threshold and way of deciding is best for a measure on a table, and how sure it is",
+    )
+    add.add_argument(
+        "data", nargs="?", metavar="DATA",
+        help="a file .csv, .tsv, .parquet, .svm or .npz, with words, dates and gaps; none takes bundled problems",
+    )  # fmt: skip
+    add.add_argument(
+        "--target", metavar="COLUMN[,COLUMN]",
+        help="column to predict; several make a label matrix (default: the one called target, y, label or class)",
+    )  # fmt: skip
+    add.add_argument(
+        "--positive", metavar="VALUE", help="which of the two labels is the positive one (default: the later in order)"
+    )
+    add.add_argument("--group", metavar="COLUMN", help="column of ids: rows with the same id are one set")
+    add.add_argument("--drop", metavar="COLUMN[,COLUMN]", help="columns that are no features")
+    add.add_argument(
+        "--loss", metavar="LOSS[,LOSS]",
+        help="measures, one answer for each, with parameters after colons, as f1,fbeta:2,tversky:0.3:0.7; see "
+        "'setwise list' (default: f1)",
+    )  # fmt: skip
+    add.add_argument(
+        "--average", choices=("samples", "macro", "micro"),
+        help="what a set is in a label matrix: a row, a label, or the whole (default: samples)",
+    )  # fmt: skip
+    add.add_argument(
+        "--base", metavar="NAME[,NAME]",
+        help="base models: linear, forest, boosted (default: all; with --quick linear and boosted)",
+    )  # fmt: skip
+    add.add_argument("--levers", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
+    add.add_argument("--recall-at-least", type=float, metavar="R", help="a floor that the threshold must keep")
+    add.add_argument("--precision-at-least", type=float, metavar="P", help="a floor that the threshold must keep")
+    add.add_argument("--confidence", type=float, metavar="Q", help="with which a floor holds on new rows, as 0.95")
+    add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
+    add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants and base models; a minute")
+    add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
+    add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
+    add.add_argument(
+        "--n-jobs", type=int, metavar="N", help="processes; -1 takes all processors (default: by the size)"
+    )
+    add.add_argument(
+        "--time-budget", type=float, metavar="SECONDS",
+        help="about how long it may take (default: 600 for a file, with --quick 60); what does not fit is named",
+    )  # fmt: skip
+    add.add_argument("--save", type=Path, metavar="FILE", help="write the recommended model, as model.skops")
+    add.add_argument(
+        "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
+        help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
+    )  # fmt: skip
+    add.set_defaults(run=_compare)
+
+
 def _compare(options: argparse.Namespace) -> int:
     """The command ``setwise compare``."""
     # Imports are inside the commands, so that --help and --version do not wait for them.
-    from setwise.compare.command import compare_command
+    from setwise.compare.command import Options, compare_command
 
     begin = time.perf_counter()
-    sections, files = compare_command(
-        options.data, options.loss, options.target, options.group, options.positive, options.drop,
-        quick=options.quick, folds=options.folds, seed=options.seed, budget=options.budget, out=options.out,
-        bold=sys.stdout.isatty(),
-    )  # fmt: skip
+    given = {field.name: getattr(options, field.name) for field in fields(Options)}
+    sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
     print("\n\n".join(sections))
     _say_files(files, begin)
     return 0
+
+
+def _note(text: str) -> None:
+    """Print a sentence to standard error, beside the line of progress, if that is possible."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -243,7 +269,7 @@ def _line(kind: object) -> str:
 
 def _say_files(files: Sequence[Path], begin: float) -> None:
     """Print the names of the files that were written, and the time since ``begin``."""
-    from setwise.compare.words import wrap
+    from setwise.compare.text import wrap
 
     names = ", ".join(f.name for f in files)
     print("\n" + wrap(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))

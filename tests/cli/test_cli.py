@@ -1,4 +1,3 @@
-import json
 import re
 import subprocess
 import sys
@@ -50,95 +49,6 @@ def test_version_and_help(capsys):
     assert "--loss" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "sets"), [((), "one set"), (("--group", "bag"), "Each of the 15 groups is a set")])
-def test_compare_on_a_file(table, tmp_path, capsys, words, sets):
-    out = tmp_path / "report"
-    assert run("compare", str(table), "--target", "sick", *words, "--quick", "--folds", "2", "--out", str(out)) == 0
-    shown = capsys.readouterr()
-    assert sets in shown.out
-    for name in ("logistic regression at 0.5", "Hamming SVM", "Lovász hinge", "margin rescaling", "slack rescaling"):
-        assert name in shown.out
-    assert re.search(r"In jaccard (training for it wins|no clear winner|setwise loses)", shown.out)
-    assert "compare" in shown.err
-    assert "\r" not in shown.err
-    kept = json.loads((out / "results.json").read_text())
-    for row in kept["problems"][0]["rows"]:
-        assert 0 <= row["mean"]["jaccard"] <= 1
-    assert (out / "report.html").stat().st_size > 1000
-
-
-def test_compare_on_a_raw_table_with_parameters_of_the_loss(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    cities = rng.choice(["Rome", "Oslo", "Bern", ""], 120)
-    sick = (cities == "Rome") | (rng.random(120) < 0.1)
-    lines = ["id,city,since,weight,note,sick"]
-    for i, (city, yes) in enumerate(zip(cities, sick, strict=True)):
-        weight = "NA" if i % 7 == 0 else f"{60 + 5 * yes + rng.normal():.1f}"
-        lines.append(f"p{i},{city},{2000 + i % 20}-03-01,{weight},x{i % 3},{'yes' if yes else 'no'}")
-    (tmp_path / "t.csv").write_text("\n".join(lines))
-    words = ("--target", "sick", "--drop", "note", "--loss", "fbeta:2,jaccard:fraction", "--quick", "--folds", "2")
-    assert run("compare", str(tmp_path / "t.csv"), *words, "--out", str(tmp_path / "r")) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "t.csv, trained for fbeta:2" in out
-    assert "Column 'id' is left out: it is text of which no value occurs twice, as an id is." in out
-    assert "'note'" not in out
-    kept = json.loads((tmp_path / "r" / "results.json").read_text())
-    assert [problem["measure"] for problem in kept["problems"]] == ["fbeta:2", "jaccard:fraction"]
-    # the city alone tells nearly all, so a model that did not read it would be far worse
-    for problem in kept["problems"]:
-        assert min(row["mean"]["error_rate"] for row in problem["rows"]) < 0.15
-
-
-def test_quick_takes_a_part_of_a_large_file(tmp_path):
-    from setwise.compare import Plan
-    from setwise.compare.command import _work
-
-    y = np.arange(9000) % 3 == 0
-    np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
-    plan = Plan(3, 2)
-    (problem, measures), *rest = _work(str(tmp_path / "big.npz"), None, None, None, None, None, plan, True)
-    assert not rest
-    assert list(measures) == ["jaccard"]
-    assert len(problem.y) == pytest.approx(3000, abs=9)
-    assert (np.unique(problem.groups, return_counts=True)[1] == 9).all()
-    assert "of its 9,000 rows" in problem.about
-    whole = _work(str(tmp_path / "big.npz"), None, None, None, None, None, plan, False)[0][0]
-    assert len(whole.y) == 9000
-
-
-def test_quick_takes_some_sets_where_each_is_large(tmp_path):
-    from setwise.compare import Plan
-    from setwise.compare.command import _work
-
-    y = np.random.default_rng(0).random(30 * 4096) < 0.2
-    np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
-    for folds, sets in ((3, 12), (20, 20)):
-        (problem, _), *_ = _work(str(tmp_path / "images.npz"), None, None, None, None, None, Plan(folds, 2), True)
-        assert len(problem.y) == sets * 4096
-        assert len(problem.folds(folds, 0)) == folds
-
-
-def test_columns_that_hold_nothing_take_no_memory(tmp_path, capsys):
-    lines = [f"{i % 3 // 2} {10**15 + i % 5}:{1 + i % 2} {10**18}:{i % 7 + 3 * (i % 3 // 2)}" for i in range(60)]
-    (tmp_path / "wide.svm").write_text("\n".join(lines))
-    words = (str(tmp_path / "wide.svm"), "--quick", "--folds", "2", "--out", str(tmp_path / "r"))
-    assert run("compare", *words) == 0
-    assert "Lovász hinge" in capsys.readouterr().out
-
-
-def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    Y = (X + 0.3 * rng.normal(size=(60, 3)) > 0).astype(int)
-    np.savez(tmp_path / "m.npz", X=X, Y=Y)
-    words = ("--loss", "jaccard,zero_one", "--quick", "--folds", "2", "--out", str(tmp_path / "r"))
-    assert run("compare", str(tmp_path / "m.npz"), *words) == 0
-    out = capsys.readouterr().out
-    assert "m.npz, trained for jaccard" in out
-    assert "m.npz, trained for zero_one" in out
-    assert "In short" in out
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -146,13 +56,20 @@ def test_compare_for_several_measures_on_a_label_matrix(tmp_path, capsys):
         (("compare", "--loss", "nope"), "there is no loss 'nope'; use"),
         (("compare", "--loss", "precision_at_k"), "loss 'precision_at_k' needs k; write precision_at_k:k."),
         (("compare", "--loss", "tversky:0.3,0.7"), "parameters are joined by colons, as in tversky:0.3:0.7."),
-        (("compare", "--target", "y"), "are for a file"),
-        (("compare", "--drop", "y"), "--target, --group, --positive and --drop are for a file; name it before them."),
+        (("compare", "--target", "y"), "--target is for a file; name it before the options."),
+        (("compare", "--drop", "y"), "--drop is for a file; name it before the options."),
+        (("compare", "--save", "m.skops"), "--save is for a file; name it before the options."),
         (("compare", "--quick", "--folds", "1"), "--folds must be at least 2; got 1."),
         (("compare", "--quick", "--folds", "x"), "invalid int value: 'x'"),
         (("compare", "--seed", "-1"), "--seed must not be negative"),
-        (("compare", "--budget", "0"), "--budget must be a number of seconds above 0; got 0.0."),
-        (("compare", "--budget", "soon"), "invalid float value: 'soon'"),
+        (("compare", "--time-budget", "0"), "--time-budget must be a number of seconds above 0; got 0.0."),
+        (("compare", "--time-budget", "soon"), "invalid float value: 'soon'"),
+        (("compare", "--n-jobs", "0"), "--n-jobs must be a number of processes, or -1 for all processors; got 0."),
+        (("compare", "--base", "linear,deep"), "--base: there is no base model 'deep'; use linear, forest, boosted."),
+        (("compare", "--levers", "nope"), "--levers: there is no lever 'nope'; use "),
+        (("compare", "--confidence", "0.9"), "--confidence is that of a floor; give --recall-at-least or"),
+        (("compare", "--recall-at-least", "1.5"), "least must be"),
+        (("compare", "--average", "weighted"), "invalid choice: 'weighted'"),
         (("compare", "--out", "."), "the folder . holds 'notes.txt', which is not of an earlier report; name another"),
         (("reproduce", "nope"), "there is no experiment 'nope'; use "),
         (("reproduce", "lh_table3"), "lh_table3 needs scene.npz and yeast.npz"),
@@ -192,22 +109,10 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "compare", interrupted)
-    assert run("compare", str(table), "--target", "sick", "--out", str(tmp_path / "r")) == 130
-    assert "setwise: interrupted" in capsys.readouterr().err
-
-
-def test_interruption_inside_a_fit_stops_the_comparison(monkeypatch):
-    from setwise.compare.bundled import bags
-    from setwise.compare.methods import LOVASZ
-    from setwise.losses import Jaccard
-    from setwise.risks import MeanRisk
-
-    def interrupted(self, w, tol=0.0):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(MeanRisk, "cut", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        LOVASZ.train(bags(5, 0), Jaccard(), 1.0, 1e-2)
+    words = ("--target", "sick", "--quick", "--base", "linear", "--levers", "threshold", "--out", str(tmp_path / "r"))
+    assert run("compare", str(table), *words) == 130
+    assert "setwise: interrupted, nothing was written." in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
 
 
 def test_reproduce_writes_its_figure(tmp_path, capsys):
@@ -220,22 +125,13 @@ def test_reproduce_writes_its_figure(tmp_path, capsys):
 def test_the_module_runs_without_matplotlib(table, tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None; from setwise.cli import main; "
-        f"sys.exit(main(['compare', {str(table)!r}, '--target', 'sick', '--quick', '--folds', '2', "
+        f"sys.exit(main(['compare', {str(table)!r}, '--target', 'sick', '--quick', '--folds', '2', '--base', 'linear', "
         f"'--out', {str(tmp_path / 'r')!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html", "results.json"}
     assert "For pictures install matplotlib" in (tmp_path / "r" / "report.html").read_text()
-
-
-@pytest.mark.slow
-def test_quick_built_in_comparison_tells_both_stories(tmp_path, capsys):
-    assert run("compare", "--quick", "--out", str(tmp_path)) == 0
-    out = capsys.readouterr().out
-    assert "early detection: In early_detection training for it wins: Lovász hinge beats" in " ".join(out.split())
-    assert "digit 8 against the rest" in out
-    assert "breast cancer" in out
 
 
 def test_too_little_memory_is_a_sentence(monkeypatch, capsys):

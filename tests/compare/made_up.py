@@ -1,22 +1,36 @@
-"""Comparisons with given losses, for tests of how they are told."""
+"""Answers with made-up figures, for tests of words and reports."""
 
 import numpy as np
 
-from setwise.compare.comparison import QUICK_GRID, Comparison, Plan, Row
-from setwise.compare.methods import LOGISTIC, LOVASZ, Trained
+from setwise.compare.answer import Answer, Flat, Row, Winner
+from setwise.compare.measures import Measured
+from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
+from setwise.losses import FBeta
 
-PROBLEM = Problem("p", "", np.zeros((4, 1)), np.array([0, 1, 0, 1]))
+PROBLEM = Problem("made up", "Nothing is real here.", np.eye(4, 3), np.array([0, 1, 0, 1]))
+F1 = Measured("f1", FBeta())
+REFERENCE, PLAIN, OTHER = ("linear", "threshold"), ("linear", "as_it_is"), ("boosted", "threshold")
+FLAT = Flat(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.4, 0.4, 0.45]), 0.2, 0.3, 0.01)
 
 
-def made_up(first, second, gap=1e-4, problem=PROBLEM, notes=()):
-    """A comparison with given losses of the best usual and the best own method."""
-    weights = np.zeros((1, problem.X.shape[1]))
-    trained = [Trained(weights, np.zeros(1), 0.0, 0.1, g) for g in (None, gap)]
-    rows = [
-        Row(method, np.array(values)[:, None], (0.1,) * len(values), (kept,) * len(values), 1.0)
-        for method, values, kept in ((LOGISTIC, first, trained[0]), (LOVASZ, second, trained[1]))
-    ]
-    return Comparison(
-        problem, "jaccard", ("jaccard",), tuple(rows), Plan(3, 2, QUICK_GRID), (problem, problem), tuple(notes)
-    )
+def made_up(
+    reference=(0.5, 0.52, 0.48),
+    plain=(0.6, 0.62, 0.58),
+    other=(0.4, 0.41, 0.39),
+    chosen=OTHER,
+    choices=None,
+    winner=None,
+    problem=PROBLEM,
+    measured=F1,
+    **more,
+):
+    """An answer of three ways over as many folds as there are figures."""
+    losses = {REFERENCE: np.array(reference), PLAIN: np.array(plain), OTHER: np.array(other)}
+    choices = choices or (chosen,) * len(reference)
+    rows = tuple(Row(*key, float(one.mean()), 0.0, 0.01, one) for key, one in losses.items())
+    own = np.array([losses[key][k] for k, key in enumerate(choices)])
+    base = np.array([losses[key[0], "threshold"][k] for k, key in enumerate(choices)])
+    folds = Plan(folds=max(len(reference), 2))
+    winner = winner or Winner(chosen, None, 0.27, flat=FLAT, code="model.fit(X, y)")
+    return Answer(problem, measured, folds, rows, chosen, choices, own, base, winner, {"linear": 1.0}, **more)

@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 
 from compare.made_up import PROBLEM, made_up
-from setwise.compare.bundled import bags
-from setwise.compare.comparison import Plan, compare
-from setwise.compare.methods import LOGISTIC, LOVASZ
-from setwise.compare.problem import Problem
-from setwise.compare.report import earlier, write_report
-from setwise.losses import EarlyDetection, ErrorRate
+from setwise.compare import Measured, Plan, compare
+from setwise.compare.bundled import bags, breast_cancer
+from setwise.compare.report import RULES, earlier, write_report
+from setwise.compare.words import LEVERS, what_to_do
+from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")
 
@@ -25,37 +23,44 @@ def results(folder):
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
 
-def test_the_report_holds_everything_inside(tmp_path):
+def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     pytest.importorskip("matplotlib")
-    losses = {"early_detection": EarlyDetection(), "error_rate": ErrorRate()}
-    early = compare(
-        bags(30, 0), "early_detection", losses, Plan(3, 2, (0.1,)), lambda what, n: None, (LOGISTIC, LOVASZ)
-    )
-    files = write_report(tmp_path / "new" / "folder", [early], "a <title>", 3.0)
+    plan = Plan(3, 3, (1.0,), ("linear",), ("threshold", "stack"))
+    (early,) = compare(bags(60, 0), [Measured("early_detection", EarlyDetection())], plan)
+    (cancer,) = compare(breast_cancer(), [Measured("f1", FBeta())], replace(plan, levers=("threshold",)))
+    files = write_report(tmp_path / "new" / "folder", [early, cancer], "a <title>", 3.0)
     assert all(f.stat().st_size > 0 for f in files)
-    assert [f.name for f in files] == [*NAMES, *(f"early-detection-{n}.png" for n in ("table", "gaps", "scores"))]
+    names = {f.name for f in files}
+    assert names >= {*NAMES, *(f"early-detection-{n}.png" for n in ("gain", "ways", "plane"))}
+    assert names >= {f"breast-cancer-{n}.png" for n in ("gain", "ways", "threshold", "coefficients")}
     page = files[0].read_text(encoding="utf-8")
-    assert page.count("data:image/png;base64,") == 2
+    assert page.count("data:image/png;base64,") == len(files) - 2
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
     assert "http" not in page
     assert "a &lt;title&gt;" in page
-    row = next(r for r in early.rows if r.method is LOVASZ)
-    assert f"{row.mean[0]:.3f} ± {row.error[0]:.3f}" in page
-    kept = results(tmp_path / "new" / "folder")["problems"][0]
-    assert kept["rows"][1]["mean"]["early_detection"] == pytest.approx(row.mean[0])
-    assert len(kept["rows"][1]["folds"]["error_rate"]) == 3
+    places = [page.index(word) for word in ("What to do", "How much", "How sure", "Why", "<table>", "<img", "<pre>")]
+    assert places == sorted(places)
+    assert what_to_do(cancer)[0] in page
+    assert not re.search(r"\b(I|we|our|us)\b", re.sub(r"<[^>]+>", " ", page[page.index("<body>") :].split("<pre>")[0]))
+    first, second = results(tmp_path / "new" / "folder")["answers"]
+    assert first["problem"] == "early detection"
+    assert first["rows"][0]["loss_in_folds"] == early.reference.outer.tolist()
+    assert second["gain"]["mean"] == cancer.gain.mean
+    assert second["coefficients"]["mean radius"] == cancer.winner.coefficients["mean radius"]
+
+
+def test_every_rule_in_a_table_is_explained():
+    assert set(RULES) == {title for title, _ in LEVERS.values()}
 
 
 def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypatch):
-    monkeypatch.setattr("setwise.compare.report.pictures", lambda found: {found.problem.name: b"png"})
-    first, second = (
-        made_up([0.1, 0.2], [0.1, 0.2], problem=replace(PROBLEM, name=name)) for name in ("one", "another")
-    )
+    monkeypatch.setattr("setwise.compare.report.drawn", lambda found: {"gain": b"png"})
+    first, second = (made_up(problem=replace(PROBLEM, name=name)) for name in ("one", "another"))
     assert earlier(tmp_path / "no such folder") == earlier(tmp_path) == []
     write_report(tmp_path, [first], "first", 1.0)
-    assert content(tmp_path) == {*NAMES, "one-one.png"}
+    assert content(tmp_path) == {*NAMES, "one-gain.png"}
     write_report(tmp_path, [second], "second", 1.0)
-    assert content(tmp_path) == {*NAMES, "another-another.png"} == {p.name for p in earlier(tmp_path)}
+    assert content(tmp_path) == {*NAMES, "another-gain.png"} == {p.name for p in earlier(tmp_path)}
     assert results(tmp_path)["title"] == "second"
 
 
@@ -63,13 +68,13 @@ def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypat
 @pytest.mark.parametrize("reported", [True, False])
 def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path, name, reported):
     if reported:
-        write_report(tmp_path, [made_up([0.1, 0.2], [0.1, 0.2])], "mine", 1.0)
+        write_report(tmp_path, [made_up()], "mine", 1.0)
         name = name.replace("report", "another").replace("results", "another")
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("[]")
     before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     with pytest.raises(ValueError, match=r"holds '[^']+', which is not of an earlier report; name another .* by --out"):
-        write_report(tmp_path, [made_up([0.1, 0.2], [0.1, 0.2])], "title", 1.0)
+        write_report(tmp_path, [made_up()], "title", 1.0)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
@@ -77,13 +82,17 @@ def test_no_name_costs_the_report(tmp_path):
     pytest.importorskip("matplotlib")
     for name in (r"$\frac$", "数据", "a\udcffb"):
         problem = replace(PROBLEM, name=name, about=name, classes=(r"$\no$", "是"))
-        write_report(tmp_path, [made_up([0.1, 0.2], [0.1, 0.2], problem=problem, notes=(name,))], name, 1.0)
+        write_report(tmp_path, [made_up(problem=problem, notes=(name,))], name, 1.0)
         assert results(tmp_path)["title"] == name
         assert (tmp_path / "report.html").stat().st_size > 1000
 
 
-def test_two_sparse_features_are_a_plane_too(tmp_path):
-    pytest.importorskip("matplotlib")
-    problem = Problem("p", "", csr_matrix(np.eye(4, 2)), np.array([0, 1, 0, 1]))
-    write_report(tmp_path, [made_up([0.1, 0.2], [0.2, 0.1], problem=problem)], "t", 1.0)
-    assert "p-scores.png" in content(tmp_path)
+def test_infinite_thresholds_and_missing_figures_are_still_json(tmp_path):
+    found = made_up()
+    found = replace(found, winner=replace(found.winner, threshold=-np.inf, flat=None))
+    rows = (*found.rows, replace(found.rows[0], lever="stack", outer=np.full(3, np.nan), refusal="It does not fit."))
+    write_report(tmp_path, [replace(found, rows=rows)], "t", 1.0)
+    (one,) = results(tmp_path)["answers"]
+    assert one["threshold"] == "-inf"
+    assert one["rows"][-1]["loss_in_folds"] == [None] * 3
+    assert "It does not fit." in (tmp_path / "report.html").read_text()

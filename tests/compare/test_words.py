@@ -1,54 +1,154 @@
-import re
-from dataclasses import replace
+"""The answer in words, for made-up figures."""
 
 import numpy as np
 import pytest
 
-from compare.made_up import made_up
-from setwise.compare.words import verdict
+from compare.made_up import FLAT, OTHER, PLAIN, REFERENCE, made_up
+from setwise.compare.answer import Winner
+from setwise.compare.figures import figure, listed, seconds_text, signed, threshold_text
+from setwise.compare.measures import Measured
+from setwise.compare.terminal import section, summary
+from setwise.compare.words import EXPLAINED, LEVERS, details, headline, table, way, what_to_do
+from setwise.estimators.levers import LEVERS as ALL
+from setwise.losses import EarlyDetection, RocArea
+
+STAYED = Winner(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")
+
+
+def test_a_clear_gain_says_change():
+    found = made_up()
+    assert found.changes
+    words = headline(found)
+    assert list(words) == ["WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY"]
+    assert words["WHAT TO DO"] == [
+        "Change to boosted trees with a tuned threshold: a row is positive where its probability is at least 0.27."
+    ]
+    assert words["HOW MUCH"][0].startswith("F1 .600 instead of .500 (higher is better): +.100 over logistic regression")
+    assert "The choice among 3 ways gains +.100, 95 % interval +." in words["HOW SURE"][0]
+    assert "It fell on boosted trees with a tuned threshold (3 of 3)." in words["HOW SURE"][0]
+    assert [line[:5] for line in words["WHY"]] == ["+.100", "+.100", "+.000"]
+
+
+def test_the_parts_add_up_to_the_gain_over_plain_logistic_regression():
+    found = made_up(
+        reference=(0.5, 0.4, 0.3), plain=(0.6, 0.7, 0.2), other=(0.1, 0.5, 0.2), choices=(OTHER, REFERENCE, OTHER)
+    )
+    plain = found.row(PLAIN).outer
+    assert sum(part.mean for part in found.parts.values()) == pytest.approx((plain - found.own).mean())
+
+
+def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_loss():
+    found = made_up(other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
+    assert not found.changes
+    low, high = found.paired(found.reference.outer, found.row(OTHER).outer).interval()
+    assert what_to_do(found) == [
+        "Stay with logistic regression; move its threshold to 0.27.",
+        "Nothing beats it clearly: the best other way, boosted trees with a tuned threshold, +.017, interval "
+        f"{signed(low)} to {signed(high)}.",
+    ]
+    assert "The tuned threshold gains +.100 over the usual 0.5 (.400)." in headline(found)["HOW MUCH"][1]
+    assert "boosted trees with a tuned threshold (2 of 3) and logistic" in headline(found)["HOW SURE"][0]
+
+
+def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
+    found = made_up(other=(0.55, 0.54, 0.56), chosen=REFERENCE, winner=STAYED)
+    words = headline(found)
+    assert words["WHAT TO DO"][1].startswith("Nothing beats it: the best other way, boosted trees")
+    assert "In all 3 outer folds the choice among 3 ways" in words["HOW SURE"][0]
+    assert words["WHY"][1:] == [
+        "+.000 by the base model: every outer fold chose logistic regression.",
+        "+.000 by the measure: every outer fold chose a tuned threshold.",
+    ]
+
+
+def test_an_interval_above_0_does_not_help_a_way_that_was_not_chosen():
+    found = made_up(chosen=REFERENCE, winner=STAYED)
+    assert not found.changes
+    assert "Nothing beats it clearly: the best other way" in what_to_do(found)[1]
+
+
+def test_a_gain_that_is_never_below_0_but_not_sure_is_no_change():
+    assert not made_up(reference=(0.5, 0.5, 0.9), other=(0.5, 0.5, 0.1), winner=STAYED).changes
+
+
+def test_costs_are_shown_as_costs():
+    found = made_up(measured=Measured("early_detection", EarlyDetection()))
+    assert "early detection loss .400 instead of .500 (lower is better): +.100" in headline(found)["HOW MUCH"][0]
+    assert ".400 ± " in table(found)
+
+
+def test_a_ranking_has_an_order_in_place_of_a_threshold():
+    auc = Measured("auc", RocArea())
+    found = made_up(measured=auc, chosen=REFERENCE, winner=Winner(REFERENCE, 1.0))
+    assert what_to_do(found)[0] == "Stay with logistic regression, and order rows by its probability."
+    changed = made_up(measured=auc, winner=Winner(OTHER))
+    assert what_to_do(changed)[0] == "Change to boosted trees, and order rows by their scores."
+    assert found.measured.title == "AUC"
+
+
+@pytest.mark.parametrize(("at", "says"), [(np.inf, "predict no positive"), (-np.inf, "predict all positive")])
+def test_a_threshold_beyond_all_scores_is_said_in_words(at, says):
+    found = made_up(chosen=REFERENCE, winner=Winner(REFERENCE, 1.0, at))
+    assert says in what_to_do(found)[0]
+    assert "inf" not in section(found, False)
+
+
+def test_a_threshold_for_each_label_is_named_by_the_labels():
+    from setwise.compare.bundled import digit_traits
+
+    problem = digit_traits(2)
+    found = made_up(problem=problem, winner=Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034])))
+    assert "is at least its threshold, odd 0.20 and 5 or more 0.034." in what_to_do(found)[0]
+
+
+def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_file():
+    found = made_up(chosen=REFERENCE, winner=STAYED, saved="m.skops", notes=("Something is left out.",))
+    assert details(found) == [
+        "From the threshold 0.20 to 0.30, F1 stays within .010 of its best, out of fold on all rows.",
+        "C of logistic regression: 0.1, from 0.01, 0.1, 1, 10, 100.",
+        "Coefficients, for features of standard deviation 1: sex -2.00, age +1.50.",
+        "Saved in m.skops. Next: setwise predict m.skops new.csv --out labels.csv",
+        "Something is left out.",
+    ]
+
+
+def test_the_table_marks_what_is_recommended_and_nothing_else():
+    found = made_up()
+    lines = table(found).splitlines()
+    assert lines[0].split() == ["logistic", "regression", "boosted", "trees"]
+    assert sum(line.count("*") for line in lines) == 1
+    assert "*" in next(line for line in lines if line.startswith("tuned threshold"))
+    assert table(found, bold=True).count("\033[1m") == 1
+
+
+def test_the_section_answers_first():
+    text = section(made_up(), False)
+    places = [
+        text.index(title) for title in ("WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY", "± standard error", "In Python")
+    ]
+    assert places == sorted(places)
+    assert max(map(len, text.splitlines())) <= 120
+    assert "made up, F1: Change to boosted trees" in summary([made_up()])[0]
+
+
+def test_every_lever_has_words():
+    assert set(ALL) <= set(LEVERS)
+    assert set(EXPLAINED) <= set(LEVERS)
+    assert way(("forest", "threshold")) == "random forest with a tuned threshold"
 
 
 @pytest.mark.parametrize(
-    ("usual", "ours", "says"),
-    [
-        ([0.3, 0.31, 0.32], [0.1, 0.11, 0.12], "training for it wins: Lovász hinge beats"),
-        ([0.1, 0.11, 0.12], [0.3, 0.31, 0.32], "setwise loses: logistic regression at 0.5 beats Lovász hinge"),
-        ([0.1, 0.3, 0.2], [0.2, 0.1, 0.25], "no clear winner"),
-    ],
-)
-def test_the_verdict_is_honest(usual, ours, says):
-    assert says in verdict(made_up(usual, ours))[0]
+    ("value", "plain", "difference"),
+    [(0.4824, ".482", "+.482"), (-0.0062, "-.006", "-.006"), (1.25, "1.250", "+1.250"), (0.0, ".000", "+.000"),
+     (-1e-9, "-.000", "+.000"), (10.2, "10.200", "+10.200"), (np.nan, "-", "-")],
+)  # fmt: skip
+def test_figures(value, plain, difference):
+    assert figure(value) == plain
+    assert signed(value) == difference
 
 
-def test_a_gap_that_was_not_closed_is_said():
-    assert any("Not solved to the gap of 0.001" in w for w in verdict(made_up([0.1, 0.2], [0.1, 0.2], 0.3)))
-
-
-def test_who_is_named_first_has_the_first_figure_and_the_difference_is_between_them():
-    rng = np.random.default_rng(0)
-    seen = set()
-    for _ in range(200):
-        usual, ours = (0.3 + 0.1 * rng.random() + 0.02 * rng.random(3) for _ in range(2))
-        sentence = verdict(made_up(usual, ours))[0]
-        first, second, difference = (
-            float(x) for x in re.search(r"(0\.\d+) against (0\.\d+) \(difference ([+-]0\.\d+)", sentence).groups()
-        )
-        assert difference == pytest.approx(first - second, abs=2e-3)
-        named = re.search(r"(?:wins: |loses: |winner: )(Lovász|logistic)", sentence).group(1)
-        assert first == pytest.approx((ours if named == "Lovász" else usual).mean(), abs=1e-3)
-        if " beats " in sentence:
-            assert difference < 0
-            assert (named == "Lovász") == ("training for it wins" in sentence)
-        seen.add(sentence[: sentence.index(":")])
-    assert len(seen) == 3
-
-
-def test_equal_up_to_rounding_is_no_victory():
-    assert "no clear winner" in verdict(made_up([0.1 + 0.2, 0.1 + 0.2], [0.3, 0.3]))[0]
-
-
-def test_without_a_method_of_each_kind_there_is_no_verdict():
-    found = made_up([0.1, 0.2], [0.1, 0.2], notes=("a note",))
-    for row, missing in zip(found.rows, ("set surrogate", "usual way"), strict=True):
-        said = verdict(replace(found, rows=(row,)))
-        assert said == [f"In jaccard there is nothing to compare: no {missing} is left.", "a note"]
+def test_texts_of_thresholds_lists_and_times():
+    assert [threshold_text(t) for t in (0.5, 0.034, 12.345, 0.2651)] == ["0.50", "0.034", "12", "0.27"]
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert [seconds_text(s) for s in (3, 44, 300)] == ["a few seconds", "about 40 seconds", "about 5 minutes"]

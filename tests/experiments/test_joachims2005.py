@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from setwise.compare.bundled import digits
-from setwise.compare.methods import SVM, standardized
 from setwise.experiments import find, joachims2005
 from setwise.experiments.experiment import Settings
 from setwise.experiments.joachims2005 import OURS, ROWS, Measured
+from setwise.experiments.methods import SVM, standardized
 from setwise.losses import ErrorRate
 
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")

@@ -15,7 +15,12 @@ def bags(n: int, seed: int) -> Problem:
     # Pictures tell early positives from late ones, which the label does not.
     kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
     names = ("negative", "early positive", "late positive")
-    return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names)
+    code = (
+        "from setwise.datasets import early_detection",
+        "",
+        f"X, y, groups = early_detection({n}, random_state={seed})",
+    )
+    return Problem("early detection", about, X, y, groups, kinds=kinds, kind_names=names, code=code)
 
 
 def digits(digit: int = 8) -> Problem:
@@ -29,10 +34,19 @@ def digits(digit: int = 8) -> Problem:
 
 def breast_cancer() -> Problem:
     """The problem of malignant against benign cells: 569 samples of 30 measurements, as one set."""
-    X, y = load_breast_cancer(return_X_y=True)
+    held = load_breast_cancer()
     about = "Real measurements of cell nuclei (scikit-learn's breast cancer data): is it malignant?"
+    code = (
+        "from sklearn.datasets import load_breast_cancer",
+        "",
+        "X, y = load_breast_cancer(return_X_y=True)",
+        "y = 1 - y",
+    )
     # scikit-learn codes malignant as 0; what is to be detected is the positive class here.
-    return Problem("breast cancer", about, X, 1 - y, None, ("benign", "malignant"))
+    return Problem(
+        "breast cancer", about, held.data, 1 - held.target, None, ("benign", "malignant"),
+        features=tuple(map(str, held.feature_names)), code=code,
+    )  # fmt: skip
 
 
 TRAITS: dict[str, tuple[int, ...]] = {
@@ -51,4 +65,14 @@ def digit_traits(count: int = 6) -> Problem:
     X, y = load_digits(return_X_y=True)
     names = tuple(TRAITS)[:count]
     Y = np.column_stack([np.isin(y, TRAITS[name]) for name in names]).astype(np.int64)
-    return Problem("traits of digits", "Real images of 8 x 8 pixels: what is true of the digit?", X, Y, None, names)
+    digits = {name: TRAITS[name] for name in names}
+    code = (
+        "import numpy as np",
+        "from sklearn.datasets import load_digits",
+        "",
+        "X, digit = load_digits(return_X_y=True)",
+        f"traits = {digits}",
+        "y = np.column_stack([np.isin(digit, held) for held in traits.values()]).astype(int)",
+    )
+    about = "Real images of 8 x 8 pixels (scikit-learn's digits): what is true of the digit?"
+    return Problem("traits of digits", about, X, Y, None, names, code=code)

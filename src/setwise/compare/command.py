@@ -1,175 +1,280 @@
-"""The command ``setwise compare``: it reads the data, runs the comparisons and writes the report."""
+"""The command ``setwise compare``: it reads the data, plans by the time, runs the comparison and writes the report."""
 
+import contextlib
 import time
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import final
 
-import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from joblib import effective_n_jobs
 
-from setwise.compare.bundled import bags, breast_cancer, digits
-from setwise.compare.comparison import QUICK_GRID, Comparison, Plan, compare
+from setwise.compare.answer import Answer
+from setwise.compare.bases import BASES, GRID, QUICK_GRID
+from setwise.compare.bundled import bags, breast_cancer, digit_traits
+from setwise.compare.figures import seconds_text
+from setwise.compare.floors import FlooredThreshold
+from setwise.compare.measures import Measured
+from setwise.compare.outer import check_size, compare
+from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
 from setwise.compare.progress import ProgressLine
+from setwise.compare.reading import read, read_test
 from setwise.compare.report import earlier, write_report
-from setwise.compare.words import text_table, verdict, wrap
-from setwise.core.measure import Loss
-from setwise.datasets import load_table
+from setwise.compare.saving import check_place, save
+from setwise.compare.terminal import section, summary
+from setwise.compare.timing import LEAST_SETS, measured_costs, within
+from setwise.estimators.levers import LEVERS
 from setwise.losses import parse_losses
-
-Measures = dict[str, Loss]
-Work = list[tuple[Problem, Measures]]
-Task = tuple[Problem, str, dict[str, Loss]]
 
 QUICK_ROWS = 3000
 """The number of rows of a file that ``--quick`` takes, about, in whole sets."""
 
-QUICK_SETS = 12
-"""The least number of sets with each label that ``--quick`` takes: of 12 sets 3 folds leave 8 for training, of these
-2 folds for the choice of C leave 4, and these suffice for 3 folds that choose a threshold.
-"""
-
 BUDGET, QUICK_BUDGET = 600.0, 60.0
 """The seconds for a file if no budget is given."""
 
+PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
+"""1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
 
-def compare_command(
-    data: str | None,
-    loss: str | None = None,
-    target: str | None = None,
-    group: str | None = None,
-    positive: str | None = None,
-    drop: str | None = None,
-    *,
-    quick: bool = False,
-    folds: int | None = None,
-    seed: int = 0,
-    budget: float | None = None,
-    out: Path = Path("setwise-report"),
-    bold: bool = False,
-) -> tuple[list[str], list[Path]]:
-    """Compare all methods on a file, or on the built-in problems; returns texts to print and the files written.
+SMALL = 200_000
+"""Up to so many cells of a table one process is faster than several, which must be started."""
 
-    Without ``data`` the problems are early detection in bags (LH 6.1), where a set loss matters, and two real data
-    sets of scikit-learn, where it may not. They have no budget unless one is given.
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, as they were given."""
+
+    data: str | None = None
+    target: str | None = None
+    positive: str | None = None
+    group: str | None = None
+    drop: str | None = None
+    loss: str | None = None
+    average: str | None = None
+    base: str | None = None
+    levers: str | None = None
+    recall_at_least: float | None = None
+    precision_at_least: float | None = None
+    confidence: float | None = None
+    test: str | None = None
+    quick: bool = False
+    folds: int | None = None
+    seed: int = 0
+    n_jobs: int | None = None
+    time_budget: float | None = None
+    save: Path | None = None
+    out: Path = Path("setwise-report")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One problem with its measures."""
+
+    problem: Problem
+    measures: tuple[Measured, ...]
+    test: Problem | None = None
+
+
+def compare_command(options: Options, say: Callable[[str], None], bold: bool = False) -> tuple[list[str], list[Path]]:
+    """Compare all ways on a file, or on the bundled problems; returns texts to print and the files written.
+
+    Without a file the problems are early detection in bags, where the base model matters, traits of digits, where each
+    row is a set of labels, and a table where logistic regression is good enough.
 
     Raises
     ------
     ValueError, OSError : in one sentence, for anything that is wrong with the request or the data
     """
     begin = time.perf_counter()
-    plan = _plan(quick, folds, seed)
-    if budget is not None and not budget > 0:
-        raise ValueError(f"--budget must be a number of seconds above 0; got {budget}.")
-    if budget is None and data is not None:
-        budget = QUICK_BUDGET if quick else BUDGET
-    chosen = None if loss is None else parse_losses(loss)
+    plan = plan_of(options)
     # A folder that may not be replaced is refused before the work, not after it.
-    earlier(out)
-    tasks = _tasks(_work(data, chosen, target, group, positive, drop, plan, quick))
-    # The folder is made first, so that a place where nothing can be written shows before the work too.
+    earlier(options.out)
+    work = work_of(options, plan)
+    for one in work:
+        check(one, plan, options)
+    if options.save is not None:
+        check_place(options.save)
+    made = made_folders(options.out)
+    try:
+        return _answered(options, work, say, bold, begin)
+    except BaseException:
+        # An interrupted run leaves no empty folders behind.
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def made_folders(out: Path) -> list[Path]:
+    """Make a folder, so that a place where nothing can be written shows before the work; what was made, inner first."""
+    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
-    found = _run(tasks, plan, budget)
-    title = f"setwise compare: {found[0].problem.name if data else 'built-in problems'}"
-    files = write_report(out, found, title, time.perf_counter() - begin)
-    return [section(f, bold) for f in found] + (summary(found) if len(found) > 1 else []), files
+    return missing
 
 
-def _plan(quick: bool, folds: int | None, seed: int) -> Plan:
+def _answered(
+    options: Options, work: Sequence[Work], say: Callable[[str], None], bold: bool, begin: float
+) -> tuple[list[str], list[Path]]:
+    """Run the comparison, save the model and write the report."""
+    budget = options.time_budget
+    if budget is None and options.data is not None:
+        budget = QUICK_BUDGET if options.quick else BUDGET
+    found = run(work, options, budget, say)
+    if options.save is not None:
+        save(found[0], options.save, options.group)
+        found = [replace(found[0], saved=str(options.save))]
+    title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
+    files = write_report(options.out, found, title, time.perf_counter() - begin)
+    return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
+
+
+def plan_of(options: Options) -> Plan:
     """The plan of the options; ValueError where one is out of range."""
-    if folds is not None and folds < 2:
-        raise ValueError(f"--folds must be at least 2; got {folds}.")
-    if seed < 0:
-        raise ValueError(f"--seed must not be negative; got {seed}.")
-    return Plan(folds or 3, 2, QUICK_GRID, seed=seed) if quick else Plan(folds or 5, seed=seed)
+    if options.folds is not None and options.folds < 2:
+        raise ValueError(f"--folds must be at least 2; got {options.folds}.")
+    if options.seed < 0:
+        raise ValueError(f"--seed must not be negative; got {options.seed}.")
+    if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
+        raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
+    if options.time_budget is not None and not options.time_budget > 0:
+        raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
+    bases = ("linear", "boosted") if options.quick else tuple(BASES)
+    # Weighted fits cost the most and seldom gain anything over a threshold.
+    levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
+    return Plan(
+        options.folds or 5,
+        3 if options.quick else 5,
+        QUICK_GRID if options.quick else GRID,
+        _names(options.base, BASES, "--base", "base model", bases),
+        _names(options.levers, LEVERS, "--levers", "lever", levers),
+        options.seed,
+        options.n_jobs or 1,
+        floor=floor_of(options),
+    )
 
 
-def _tasks(work: Work) -> list[Task]:
-    """For each comparison its problem, the measure to train for, and the measures to evaluate with.
-
-    Raises ValueError if a measure does not fit the sets.
-    """
-    tasks = []
-    for problem, chosen in work:
-        # The error rate is evaluated everywhere, since every reader knows it.
-        losses = chosen | ({} if "error_rate" in chosen else parse_losses("error_rate"))
-        for loss in losses.values():
-            loss.check(problem.sets)
-        tasks += [(problem, name, losses) for name in chosen]
-    return tasks
+def plan_for(options: Options, problem: Problem) -> Plan:
+    """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
+    plan = plan_of(options)
+    if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
+        return plan
+    return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
 
 
-def _run(tasks: list[Task], plan: Plan, budget: float | None) -> list[Comparison]:
-    """Run every comparison with an equal share of the budget, and with what the earlier ones left of their shares."""
-    begin, found = time.perf_counter(), []
-    line = ProgressLine(len(tasks) * plan.fits(), "compare")
-    for i, (problem, name, losses) in enumerate(tasks):
-        share = None
+def floor_of(options: Options) -> FlooredThreshold | None:
+    """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
+    given = (options.recall_at_least, options.precision_at_least)
+    if given == (None, None):
+        if options.confidence is not None:
+            raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
+        return None
+    floor = FlooredThreshold(*given, options.confidence)
+    # Each floor checks its numbers.
+    return floor if floor.floors else None
+
+
+def usual_loss(options: Options) -> str:
+    """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
+    if options.recall_at_least is not None:
+        return "f1" if options.precision_at_least is not None else PRECISION
+    return "f1" if options.precision_at_least is None else RECALL
+
+
+def check(work: Work, plan: Plan, options: Options) -> None:
+    """Refuse measures that do not fit the sets, floors that do not fit the measures, and too few rows."""
+    check_size(work.problem, plan)
+    for measured in work.measures:
+        measured.loss.check(work.problem.sets)
+        if plan.floor is not None and measured.orders:
+            raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
+    if plan.floor is not None and work.problem.many:
+        raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+    if options.save is not None and len(work.measures) > 1:
+        raise ValueError("--save takes the model of one measure; name one loss.")
+    if options.average is not None and not work.problem.many:
+        raise ValueError("--average says what a set is in a label matrix; name several target columns.")
+
+
+def run(work: Sequence[Work], options: Options, budget: float | None, say: Callable[[str], None]) -> list[Answer]:
+    """Measure the time, plan by it, say what is expected, and run every comparison."""
+    say("Measuring how long it takes ...")
+    planned: list[tuple[Work, Plan, list[str]]] = []
+    expected, begin = 0.0, time.perf_counter()
+    for one in work:
+        n = len(one.problem.y)
+        small = n * one.problem.X.shape[1] <= SMALL
+        jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
+        own, notes = replace(plan_for(options, one.problem), n_jobs=jobs), list[str]()
+        costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
-            share = max(budget / len(tasks), (budget - (time.perf_counter() - begin)) / (len(tasks) - i))
-        found.append(compare(problem, name, losses, plan, line.advance, budget=share))
+            # Each problem has an equal share of the budget, less what the measuring took so far.
+            left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
+            own, rows, notes = within(own, costs, n, left / len(work))
+            if rows < n:
+                one = replace(one, problem=one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed))
+        expected += costs.expected(own, len(one.problem.y))
+        planned.append((one, own, notes))
+    say(f"Expected time: {seconds_text(expected)}.")
+    for _, _, notes in planned:
+        for note in notes:
+            say(note)
+    line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in planned), "compare")
+
+    found: list[Answer] = []
+    for one, own, notes in planned:
+
+        def advance(what: str, steps: int, name: str = one.problem.name) -> None:
+            line.advance(f"{name}: {what}", steps)
+
+        found += compare(
+            one.problem, one.measures, own, advance, one.test, notes, None if budget is None else budget / len(work)
+        )
     line.close()
     return found
 
 
-def section(found: Comparison, bold: bool) -> str:
-    """The text of one comparison: the problem, the table, and the verdict."""
-    head = f"{found.problem.name}, trained for {found.measure}"
-    lines = [
-        head,
-        "=" * len(head),
-        found.problem.about,
-        f"{found.problem.kind}; {found.plan.folds} folds.".capitalize(),
-        "",
-    ]
-    lines += ["Mean loss at test ± standard error over folds (lower is better):", "", text_table(found, bold), ""]
-    return "\n".join(lines + [wrap(sentence) for sentence in verdict(found)])
-
-
-def summary(found: list[Comparison]) -> list[str]:
-    """A summary of several comparisons: the first sentence of each verdict."""
-    return ["In short\n========\n" + "\n".join(wrap(f"{f.problem.name}: {verdict(f)[0]}") for f in found)]
-
-
-def _work(
-    data: str | None,
-    chosen: Measures | None,
-    target: str | None,
-    group: str | None,
-    positive: str | None,
-    drop: str | None,
-    plan: Plan,
-    quick: bool,
-) -> Work:
-    """The problems, each with the measures to train for by name: those of a file, or the built-in ones."""
-    usual = parse_losses("jaccard")
-    if data is None:
-        if target or group or positive or drop:
-            raise ValueError("--target, --group, --positive and --drop are for a file; name it before them.")
-        synthetic = bags(240 if quick else 1000, plan.seed)
-        return [
-            (synthetic, chosen or parse_losses("early_detection")),
-            (digits(), chosen or usual),
-            (breast_cancer(), chosen or usual),
+def work_of(options: Options, plan: Plan) -> list[Work]:
+    """The problems with their measures: that of a file, or the bundled ones."""
+    average = options.average or "samples"
+    if options.data is None:
+        given = ("target", "group", "positive", "drop", "test", "save")
+        odd = [name for name in given if getattr(options, name) is not None]
+        if odd:
+            raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
+        problems = [
+            (bags(240 if options.quick else 1000, plan.seed), "early_detection"),
+            (digit_traits(3 if options.quick else 6), "f1"),
+            (breast_cancer(), "f1"),
         ]
-    held = load_table(data, target, group, positive, drop)
-    name = Path(data).name
-    about = " ".join([f"Read from {name}.", *held.notes])
-    X, columns = _occurring(held.X), held.columns
-    problem = Problem(name, about, X, held.y, held.groups, held.classes, columns=columns)
-    if quick and len(held.y) > QUICK_ROWS:
-        problem = problem.part(QUICK_ROWS, max(QUICK_SETS, plan.folds), plan.seed)
-    if len(problem.y) < len(held.y):
-        about = f"{problem.about} A random part of {len(problem.y):,} of its {len(held.y):,} rows."
+        if options.quick:
+            problems = [(p.part(600, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
+        return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
+    problem = read(options.data, options.target, options.group, options.positive, options.drop)
+    held = len(problem.y)
+    if options.quick and held > QUICK_ROWS:
+        problem = problem.part(QUICK_ROWS, max(LEAST_SETS, plan.folds), plan.seed)
+    if len(problem.y) < held:
+        about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
         problem = replace(problem, about=about)
-    return [(problem, chosen or usual)]
+    test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
+    return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]
 
 
-def _occurring(X: Any) -> Any:
-    """``X`` without the empty columns of a sparse matrix, to which every method would give the weight 0."""
-    if not issparse(X):
-        return X
-    # Weights are dense, so columns that never occur would take memory and time in every method.
-    columns, places = np.unique(X.indices, return_inverse=True)
-    return csr_matrix((X.data, places, X.indptr), shape=(X.shape[0], max(len(columns), 1)))
+def measures_of(text: str, average: str) -> tuple[Measured, ...]:
+    """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
+    return tuple(Measured(name, loss, average) for name, loss in parse_losses(text).items())
+
+
+def _names(
+    text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names in a text that joins them by commas; ValueError for one that is unknown."""
+    if text is None:
+        return default
+    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}.")
+    return names

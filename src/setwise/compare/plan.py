@@ -1,90 +1,97 @@
-"""The plan of a comparison, the work that it takes, and the smaller plans for a budget of seconds."""
+"""The plan of a comparison: folds, constants, base models and levers, and what is left out to fit into a budget."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
-from setwise.compare.methods import METHODS, Method
-from setwise.core.checks import as_count, as_number, shown
+from setwise.compare.bases import BASES, GRID, Base
+from setwise.compare.floors import FlooredThreshold
+from setwise.compare.measures import Measured
+from setwise.compare.order import Order
+from setwise.compare.problem import Problem
+from setwise.core.checks import as_count, as_kind, as_number, shown
+from setwise.estimators.levers import LEVERS, Lever
+from setwise.estimators.levers.threshold import Threshold
 
-GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-"""The constants C, counted for each decision, from which every method chooses."""
+Key = tuple[str, str]
+"""A way to get predictions: the names of the base model and of the lever."""
 
-QUICK_GRID = (1e-3, 1e-1, 10.0)
+FIRST = next(iter(BASES))
 
-LEAST_GRID = (1e-2, 1.0)
+REFERENCE: Key = (FIRST, "threshold")
+"""Logistic regression with its best threshold, by which every other way is judged."""
+
+PLAIN: Key = (FIRST, "as_it_is")
+"""Logistic regression at 0.5."""
+
 
 LEAST_FOLDS = 3
-"""The least number of folds of a smaller plan: with fewer hardly any difference is clear."""
-
-LAST_FIT = 6
-"""The time of a fit with the chosen C, on more rows and to a smaller gap, in fits that serve to choose C."""
+"""With fewer outer folds hardly any gain is sure."""
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The outer folds, the inner folds for the choice of C, its grid, the gap of the fit with that C, and the seed."""
+    """What is tried, and in which folds.
+
+    Attributes
+    ----------
+    folds : the outer folds, in each of which the whole choice is repeated
+    inner : the folds inside a training part, by which levers are tuned and judged
+    grid : the constants C of logistic regression
+    bases, levers : the names of the base models and of the levers
+    seed : of the outer folds and of the trees
+    n_jobs : the number of processes; -1 takes all processors
+    skipped : pairs of base model and lever that do not fit into the budget
+    floor : the threshold that keeps floors, which no other lever does; None without floors
+    """
 
     folds: int = 5
-    inner: int = 3
+    inner: int = 5
     grid: tuple[float, ...] = GRID
-    tol: float = 1e-3
+    bases: tuple[str, ...] = tuple(BASES)
+    levers: tuple[str, ...] = tuple(LEVERS)
     seed: int = 0
+    n_jobs: int = 1
+    skipped: frozenset[Key] = frozenset()
+    floor: FlooredThreshold | None = None
 
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
-        as_count(self.inner, "inner", low=2)
+        as_count(self.inner, "inner", low=3)
+        as_count(self.seed, "seed", low=0)
         if not isinstance(self.grid, tuple) or not self.grid:
             raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
         for c in self.grid:
             as_number(c, "a constant of grid", low=0.0, open_low=True)
-        as_number(self.tol, "tol", low=0.0)
-        as_count(self.seed, "seed", low=0)
+        for name, known in (("bases", BASES), ("levers", LEVERS)):
+            held = getattr(self, name)
+            if not isinstance(held, tuple) or not all(isinstance(one, str) and one in known for one in held):
+                raise ValueError(f"{name} must be a tuple of names among {', '.join(known)}; got {shown(held)}.")
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs must be a number of processes, or -1 for all; got {shown(self.n_jobs)}.")
+        if not isinstance(self.skipped, frozenset):
+            raise TypeError(f"skipped must be a frozenset of pairs (base, lever); got {shown(self.skipped)}.")
+        if self.floor is not None:
+            as_kind(self.floor, "floor", FlooredThreshold, "FlooredThreshold(recall=0.9)")
 
-    def fits(self, methods: Sequence[Method] = METHODS) -> int:
-        """The number of fits for one problem and one measure."""
-        return self.folds * len(methods) * (len(self.grid) * self.inner + 1)
+    def models(self, problem: Problem) -> tuple[Base, ...]:
+        """The base models that fit the table; the reference is always among them, and comes first."""
+        named = [BASES[name] for name in dict.fromkeys((FIRST, *self.bases))]
+        return tuple(base for base in named if base.refuses(problem) is None)
 
-    @property
-    def work(self) -> int:
-        """The work for one method, in fits that serve to choose C."""
-        return self.folds * (len(self.grid) * self.inner + LAST_FIT)
+    def tried(self, base: str) -> tuple[Lever, ...]:
+        """The levers that are tried over a base model; as it is and with its best threshold each model is tried."""
+        if self.floor is not None:
+            return (self.floor,)
+        names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
+        return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
 
-    def smaller(self) -> Iterator["Plan"]:
-        """The plan itself, then ever smaller plans: first with fewer values of C, then with fewer folds."""
-        plan = self
-        yield plan
-        # Most of the work is the choice of C, so the grid is thinned out before folds are given up.
-        for grid in (QUICK_GRID, LEAST_GRID):
-            if len(grid) < len(plan.grid):
-                plan = replace(plan, grid=grid)
-                yield plan
-        while plan.folds > LEAST_FOLDS:
-            plan = replace(plan, folds=plan.folds - 1)
-            yield plan
+    def reference(self, measured: Measured) -> Lever:
+        """The lever of the reference: the best threshold, the best one under the floors, or the order of scores."""
+        return Order() if measured.orders else self.floor or Threshold()
 
-    @property
-    def least(self) -> "Plan":
-        """The last plan of :meth:`smaller`."""
-        return list(self.smaller())[-1]
-
-
-def within(plan: Plan, seconds: Mapping[Method, float], budget: float) -> tuple[Plan, tuple[Method, ...]]:
-    """The plan and the methods that fit into ``budget`` seconds, if a fit that serves to choose C takes ``seconds``.
-
-    It is the first of ``plan.smaller()`` that all methods finish in time, or else the last one without the slowest
-    methods. The fastest method of setwise and the fastest usual method always stay.
-    """
-    for smaller in plan.smaller():
-        if smaller.work * sum(seconds.values()) <= budget:
-            return smaller, tuple(seconds)
-    kept = list(seconds)
-    # Drop the slowest methods, one after the other, until the rest fits.
-    for method in sorted(seconds, key=lambda m: seconds[m], reverse=True):
-        if plan.least.work * sum(seconds[m] for m in kept) <= budget:
-            break
-        # A comparison needs a method of each kind.
-        if sum(m.ours == method.ours for m in kept) > 1:
-            kept.remove(method)
-    return plan.least, tuple(kept)
+    def steps(self, problem: Problem, measures: int) -> int:
+        """The number of steps of progress: one for each constant and each lever, in each part of the rows."""
+        constants = sum(len(base.constants(self.grid)) for base in self.models(problem))
+        levers = sum(len(self.tried(base.name)) for base in self.models(problem))
+        return (self.folds + 1) * (constants + measures * levers)

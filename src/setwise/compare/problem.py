@@ -1,10 +1,13 @@
 """A problem on which methods are compared: its rows, their labels, and the sets that they form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from setwise.core.checks import as_array, as_labels, shown
@@ -24,8 +27,9 @@ class Problem:
 
     ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
     ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
-    ``columns`` are the kinds of the columns of a raw table, as :func:`setwise.datasets.load_table` gives them; with
-    them X may hold NaN for gaps.
+    ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
+    hold NaN for gaps. ``notes`` are sentences on what was left out. ``code`` are lines of Python that make X, y and
+    groups. Of a sparse file ``places`` (d,) are the features that occur, of ``width``, counted from ``first``.
     """
 
     name: str
@@ -36,11 +40,19 @@ class Problem:
     classes: tuple[str, ...] = ("negative", "positive")
     kinds: NDArray[np.int64] | None = None
     kind_names: tuple[str, ...] = ()
+    features: Sequence[str] = ()
     columns: tuple[Column, ...] = ()
+    notes: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    places: NDArray[np.int64] | None = None
+    width: int = 0
+    first: int = 1
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
             raise ValueError(f"X must be a matrix of numbers (n, d), dense or CSR; got {shown(self.X)}.")
+        if not isinstance(self.columns, tuple) or not all(isinstance(one, Column) for one in self.columns):
+            raise TypeError(f"columns must be a tuple, as load_table gives them; got {shown(self.columns)}.")
         if self.columns and len(self.columns) != self.X.shape[1]:
             raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
         y = as_array(self.y, "y")
@@ -54,6 +66,11 @@ class Problem:
     def many(self) -> bool:
         """Whether each row is a set of labels; a single column is a vector of labels, as for the estimator."""
         return self.y.ndim == 2 and self.y.shape[1] > 1
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether X holds NaN."""
+        return not issparse(self.X) and self.X.dtype.kind == "f" and bool(np.isnan(self.X).any())
 
     @property
     def kind(self) -> str:

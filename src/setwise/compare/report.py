@@ -1,52 +1,68 @@
-"""Write comparisons to disk: report.html with everything inside, the pictures as files, and results.json."""
+"""Write answers to disk: report.html with everything inside, the pictures as files, and results.json."""
 
 import base64
-import io
 import json
 import re
-import warnings
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from setwise import __version__
-from setwise.compare.comparison import Comparison, Row
-from setwise.compare.words import gap_text, verdict
+from setwise.compare.answer import Answer, Row
+from setwise.compare.bases import BASES
+from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;
-  color:#1a1a1a}
+body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h1{font-size:1.6rem}
-h2{font-size:1.25rem;margin-top:2.6rem;border-top:1px solid #ddd;padding-top:1.2rem}
-table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}
-th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid
-#e6e6e6}
-th:first-child,td:first-child{text-align:left} thead
-th{color:#5a5a5a;font-weight:normal}td.best{font-weight:bold;background:#e3f1fa}
-.note{color:#5a5a5a;font-size:.92rem}img{max-width:100%;height:auto;margin:.6rem 0;display:block}
-.verdict{background:#f6f6f6;border-left:4px solid #0072B2;padding:.6rem 1rem}
+h2{font-size:1.3rem;margin-top:2.8rem;border-top:1px solid #ddd;padding-top:1.2rem}
+h3{font-size:1.05rem;margin:1.6rem 0 .3rem}
+table{border-collapse:collapse;margin:.8rem 0;font-variant-numeric:tabular-nums}
+th,td{padding:.28rem .8rem;text-align:right;border-bottom:1px solid #e6e6e6}
+th:first-child,td:first-child{text-align:left}
+thead th{color:#5a5a5a;font-weight:normal}
+td.best{font-weight:bold;background:#e3f1fa}
+.note{color:#5a5a5a;font-size:.92rem}
+img{max-width:100%;height:auto;margin:.4rem 0;display:block}
+dl.answer{background:#f4f8fb;border-left:4px solid #0072B2;padding:.8rem 1.2rem;margin:1rem 0;display:grid;
+  grid-template-columns:8.2rem 1fr;gap:.5rem .8rem}
+dl.answer dt{font-weight:bold;color:#0072B2}dl.answer dd{margin:0}
+pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
+@media(max-width:40rem){dl.answer{grid-template-columns:1fr}}
 """
 
 PAGE, RESULTS = "report.html", "results.json"
 
-BEST = ' class="best"'
-
 HOW = (
-    "Every method is trained on the same folds and chooses its C from the same grid of constants for a decision, by "
-    "the mean of the measure over the same inner folds of the training part. Logistic regression and the Hamming SVM "
-    "choose by the measure too. ± is the standard error over folds; folds share training data, so it is somewhat too "
-    "small. The tuned threshold comes from scikit-learn's TunedThresholdClassifierCV where the data are one set; for "
-    "groups and label matrices one threshold is tuned in the same spirit, by the mean set loss of out-of-fold scores. "
-    "Gap is the certified relative gap of the worst fold: how far the objective can be from its minimum. Seconds are "
-    "for one fit with the chosen C. Where a budget of seconds is too small for all of it, values of C are given up "
-    "first, then folds down to three, then the slowest methods; what was given up is said above. The error rate is the "
-    "mean over sets of the share of wrong decisions."
+    "A classifier gives each row a probability, and a rule turns probabilities into yes or no. The usual rule is to "
+    "say yes from 0.5 on. It is seldom the best rule for a measure such as F1, which judges all answers together. So "
+    "every base model is tried with several rules, one of which is a threshold chosen for the measure.",
+    "The reference is logistic regression with such a threshold. It is simple and hard to beat, and it is left only "
+    "where another way was better by more than one standard error on training rows that were held out.",
+    "To know what this choice is worth, the rows are split into outer folds. In each of them the whole choice is made "
+    "anew without the rows of the test part: constants, thresholds, base model and rule. Then the choice and the "
+    "reference are judged on the test part. The gain that is reported is the mean of these differences. Its interval "
+    "is that of Student's t with the variance of Nadeau and Bengio (2003), because folds share training rows. If the "
+    "interval contains 0, the advice is to stay with logistic regression.",
+    "No figure here is the best of several on test rows. The table shows all ways on the outer folds, but the choice "
+    "never looks at it.",
 )
+
+RULES = {
+    "tuned threshold": "the threshold with the best measure on training rows that were held out",
+    "at 0.5": "positive from the probability 0.5 on",
+    "threshold for each label": "such a threshold for each label by itself",
+    "weighted positives": "the model is fitted again with heavier positive rows, each time with the best threshold",
+    "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
+    "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
+    "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",
+    "ramp on top": "the same, trained from the tuned threshold on, with a loss that follows the measure more closely",
+    "order of scores": "no rule: the measure judges the order in which the model puts the rows",
+}
+"""What the rules of the table are, by their names there."""
 
 
 def earlier(out: Path) -> list[Path]:
@@ -73,7 +89,7 @@ def earlier(out: Path) -> list[Path]:
     return held
 
 
-def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: float) -> list[Path]:
+def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float) -> list[Path]:
     """Write the report into the folder ``out``, which is made if it does not exist, and return the files.
 
     An earlier report in the folder is replaced. Without matplotlib there are no pictures. A character that UTF-8
@@ -86,14 +102,14 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
     """
     parts: list[str] = []
     images: dict[str, bytes] = {}
-    names = [c.problem.name for c in found]
-    for comparison in found:
+    names = [answer.problem.name for answer in found]
+    for answer in found:
         # A problem that occurs with several measures has the measure in its file names.
-        several = names.count(comparison.problem.name) > 1
-        stem = _slug(comparison.problem.name + (f" {comparison.measure}" if several else ""))
-        own = {f"{stem}-{name}.png": data for name, data in pictures(comparison).items()}
-        parts.append(_section(comparison, own))
-        images |= own
+        several = names.count(answer.problem.name) > 1
+        stem = _slug(answer.problem.name + (f" {answer.measured.name}" if several else ""))
+        own = drawn(answer)
+        parts.append(_section(answer, own))
+        images |= {f"{stem}-{name}.png": data for name, data in own.items()}
     files = [PAGE, RESULTS, *images]
     page = _page(title, parts, seconds, bool(images)).encode("utf-8", "xmlcharrefreplace")
     results = json.dumps(_results(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
@@ -107,141 +123,156 @@ def write_report(out: Path, found: Sequence[Comparison], title: str, seconds: fl
     return [out / name for name in files]
 
 
-def pictures(found: Comparison) -> dict[str, bytes]:
-    """The pictures "table", "gaps" and "scores" as PNG files by name; none without matplotlib."""
+def drawn(found: Answer) -> dict[str, bytes]:
+    """The pictures as PNG files by name; none without matplotlib."""
     try:
-        from setwise import plotting
+        from setwise.compare.pictures import pictures
     except ImportError:
         return {}
-    title = _plain(f"{found.problem.name}, trained for {found.measure}")
-    names = [row.method.name for row in found.rows]
-    figures = {"table": plotting.cross_table(names, found.measures, found.means, found.errors, title)}
-    histories = {r.method.name: r.trained[0].history for r in found.rows if r.trained[0].history is not None}
-    if histories:
-        figures["gaps"] = plotting.gap_curves(histories, found.plan.tol, f"{title}, first fold")
-    figures["scores"] = _scores(plotting, found, title)
-    return {name: _png(figure) for name, figure in figures.items()}
+    return pictures(found)
 
 
-def _png(figure: Any) -> bytes:
-    """A figure as a PNG file."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # A glyph that the font lacks is drawn as a box; the page has all names as text.
-        warnings.filterwarnings("ignore", "Glyph .* missing")
-        figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    return buffer.getvalue()
+CAPTIONS = {
+    "gain": "Left: the gain over logistic regression at 0.5, by its three parts, with 95 % intervals. Right: what the "
+    "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
+    "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
+    "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
+    "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which "
+    "the positive rows lie.",
+    "coefficients": "The coefficients of the recommended model: how a feature moves the log-odds.",
+}
 
 
-def _plain(text: str) -> str:
-    """The text without surrogate characters, which cannot be drawn, and with escaped dollar signs: no formulas."""
-    return text.encode("utf-8", "replace").decode().replace("$", r"\$")
-
-
-def _scores(plotting: ModuleType, found: Comparison, title: str) -> Any:
-    """The picture of the learned scores: lines in the plane for two features, otherwise histograms."""
-    _, test = found.fold
-    if test.X.shape[1] == 2 and not test.many:
-        # The methods of setwise come first in the legend.
-        ours_first = sorted(found.rows, key=lambda r: not r.method.ours)
-        # The threshold is part of the constant of the line.
-        lines = {
-            r.method.name: (*r.trained[0].coef[0].tolist(), float(r.trained[0].intercept[0] - r.trained[0].threshold))
-            for r in ours_first
-        }
-        kinds, names = (test.y, test.classes) if test.kinds is None else (test.kinds, test.kind_names)
-        X = test.X.toarray() if issparse(test.X) else test.X
-        axes = ("first feature (standardized)", "second feature (standardized)")
-        shown = [_plain(name) for name in names]
-        # More points than these would hide the lines.
-        return plotting.plane(X[:2000], kinds[:2000], shown, lines, f"{title}: held-out samples", axes)
-    scores = {r.method.name: (r.trained[0].scores(test.X, test.many), r.trained[0].threshold) for r in found.rows}
-    classes = ("label absent", "label present") if test.many else [_plain(name) for name in test.classes]
-    return plotting.scores(scores, test.y, classes, f"{title}: scores of the held-out first fold")
-
-
-def _section(found: Comparison, images: dict[str, bytes]) -> str:
-    """One comparison as HTML; the pictures are embedded, but for the table, which is there as text."""
-    words = verdict(found)
-    head = "".join(f"<th>{escape(c)}</th>" for c in ("trained by", *found.measures, "gap", "seconds"))
-    # All methods with the least mean are marked.
-    best = found.means == found.means.min(axis=0)
-    body = "".join(_table_row(row, marks) for row, marks in zip(found.rows, best, strict=True))
+def _section(found: Answer, images: dict[str, bytes]) -> str:
+    """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
+    answer = "".join(
+        f"<dt>{escape(title.capitalize())}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
+        for title, sentences in headline(found).items()
+    )
     shown = "".join(
-        f'<img alt="{escape(name)}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
+        f'<img alt="{escape(CAPTIONS[name])}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
+        f'<p class="note">{escape(CAPTIONS[name])}</p>'
         for name, data in images.items()
-        if not name.endswith("-table.png")
     )
-    rest = "".join(f"<p>{escape(w)}</p>" for w in words[1:])
+    rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
+    code = f"<h3>The same in Python</h3><pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
-        f"<h2>{escape(found.problem.name)}, trained for {escape(found.measure)}</h2>"
-        f"<p>{escape(found.problem.about)} "
-        f'<span class="note">{escape(found.problem.kind)}; {found.plan.folds} folds.</span></p>'
-        f'<p class="verdict">{escape(words[0])}</p>'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}{shown}"
+        f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
+        f'<p>{escape(found.problem.about)} <span class="note">{escape(found.problem.kind.capitalize())}.</span></p>'
+        f'<dl class="answer">{answer}</dl>'
+        f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
+        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
+        f"{_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
 
 
-def _table_row(row: Row, best: np.ndarray) -> str:
-    """One row of the table as HTML; ``best`` marks the measures in which the method is the best."""
-    cells = "".join(
-        f"<td{BEST if mark else ''}>{m:.3f} ± {e:.3f}</td>"
-        for m, e, mark in zip(row.mean, row.error, best, strict=True)
+def _table(found: Answer) -> str:
+    """The table of levers and base models as HTML."""
+    bases, levers = axes_of(found)
+    rows = {row.key: row for row in found.rows}
+    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(BASES[base].title for base in bases)))
+    body = "".join(
+        f"<tr><td>{escape(lever_title(lever))}</td>"
+        + "".join(
+            f"<td{BEST if (base, lever) == found.winner.key else ''}>{cell(found, rows.get((base, lever)))}</td>"
+            for base in bases
+        )
+        + "</tr>"
+        for lever in levers
     )
-    return f"<tr><td>{escape(row.method.name)}</td>{cells}<td>{gap_text(row)}</td><td>{row.fit_seconds:.2f}</td></tr>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _rules(found: Answer) -> str:
+    """What the rules of the table are."""
+    titles = [lever_title(lever) for lever in axes_of(found)[1]]
+    return '<p class="note">' + "<br>".join(f"{escape(t)}: {escape(RULES[t])}" for t in titles if t in RULES) + "</p>"
+
+
+BEST = ' class="best"'
 
 
 def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> str:
     """The whole HTML page; it needs no other file."""
     missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
+    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
-        f"<h1>{escape(title)}</h1><p>Mean loss on held-out folds; lower is better, the best of a column is bold.</p>"
-        f'{"".join(parts)}<h2>How this was made</h2><p class="note">{escape(HOW)}</p>{missing}'
+        f"<h1>{escape(title)}</h1>{''.join(parts)}<h2>How this was found</h2>{how}{missing}"
         f'<p class="note">setwise {__version__}, {seconds:.0f} s.</p></body></html>\n'
     )
 
 
-def _results(found: Sequence[Comparison], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
+def _results(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
     """The content of results.json; ``files`` lets a later run tell its own files from others."""
     return {
         "title": title,
         "files": list(files),
         "setwise": __version__,
         "seconds": round(seconds, 2),
-        "problems": [_result(f) for f in found],
+        "answers": [_result(answer) for answer in found],
     }
 
 
-def _result(found: Comparison) -> dict[str, Any]:
-    """One comparison as data for results.json."""
-    rows = [
-        {
-            "method": row.method.name,
-            "mean": dict(zip(found.measures, row.mean.tolist(), strict=True)),
-            "standard_error": dict(zip(found.measures, row.error.tolist(), strict=True)),
-            "folds": {name: row.losses[:, j].tolist() for j, name in enumerate(found.measures)},
-            "c": list(row.chosen),
-            "gap": [t.gap for t in row.trained],
-            "seconds": [round(t.seconds, 4) for t in row.trained],
-        }
-        for row in found.rows
-    ]
+def _result(found: Answer) -> dict[str, Any]:
+    """One answer as data for results.json. Losses are losses here, whatever the page shows."""
+    low, high = found.gain.interval()
+    winner = found.winner
     return {
         "problem": found.problem.name,
-        "about": found.problem.about,
-        "sets": found.problem.kind,
-        "measure": found.measure,
+        "measure": found.measured.name,
+        "change": found.changes,
+        "base": winner.key[0],
+        "lever": winner.key[1],
+        "threshold": _number(winner.threshold),
+        "threshold_range": None if winner.flat is None else [_number(winner.flat.low), _number(winner.flat.high)],
+        "constant": winner.constant,
+        "weight_of_positives": winner.weight,
+        "coefficients": winner.coefficients,
+        "code": winner.code,
+        "gain": {"mean": found.gain.mean, "error": found.gain.error, "low": low, "high": high},
+        "parts": {
+            name: {"mean": part.mean, "low": part.interval()[0], "high": part.interval()[1]}
+            for name, part in found.parts.items()
+        },
+        "chosen_in_folds": [list(key) for key in found.choices],
+        "loss_of_choice_in_folds": found.own.tolist(),
+        "rows": [_row(row) for row in found.rows],
         "plan": {
             "folds": found.plan.folds,
             "inner": found.plan.inner,
             "grid": list(found.plan.grid),
+            "bases": list(found.plan.bases),
+            "levers": list(found.plan.levers),
             "seed": found.plan.seed,
         },
-        "rows": rows,
-        "words": verdict(found),
+        "words": headline(found),
+        "details": details(found),
+        "seconds": round(found.seconds, 2),
     }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "base": row.base,
+        "lever": row.lever,
+        "out_of_fold_loss": _number(row.inner),
+        "out_of_fold_gain": _number(row.gain),
+        "out_of_fold_gain_error": _number(row.gain_error),
+        "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
+        "loss_on_test_file": _number(row.test),
+        "refusal": row.refusal,
+    }
+
+
+def _number(value: Any) -> Any:
+    """A number for JSON: the word for one that is not finite, as JSON has none; a list for several."""
+    if value is None:
+        return None
+    if np.ndim(value):
+        return [_number(one) for one in np.asarray(value).tolist()]
+    return float(value) if np.isfinite(value) else None if np.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def _slug(text: str) -> str:

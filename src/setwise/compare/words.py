@@ -1,164 +1,243 @@
-"""Comparisons as text: the table for a terminal, and the sentences of the verdict."""
+"""An answer in words: what to do, how much it gains, how sure that is, and why; then the table and the details."""
 
-import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
-from setwise.compare.comparison import Comparison, Duel, Row
+from setwise.compare.answer import Answer, Row
+from setwise.compare.bases import BASES
+from setwise.compare.figures import between, figure, listed, signed, threshold_text
+from setwise.compare.plan import Key
+from setwise.compare.text import grid
+
+LEVERS: dict[str, tuple[str, str]] = {
+    "as_it_is": ("at 0.5", "at 0.5"),
+    "threshold": ("tuned threshold", "with a tuned threshold"),
+    "label_thresholds": ("threshold for each label", "with a tuned threshold for each label"),
+    "class_weight": ("weighted positives", "fitted to weighted positives, with a tuned threshold"),
+    "decision": ("least expected loss", "decided by the least expected loss"),
+    "stack": ("trained on top", "with a linear model on top that is trained for the measure"),
+    "gfm": ("F-maximizer", "decided by the general F-maximizer"),
+    "ramp": ("ramp on top", "with a ramp on top that descends from its threshold"),
+    "order": ("order of scores", "in the order of its scores"),
+}
+"""For each lever its name in a table, and the words for it behind the name of a base model."""
 
 
-def text_table(found: Comparison, bold: bool = False) -> str:
-    """The train-by-test table as text: mean ± standard error, certified gap, and seconds of a fit.
-
-    The best mean of a column is bold or has a star.
-    """
-    best = found.means == found.means.min(axis=0)
-    cells = [
-        [f"{m:.3f} ± {e:.3f}" for m, e in zip(row.mean, row.error, strict=True)]
-        + [gap_text(row), f"{row.fit_seconds:.2f}"]
-        for row in found.rows
-    ]
-    return grid(
-        [row.method.name for row in found.rows], [*found.measures, "gap", "seconds"], cells,
-        np.column_stack([best, np.zeros((len(best), 2), dtype=bool)]), bold,
-    )  # fmt: skip
+EXPLAINED = {
+    "as_it_is": ": what has a probability of at least 0.5 is positive",
+    "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
+    "gfm": ": each row gets the labels of the greatest expected measure, by models of the number of its labels",
+    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on",
+    "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
+}
+"""What the levers without a threshold do, behind the words for a way."""
 
 
-def wrap(sentence: str) -> str:
-    """The sentence in lines of at most 100 characters, of which all but the first are indented."""
-    # Names of files and methods are never broken.
-    return textwrap.fill(sentence, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+def lever_title(lever: str) -> str:
+    """The name of a lever in a table."""
+    return LEVERS[lever][0] if lever in LEVERS else lever.replace("_", " ")
 
 
-def grid(
-    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[str]], best: np.ndarray, bold: bool
-) -> str:
-    """A table in plain text; the cells that ``best`` marks are printed bold with ``bold``, otherwise with a star."""
-    widths = [max(len(c), *(len(r[j]) for r in cells)) + 1 for j, c in enumerate(columns)]
-    left = max(map(len, rows))
-    lines = [" " * left + "  " + "  ".join(c.rjust(w - 1) + " " for c, w in zip(columns, widths, strict=True)).rstrip()]
-    for name, row, marks in zip(rows, cells, best, strict=True):
-        line = name.ljust(left)
-        for cell, width, mark in zip(row, widths, marks, strict=True):
-            # Every cell has room for a star, so that the figures of a column stay aligned.
-            text = (cell + ("*" if mark and not bold else " ")).rjust(width)
-            line += "  " + (f"\033[1m{text}\033[0m" if mark and bold else text)
-        lines.append(line.rstrip())
-    return "\n".join(lines)
+def way(key: Key) -> str:
+    """The words for a way, as ``boosted trees with a tuned threshold``."""
+    base, lever = key
+    phrase = LEVERS[lever][1] if lever in LEVERS else f"with {lever.replace('_', ' ')}"
+    return f"{BASES[base].title} {phrase}"
 
 
-def gap_text(row: Row) -> str:
-    """The largest certified gap of the folds, or a dash if the method certifies nothing."""
-    return "-" if row.gap is None else f"{row.gap:.1e}"
+def headline(found: Answer) -> dict[str, list[str]]:
+    """The answer under its four titles, in the order of a reader's questions."""
+    return {
+        "WHAT TO DO": what_to_do(found),
+        "HOW MUCH": how_much(found),
+        "HOW SURE": how_sure(found),
+        "WHY": why(found),
+    }
 
 
-def verdict(found: Comparison) -> list[str]:
-    """Sentences: which method is best in the measure that was trained for, and cautions about the result.
-
-    The best set surrogate and the best usual method are compared by their paired difference over folds.
-    """
-    name = found.measure
-    # A refusal or the budget may have left out all methods of one kind.
-    kinds = {r.method.ours for r in found.rows}
-    if len(kinds) < 2:
-        missing = "usual way" if True in kinds else "set surrogate"
-        return [f"In {name} there is nothing to compare: no {missing} is left.", *found.notes]
-    ours, usual = _best(found, True), _best(found, False)
-    duel = Duel.of(ours.losses[:, 0], usual.losses[:, 0])
-    if not duel.clear:
-        first = (
-            f"In {name} no clear winner: {ours.method.name} and {usual.method.name} cannot be told apart, "
-            f"{_figures(ours, usual)}. These folds give no reason to leave the usual way."
-        )
-    elif duel.difference < 0:
-        first = (
-            f"In {name} training for it wins: {ours.method.name} beats {usual.method.name}, {_figures(ours, usual)}."
-        )
-    else:
-        first = f"In {name} setwise loses: {usual.method.name} beats {ours.method.name}, {_figures(usual, ours)}."
-    return [first, *found.notes, *_worse_surrogates(found), *_other_measures(found), *_gaps(found), *_grid_ends(found)]
-
-
-def _figures(first: Row, second: Row) -> str:
-    """The mean losses of two rows in the order in which the sentence names them, and their paired difference."""
-    duel = Duel.of(first.losses[:, 0], second.losses[:, 0])
-    return (
-        f"{first.mean[0]:.3f} against {second.mean[0]:.3f} (difference {duel.difference:+.3f}, 95 % interval "
-        f"± {duel.width:.3f} over {len(first.losses)} paired folds)"
-    )
-
-
-def _best(found: Comparison, ours: bool) -> Row:
-    """The best set surrogate with ``ours``, otherwise the best usual method, in the measure trained for."""
-    return min((r for r in found.rows if r.method.ours == ours), key=lambda r: r.mean[0])
-
-
-def _worse_surrogates(found: Comparison) -> list[str]:
-    """The set surrogates that are clearly worse than the best usual method, unless all of them are."""
-    usual = _best(found, False)
-    worse: dict[str, str] = {}
-    for row in found.rows:
-        duel = Duel.of(row.losses[:, 0], usual.losses[:, 0])
-        if row.method.ours and duel.clear and duel.difference > 0:
-            worse[row.method.name] = f"{row.method.name} ({row.mean[0]:.3f})"
-    # If the best surrogate is worse too, the first sentence has said it.
-    if not worse or _best(found, True).method.name in worse:
-        return []
+def what_to_do(found: Answer) -> list[str]:
+    """The verdict in a sentence or two."""
+    first = BASES[found.reference.base].title
+    if found.changes:
+        return [f"Change to {_recommended(found)}."]
+    sentences = [f"Stay with {first}, and order rows by its probability."]
+    if not found.measured.orders:
+        sentences = [f"Stay with {first}; {_move(found)}."]
+    other = found.best_other
+    if other is None:
+        return [*sentences, "Nothing else was tried."]
+    gain = found.paired(found.reference.outer, other.outer)
+    beats = gain.interval()[0] > 0
+    verb = "Nothing beats it clearly" if beats or found.chosen != found.reference.key else "Nothing beats it"
     return [
-        f"Not every set surrogate helps: {' and '.join(worse.values())} did clearly worse than {usual.method.name}."
+        *sentences,
+        f"{verb}: the best other way, {way(other.key)}, {signed(gain.mean)}, interval {between(*gain.interval())}.",
     ]
 
 
-def _other_measures(found: Comparison) -> list[str]:
-    """The measures in which the best set surrogate is clearly worse than the best of all methods."""
-    sentences = []
-    ours = _best(found, True)
-    # A rule trained for an order of scores has an arbitrary threshold, so measures of labels say little of it.
-    unfit = [n for n in found.measures if n not in found.ordered] if found.measure in found.ordered else []
-    if unfit:
-        sentences.append(
-            f"Only the order of scores counts in {found.measure}, so what is trained for it has no threshold to go by: "
-            f"figures in {' and '.join(unfit)} say little of it."
-        )
-    for j, name in enumerate(found.measures[1:], 1):
-        if name in unfit:
-            continue
-        best = found.rows[int(np.argmin([row.mean[j] for row in found.rows]))]
-        if best is ours:
-            continue
-        duel = Duel.of(ours.losses[:, j], best.losses[:, j])
-        if duel.clear:
+def how_much(found: Answer) -> list[str]:
+    """The gain of the recommendation, in the measure."""
+    title, shown = found.measured.title, found.measured.shown
+    if found.changes:
+        before, after = shown(found.reference.mean), shown(float(found.own.mean()))
+        sentences = [
+            f"{title} {figure(after)} instead of {figure(before)} ({found.measured.better}): {signed(found.gain.mean)} "
+            f"over {way(found.reference.key)}, on rows that the choice did not see."
+        ]
+    else:
+        sentences = [f"{title} {figure(shown(found.reference.mean))} ({found.measured.better}) on rows it did not see."]
+        if found.plain is not None:
+            gain = found.paired(found.plain.outer, found.reference.outer)
             sentences.append(
-                f"In {name}, for which it was not trained, {ours.method.name} pays: {ours.mean[j]:.3f} against "
-                f"{best.mean[j]:.3f} of {best.method.name}."
+                f"The tuned threshold gains {signed(gain.mean)} over the usual 0.5 ({figure(shown(found.plain.mean))})."
             )
+    if found.test_gain is not None:
+        gain_, low, high = found.test_gain
+        sentences.append(f"On the rows of the test file it gains {signed(gain_)}, interval {between(low, high)}.")
     return sentences
 
 
-def _gaps(found: Comparison) -> list[str]:
-    """The methods whose certified gap stayed above the one that was asked for."""
-    # The factor forgives rounding of a gap that was just reached.
-    rows = [r for r in found.rows if r.gap is not None and r.gap > 1.05 * found.plan.tol]
-    if not rows:
-        return []
-    names = " and ".join(f"{r.method.name} ({r.gap:.1e})" for r in rows)
+def how_sure(found: Answer) -> list[str]:
+    """The interval of the gain of the repeated choice."""
+    ways, folds = sum(row.usable for row in found.rows), len(found.choices)
+    kept = Counter(found.choices)
+    if set(kept) == {found.reference.key}:
+        return [
+            f"In all {folds} outer folds the choice among {ways} ways, repeated without the rows it is judged on, fell "
+            f"on {way(found.reference.key)}."
+        ]
+    votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
     return [
-        f"Not solved to the gap of {found.plan.tol:g} that was asked for: {names}. "
-        "The gap is certified: the objective may be that much too high."
+        f"The choice among {ways} ways gains {signed(found.gain.mean)}, 95 % interval "
+        f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the "
+        f"rows it is judged on. It fell on {votes}."
     ]
 
 
-def _grid_ends(found: Comparison) -> list[str]:
-    """The methods that mostly chose an end of the grid as their C."""
-    # In a short grid a choice at an end is no sign that a better value lies beyond.
-    if len(found.plan.grid) < 5:
-        return []
-    # A choice counts as mostly at an end if it is so in more than half of the folds.
-    low, high = min(found.plan.grid), max(found.plan.grid)
-    names = [r.method.name for r in found.rows if sum(c in (low, high) for c in r.chosen) > len(r.chosen) / 2]
-    return (
-        [f"C was mostly chosen at an end of the grid by {', '.join(names)}; a wider grid might help it."]
-        if names
-        else []
-    )
+def why(found: Answer) -> list[str]:
+    """The three parts of the gain over logistic regression at 0.5."""
+    explained = {
+        "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
+        "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
+        "lever": "the measure: the chosen way instead of a tuned threshold over the same base model",
+    }
+    if found.measured.orders:
+        explained["base"] = "the base model: the chosen one instead of logistic regression"
+    same = {
+        "base": "the base model: every outer fold chose logistic regression",
+        "lever": "the measure: every outer fold chose a tuned threshold",
+    }
+    sentences = []
+    # The first place of a key is the base model, the second one the lever.
+    kept = {name for i, name in enumerate(same) if {key[i] for key in found.choices} == {found.reference.key[i]}}
+    for name, part in found.parts.items():
+        if name in kept:
+            sentences.append(f"{signed(0.0)} by {same[name]}.")
+        else:
+            sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
+    return sentences
+
+
+def _recommended(found: Answer) -> str:
+    """The recommended way with its threshold and its weights."""
+    text, winner = way(found.winner.key), found.winner
+    if found.measured.orders:
+        return f"{BASES[winner.key[0]].title}, and order rows by their scores"
+    if winner.weight != 1.0:
+        text += f", with a weight of {winner.weight:.2g} for each positive row"
+    if winner.threshold is None:
+        return f"{text}{EXPLAINED.get(winner.key[1], '').format(measure=found.measured.title)}"
+    return f"{text}: {_positive_where(found)}"
+
+
+def _positive_where(found: Answer) -> str:
+    """Where a row is positive, in the units of the model."""
+    winner, unit = found.winner, "probability" if found.winner.probability else "score"
+    if np.ndim(winner.threshold):
+        each = [f"{name} {threshold_text(t)}" for name, t in zip(found.problem.classes, winner.threshold, strict=True)]
+        return f"a label is positive where its {unit} is at least its threshold, {listed(each)}"
+    if np.isinf(winner.threshold):
+        return "predict no positive at all" if winner.threshold > 0 else "predict every row positive"
+    what = "label" if found.problem.many else "row"
+    return f"a {what} is positive where its {unit} is at least {threshold_text(winner.threshold)}"
+
+
+def _move(found: Answer) -> str:
+    """What to do with the threshold of logistic regression."""
+    threshold = found.winner.threshold
+    if threshold is None:
+        return "leave it as it is"
+    if np.isinf(threshold):
+        return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
+    return f"move its threshold to {threshold_text(threshold)}"
+
+
+def table(found: Answer, bold: bool = False) -> str:
+    """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
+    bases, levers = axes_of(found)
+    rows = {row.key: row for row in found.rows}
+    cells = [[cell(found, rows.get((base, lever))) for base in bases] for lever in levers]
+    marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
+    return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
+
+
+def axes_of(found: Answer) -> tuple[list[str], list[str]]:
+    """The base models and the levers of which there are figures."""
+    usable = [row for row in found.rows if row.usable]
+    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.lever for row in usable))
+
+
+def cell(found: Answer, row: Row | None) -> str:
+    """The mean of the measure ± its standard error; a dash where there is none."""
+    if row is None or not row.usable:
+        return "-"
+    error = found.paired(row.outer, np.zeros(len(row.outer))).error
+    return f"{figure(found.measured.shown(row.mean))} ± {figure(error)}"
+
+
+def details(found: Answer) -> list[str]:
+    """Sentences on the threshold, the constant, the saved file, and what was left out."""
+    sentences, winner = [], found.winner
+    if winner.flat is not None and winner.flat.low < winner.flat.high:
+        low, high = (threshold_text(end) for end in (winner.flat.low, winner.flat.high))
+        if low == high:
+            low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
+        sentences.append(
+            f"From the threshold {low} to {high}, {found.measured.title} stays within {figure(winner.flat.tolerance)} "
+            "of its best, out of fold on all rows."
+        )
+    if found.floors and found.plan.floor is not None:
+        sentences.append(
+            f"The threshold is to keep {found.plan.floor.words}. On the test parts of the outer folds "
+            f"{sum(found.floors)} of {len(found.floors)} kept it."
+        )
+    if winner.constant is not None:
+        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
+    if winner.coefficients:
+        sentences.append(coefficients_text(winner.coefficients))
+    if found.saved:
+        sentences.append(f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv --out labels.csv")
+    return [*sentences, *found.problem.notes, *found.notes]
+
+
+def coefficients_text(coefficients: Mapping[str, float], most: int = 10) -> str:
+    """The largest coefficients by the names of their features."""
+    largest = sorted(coefficients.items(), key=lambda pair: -abs(pair[1]))
+    shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:most])
+    rest = f"; {len(largest) - most} smaller ones are in results.json" if len(largest) > most else ""
+    return f"Coefficients, for features of standard deviation 1: {shown}{rest}."
+
+
+def refusals(found: Answer) -> list[str]:
+    """What was refused, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.refusal:
+            reasons.setdefault(row.refusal.rstrip("."), []).append(lever_title(row.lever))
+    return [f"Left out, {listed(list(dict.fromkeys(names)))}: {reason}." for reason, names in reasons.items()]
+
+
+def _grid(found: Answer) -> str:
+    return ", ".join(f"{c:g}" for c in found.plan.grid)

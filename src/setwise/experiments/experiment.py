@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise import __version__
-from setwise.compare.words import grid, wrap
+from setwise.compare.text import grid, wrap
 
 Advance = Callable[[str], None]
 Floats = NDArray[np.float64]

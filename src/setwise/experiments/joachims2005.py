@@ -20,12 +20,12 @@ from scipy.sparse import csr_matrix, hstack, issparse, vstack
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from setwise.compare.bundled import digits
-from setwise.compare.comparison import QUICK_GRID, Duel
-from setwise.compare.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
 from setwise.compare.problem import Problem
 from setwise.core.measure import Loss
 from setwise.datasets import load
+from setwise.experiments.duel import QUICK_GRID, Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
+from setwise.experiments.methods import LOGISTIC, SVM, TUNED, Method, SetMethod, Trained, standardized
 from setwise.losses import AveragePrecision, BreakEven, FBeta, RocArea
 from setwise.surrogates import MarginRescaling
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.compare.bundled import digit_traits
-from setwise.compare.methods import standardized
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lh_table4 import PROTOCOL
 from setwise.experiments.lovasz_paper import NAMES, STEPS, TRAINERS
+from setwise.experiments.methods import standardized
 from setwise.experiments.multilabel import about_sample, common_labels, read, sample
 
 TARGETS = (1e-1, 1e-2, 1e-3)

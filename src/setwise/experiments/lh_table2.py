@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from setwise.compare.comparison import Duel
-from setwise.compare.methods import LOVASZ, SVM, SetMethod, standardized
 from setwise.compare.problem import Problem
 from setwise.datasets import load
+from setwise.experiments.duel import Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import pick
+from setwise.experiments.methods import LOVASZ, SVM, SetMethod, standardized
 from setwise.losses import Hamming, Jaccard
 
 COLUMNS = ("Δ_J by L", "Δ_J by 0-1", "0-1 by L", "0-1 by 0-1")

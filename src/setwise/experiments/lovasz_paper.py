@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.compare.comparison import Duel, Plan, choose
-from setwise.compare.methods import SetMethod, Trained, standardized
 from setwise.compare.problem import Problem
 from setwise.core.measure import Loss
+from setwise.experiments.duel import Duel, Plan, choose
 from setwise.experiments.experiment import Settings
+from setwise.experiments.methods import SetMethod, Trained, standardized
 from setwise.inference import Greedy
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling

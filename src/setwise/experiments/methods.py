@@ -1,4 +1,4 @@
-"""The methods of training that ``compare`` compares; each has one constant C, counted for each decision."""
+"""The methods of training that experiments compare; each has one constant C, counted for each decision."""
 
 import time
 import warnings
@@ -17,13 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.problem import Problem, Rows
-from setwise.compare.until import Until, check_time
 from setwise.core.count_loss import CountLoss
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.estimators import SetClassifier, TableEncoder
 from setwise.estimators.threads import blas_threads
+from setwise.experiments.until import Until, check_time
 from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 

@@ -1,0 +1,193 @@
+"""The answer of a comparison for one measure: what to do, how much it gains, how sure that is, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from setwise.compare.measures import Measured
+from setwise.compare.paired import Paired
+from setwise.compare.plan import Key, Plan
+from setwise.compare.problem import Problem
+from setwise.core.arrays import Values
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A lever over a base model: what it lost inside, out of fold on all rows, and on the outer folds.
+
+    Attributes
+    ----------
+    base, lever : the names
+    inner : the out-of-fold loss on all rows
+    gain, gain_error : what it gained there over the reference, and the standard error of this paired difference
+    outer : (folds,) the loss on the test part of each outer fold; NaN where it was refused
+    test : the loss on the rows of ``--test``, NaN without them
+    refusal : why it does not fit, in a sentence; empty if it does
+    """
+
+    base: str
+    lever: str
+    inner: float
+    gain: float
+    gain_error: float
+    outer: Values
+    test: float = np.nan
+    refusal: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The names of the base model and of the lever."""
+        return self.base, self.lever
+
+    @property
+    def usable(self) -> bool:
+        """Whether it has figures in all outer folds."""
+        return bool(np.isfinite(self.outer).all())
+
+    @property
+    def mean(self) -> float:
+        """The mean loss on the outer folds."""
+        return float(self.outer.mean())
+
+
+@final
+@dataclass(frozen=True)
+class Flat:
+    """The thresholds around the best one at which the measure is nearly as good, out of fold on all rows.
+
+    Attributes
+    ----------
+    thresholds, losses : all cut points, thinned out for a picture
+    low, high : the ends of the range
+    tolerance : how much the loss may be above its least value in this range
+    """
+
+    thresholds: Values
+    losses: Values
+    low: float
+    high: float
+    tolerance: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Winner:
+    """What is recommended, fitted on all rows.
+
+    Attributes
+    ----------
+    key : the names of the base model and of the lever
+    constant : its C, or None
+    threshold : its threshold, in the units of the model's scores; (p,) for one of each label; None where it has none
+    weight : the weight of positive rows in the fit of the base model
+    probability : whether the scores are probabilities
+    flat : the flat range of the threshold, or None
+    coefficients : the coefficients of a linear model by the names of its features, or None
+    code : Python code that repeats it
+    fitted : the base model, fitted on all rows
+    joint : whether the rows of a group are decided together
+    predict : labels of new rows by the recommendation and by logistic regression at 0.5, for a picture of the plane
+    """
+
+    key: Key
+    constant: float | None = None
+    threshold: Any = None
+    weight: float = 1.0
+    probability: bool = True
+    flat: Flat | None = None
+    coefficients: Mapping[str, float] | None = None
+    code: str = ""
+    fitted: Any = None
+    joint: bool = False
+    predict: Mapping[str, Any] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The comparison of all ways for one measure on one problem.
+
+    Attributes
+    ----------
+    problem, measured, plan : the data, the measure and the folds
+    rows : every lever over every base model; the reference is the first row
+    chosen : the way that was chosen on all rows
+    choices : the way that each outer fold chose on its training part
+    own : (folds,) the losses on the test parts of what each outer fold chose
+    own_base : (folds,) those of the chosen base model with its best threshold
+    winner : what is recommended
+    constants : the constant of each base model on all rows
+    test_gain : with rows of ``--test``, the gain there with its interval, (gain, low, high); otherwise None
+    floors : for each outer fold whether the floors held on its test part; empty without floors
+    notes : sentences on what was left out, and why
+    saved : the name of the file in which the recommendation is saved; empty if it is not
+    seconds : the time of all of it
+    """
+
+    problem: Problem
+    measured: Measured
+    plan: Plan
+    rows: tuple[Row, ...]
+    chosen: Key
+    choices: tuple[Key, ...]
+    own: Values
+    own_base: Values
+    winner: Winner
+    constants: Mapping[str, float | None]
+    test_gain: tuple[float, float, float] | None = None
+    floors: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
+    saved: str = ""
+    seconds: float = 0.0
+
+    @property
+    def reference(self) -> Row:
+        """Logistic regression with its best threshold; for losses of a ranking, in its order."""
+        return self.rows[0]
+
+    def row(self, key: Key) -> Row:
+        """The row with this key."""
+        return next(row for row in self.rows if row.key == key)
+
+    @property
+    def plain(self) -> Row | None:
+        """Logistic regression at 0.5; None where no threshold occurs."""
+        return next((row for row in self.rows if row.key == (self.reference.base, "as_it_is")), None)
+
+    def paired(self, first: Values, second: Values) -> Paired:
+        """The paired difference ``first - second`` of losses over the outer folds: what ``second`` gains."""
+        return Paired.of(first - second, 1.0 / (self.plan.folds - 1))
+
+    @cached_property
+    def gain(self) -> Paired:
+        """What the choice, repeated in each outer fold, gains over the reference."""
+        return self.paired(self.reference.outer, self.own)
+
+    @property
+    def changes(self) -> bool:
+        """Whether to leave logistic regression with a tuned threshold: another choice, and an interval above 0."""
+        return self.chosen != self.reference.key and self.gain.interval()[0] > 1e-12
+
+    @property
+    def parts(self) -> dict[str, Paired]:
+        """The gain over logistic regression at 0.5 in three parts: that of the threshold, the base model, the lever."""
+        found = {} if self.plain is None else {"threshold": self.paired(self.plain.outer, self.reference.outer)}
+        found["base"] = self.paired(self.reference.outer, self.own_base)
+        if self.plain is not None:
+            found["lever"] = self.paired(self.own_base, self.own)
+        return found
+
+    @property
+    def best_other(self) -> Row | None:
+        """The best way but the reference, by its out-of-fold loss on all rows; the outer folds have no say in it."""
+        # A way that loses the same in every fold is the reference under another name.
+        others = [
+            row
+            for row in self.rows[1:]
+            if row.usable and row is not self.plain and np.abs(row.outer - self.reference.outer).max() > 1e-12
+        ]
+        return min(others, key=lambda row: row.inner) if others else None

@@ -1,0 +1,39 @@
+"""Python code that repeats the recommended way."""
+
+from setwise.compare.bases import BASES
+from setwise.compare.measures import Measured
+from setwise.compare.plan import Key, Plan
+from setwise.compare.problem import Problem
+
+
+def code_of(key: Key, constant: float | None, problem: Problem, measured: Measured, plan: Plan) -> str:
+    """Lines of Python that fit the base model with the lever, for the X, y and groups of the problem."""
+    expression, imports = BASES[key[0]].code(problem, constant, plan.seed)
+    lines = list(problem.code)
+    if measured.orders:
+        lines += ["", f"model = {expression}", "model.fit(X, y)"]
+        return _ordered([*imports, *lines])
+    groups = "" if problem.groups is None else ", groups=groups"
+    average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
+    lever, loss = f'"{key[1]}"', f'"{measured.name}"'
+    more = ["from setwise import MeasureClassifier"]
+    if plan.floor is not None:
+        more, lever = [*more, "from setwise.compare.floors import FlooredThreshold"], repr(plan.floor)
+    if measured.name != measured.loss.name:
+        more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
+    lines += [
+        "",
+        f"base = {expression}",
+        f"model = MeasureClassifier(base, loss={loss}, levers=[{lever}], cv={plan.inner}{average})",
+        f"model.fit(X, y{groups})",
+    ]
+    return _ordered([*imports, *more, *lines])
+
+
+def _ordered(lines: list[str]) -> str:
+    """The imports first and sorted, others' before those of setwise, then the other lines."""
+    imports = dict.fromkeys(line for line in lines if line.startswith(("import ", "from ")))
+    foreign = sorted((line for line in imports if "setwise" not in line), key=lambda line: (line[0] == "f", line))
+    own = sorted(line for line in imports if "setwise" in line)
+    body = "\n".join(line for line in lines if line not in imports)
+    return "\n".join([*foreign, *own, "", *filter(None, [part.strip() for part in body.split("\n\n")])])

@@ -1,0 +1,116 @@
+"""The fits of all base models over some rows, made once and shared by all levers and measures."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from setwise.compare.measures import Measured
+from setwise.compare.plan import FIRST, PLAIN, Key, Plan
+from setwise.compare.problem import Problem
+from setwise.core.refusal import Refusal
+from setwise.estimators.choosing import OutOfFold, Task
+from setwise.estimators.choosing import Problem as Rows
+from setwise.estimators.choosing.lever import Lever
+from setwise.estimators.target import as_ids
+
+Advance = Callable[[str, int], None]
+
+SEED = 0
+"""The seed of the inner folds and of the bootstrap; MeasureClassifier has the same one, so that it repeats a choice."""
+
+
+def rows_of(problem: Problem, measured: Measured) -> Rows:
+    """The rows of a problem with their target, judged by a measure."""
+    ids = None if problem.groups is None else as_ids(problem.groups, len(problem.y))
+    target = problem.y if problem.many else problem.y.ravel()
+    task = Task(target == 1, measured.loss, ids, measured.average)  # type: ignore[arg-type]
+    return Rows(problem.X, target, np.arange(target.shape[1]) if problem.many else np.array([0, 1]), 1, task, ids)
+
+
+def judged_by(task: Task, measured: Measured) -> Task:
+    """The same truth, judged by another measure."""
+    return replace(task, loss=measured.loss, average=measured.average)  # type: ignore[arg-type]
+
+
+@final
+class Fits:
+    """Out-of-fold responses of all base models to the rows, with each of their constants.
+
+    Parameters
+    ----------
+    rows : the rows and their target; the measure is not read
+    problem : the problem that they come from, which says how the table is read
+    plan : the base models and the folds
+    where : the words for the rows in the line of progress
+    advance : called with words on what was done and with the number of steps
+    """
+
+    def __init__(self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance) -> None:
+        self.rows, self.seconds = rows, dict[str, float]()
+        folds = rows.folds(plan.inner, SEED)
+        self._sources: dict[str, dict[float | None, OutOfFold]] = {}
+        for base in plan.models(problem):
+            found = self._sources[base.name] = {}
+            for constant in base.constants(plan.grid):
+                advance(f"{where}: {base.title}", 0)
+                source = rows.out_of_fold(base.build(problem, constant, plan.seed), folds, n_jobs=plan.n_jobs)
+                source.name = base.title
+                source.prepare()
+                found[constant] = source
+                advance(f"{where}: {base.title}", 1)
+            self.seconds[base.name] = sum(source.seconds for source in found.values())
+
+    def best(self, task: Task, reference: Lever) -> "Sources":
+        """The responses of each base model with the constant that is best for the measure.
+
+        The best constant has the least out-of-fold loss with the lever of the reference. For logistic regression at 0.5
+        it is the one with the least loss at 0.5.
+        """
+        chosen = {
+            name: _least(found, partial(tuned_loss, task=task, lever=reference))
+            for name, found in self._sources.items()
+        }
+        plain = chosen[FIRST]
+        if task.loss.reads == "labels":
+            plain = _least(self._sources[FIRST], lambda source: task.mean_loss(source.response().labels))
+        return Sources(
+            {name: self._sources[name][constant] for name, constant in chosen.items()},
+            chosen,
+            self._sources[FIRST][plain],
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """The responses of each base model with the constant that suits a measure, these constants, and those at 0.5."""
+
+    tuned: Mapping[str, OutOfFold]
+    constants: Mapping[str, float | None]
+    plain: OutOfFold
+
+    def of(self, key: Key) -> OutOfFold:
+        """The responses that the way with this key reads."""
+        return self.plain if key == PLAIN else self.tuned[key[0]]
+
+
+def _least(found: Mapping[float | None, OutOfFold], loss: Callable[[OutOfFold], float]) -> float | None:
+    """The constant of the least loss, rounded so that the first of equal ones is taken."""
+    return next(iter(found)) if len(found) == 1 else min(found, key=lambda c: round(loss(found[c]), 12))
+
+
+def tuned_loss(source: OutOfFold, task: Task, lever: Lever) -> float:
+    """The out-of-fold loss of a lever that was tuned on the same rows; inf where it is refused."""
+    evidence = source.held_out()
+    try:
+        predicted = lever.bound(task).tune(evidence, task).labels(evidence)
+    except Refusal:
+        return np.inf
+    return float(task.loss.values(task.sets, task.flat(predicted)).mean())
+
+
+def no_advance(what: str, steps: int) -> None:
+    """Report nothing."""

@@ -1,0 +1,216 @@
+"""The run: in each outer fold the whole choice is repeated on the training part and judged on the test part."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from setwise.compare.answer import Answer, Row, Winner
+from setwise.compare.deciding import Decision, decide
+from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
+from setwise.compare.measures import Measured
+from setwise.compare.plan import LEAST_FOLDS, Key, Plan
+from setwise.compare.problem import Problem
+from setwise.compare.winner import winner_of
+from setwise.core.arrays import Values
+from setwise.core.checks import as_kind, as_number, shown
+from setwise.estimators.choosing import Problem as Rows
+from setwise.estimators.choosing import gain_of
+from setwise.estimators.choosing.folds import Folds
+
+
+def compare(
+    problem: Problem,
+    measures: Sequence[Measured],
+    plan: Plan | None = None,
+    advance: Advance = no_advance,
+    test: Problem | None = None,
+    notes: Sequence[str] = (),
+    budget: float | None = None,
+) -> list[Answer]:
+    """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
+
+    In each outer fold all base models are fitted on the training part, with inner folds, once for all levers and
+    measures. For each measure every lever is tuned there, the whole choice is made there, and both are judged on the
+    test part. The gain that is reported is that of the repeated choice. Folds are stratified, and never split a set.
+
+    Parameters
+    ----------
+    problem : the data
+    measures : the measures, each with its loss
+    plan : folds, base models and levers; None takes the default
+    advance : called with words on what is done and with the number of steps that are done by then
+    test : further rows on which the recommendation and the reference are judged, or None
+    notes : sentences on what was left out before
+    budget : the seconds after which further outer folds are given up, once there are three; None gives up none
+
+    Raises
+    ------
+    ValueError : if the data do not allow the folds, or a measure does not fit the sets
+    """
+    plan = Plan() if plan is None else plan
+    _check(problem, measures, plan, advance, test, notes, budget)
+    judges = [_Judge(problem, measured, plan) for measured in measures]
+    whole = rows_of(problem, measures[0])
+    begin, late = time.perf_counter(), ""
+    for k, (train, held_out) in enumerate(_outer(problem, whole, plan), 1):
+        if _is_late(begin, budget, k - 1):
+            late = f"Only {k - 1} of {plan.folds} outer folds are run: they take longer than was expected."
+            break
+        fits = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
+        for judge in judges:
+            judge.see(fits, whole.take(held_out), f"outer fold {k}", advance)
+    fits = Fits(whole, problem, plan, "all rows", advance)
+    notes = (*notes, late) if late else tuple(notes)
+    return [judge.answer(fits, test, notes, advance) for judge in judges]
+
+
+def _check(
+    problem: object, measures: object, plan: object, advance: object, test: object, notes: object, budget: object
+) -> None:
+    """Refuse what is none of the kinds that a comparison takes."""
+    for name, one in (("problem", problem), ("test", test)):
+        if name == "problem" or one is not None:
+            _finite(as_kind(one, name, Problem, "Problem(name, about, X, y)"), name)
+    as_kind(plan, "plan", Plan, "Plan()")
+    if not isinstance(measures, Sequence) or not measures or not all(isinstance(m, Measured) for m in measures):
+        raise TypeError(f"measures must be a list, as [Measured('f1', FBeta())]; got {shown(measures)}.")
+    if not callable(advance):
+        raise TypeError(f"advance must be a function of what was done and how much; got {shown(advance)}.")
+    if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(one, str) for one in notes):
+        raise TypeError(f"notes must be a list of sentences; got {shown(notes)}.")
+    if budget is not None:
+        as_number(budget, "budget", low=0.0, open_low=True)
+    if isinstance(test, Problem) and isinstance(problem, Problem) and test.X.shape[1] != problem.X.shape[1]:
+        raise ValueError(f"test must have the {problem.X.shape[1]} features of the problem; got {test.X.shape[1]}.")
+
+
+def _finite(problem: Problem, name: str) -> None:
+    values = problem.X.data if issparse(problem.X) else problem.X
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(f"X of the {name} must not hold inf.")
+
+
+def _is_late(begin: float, budget: float | None, done: int) -> bool:
+    """Whether one more outer fold would leave too little of the budget for the choice on all rows."""
+    if budget is None or done < LEAST_FOLDS:
+        return False
+    return (time.perf_counter() - begin) / done * (done + 2) > budget
+
+
+def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
+    check_size(problem, plan)
+    try:
+        folds = whole.folds(plan.folds, plan.seed)
+        for train, _ in folds:
+            whole.take(train).folds(plan.inner, 0)
+    except ValueError as error:
+        raise ValueError(
+            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
+            f"each: {error}"
+        ) from None
+    return folds
+
+
+def check_size(problem: Problem, plan: Plan) -> None:
+    """Raise ValueError if a class is too rare to be in all outer and inner folds."""
+    if problem.many:
+        return
+    fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
+    needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
+    if fewest < needed:
+        raise ValueError(
+            f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
+            f"each: it has {fewest} rows of one class, and {needed} are needed."
+        )
+
+
+@final
+class _Judge:
+    """What is known of one measure so far, outer fold by outer fold."""
+
+    def __init__(self, problem: Problem, measured: Measured, plan: Plan) -> None:
+        self.problem, self.measured, self.plan = problem, measured, plan
+        self.reference = plan.reference(measured)
+        self.losses: list[dict[Key, float]] = []
+        self.chosen: list[Key] = []
+        self.held: list[bool] = []
+        self.seconds = 0.0
+
+    def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
+        """Choose on the training part and judge on the test part of one outer fold."""
+        start = time.perf_counter()
+        decision = self._decide(fits, where, advance)
+        found, held = self._judged(decision, test)
+        self.losses.append(found)
+        self.chosen.append(decision.chosen)
+        self.held += held
+        self.seconds += time.perf_counter() - start
+
+    def _decide(self, fits: Fits, where: str, advance: Advance) -> Decision:
+        task = judged_by(fits.rows.task, self.measured)
+        return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
+
+    def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], list[bool]]:
+        """The loss of each rule on new rows, and whether the chosen one kept the floors."""
+        task = judged_by(test.task, self.measured)
+        # What a model says of the rows is kept for all levers.
+        fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
+        losses, held = {}, []
+        for key, rule in decision.rules.items():
+            predicted = rule.labels(fresh[decision.sources.of(key)])
+            losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
+            if key == decision.chosen and self.plan.floor is not None:
+                held.append(self.plan.floor.hold(task, predicted))
+        return losses, held
+
+    def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:
+        """The choice on all rows, beside what the outer folds say."""
+        start = time.perf_counter()
+        decision = self._decide(fits, "all rows", advance)
+        on_test: Mapping[Key, float] = {}
+        if test is not None:
+            on_test, _ = self._judged(decision, rows_of(test, self.measured))
+        rows = tuple(
+            Row(
+                c.base, c.lever, c.loss, c.gain, c.gain_error,
+                np.array([found.get(c.key, np.nan) for found in self.losses]), on_test.get(c.key, np.nan), c.refusal,
+            )
+            for c in decision.candidates
+        )  # fmt: skip
+        base_only = [(base, self.reference.name) for base, _ in self.chosen]
+        found = Answer(
+            self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
+            _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
+            decision.sources.constants, None, tuple(self.held), notes,
+        )  # fmt: skip
+        key = found.chosen if found.changes else found.reference.key
+        found = replace(
+            found,
+            winner=winner_of(
+                key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan
+            ),
+            test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
+        )
+        self.seconds += time.perf_counter() - start
+        return replace(found, seconds=self.seconds)
+
+    def _on_test(self, decision: Decision, key: Key, test: Rows) -> tuple[float, float, float] | None:
+        """What the recommendation gains over the reference on further rows, with a bootstrap interval."""
+        first = decision.candidates[0].key
+        if self.measured.orders or key == first:
+            return None
+        task = judged_by(test.task, self.measured)
+        guesses = [
+            decision.rules[one].labels(decision.sources.of(one).fresh(test.X, task.groups)) for one in (first, key)
+        ]
+        found = gain_of(task, guesses[0], guesses[1])
+        return found.gain, *found.interval
+
+
+def _picked(losses: Sequence[Mapping[Key, float]], keys: Sequence[Key]) -> Values:
+    """For each outer fold the loss of the way with its key."""
+    return np.array([found[key] for found, key in zip(losses, keys, strict=True)])

@@ -1,0 +1,172 @@
+"""The pictures of a report. This module needs matplotlib."""
+
+import io
+import textwrap
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from setwise.compare.answer import Answer, Flat
+from setwise.compare.bases import BASES
+from setwise.compare.figures import signed, threshold_text
+from setwise.compare.words import axes_of, lever_title
+from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
+
+MARKERS = ("o", "s", "D", "^", "v")
+POINTS = 2000
+"""More points than these would hide the lines in the plane."""
+
+
+def pictures(found: Answer) -> dict[str, bytes]:
+    """The pictures of an answer as PNG files by name; those that have nothing to show are left out."""
+    figures = {"gain": gain(found), "ways": ways(found)}
+    if found.winner.flat is not None and len(found.winner.flat.thresholds) > 2:
+        figures["threshold"] = threshold(found, found.winner.flat)
+    if found.winner.predict:
+        figures["plane"] = plane(found)
+    if found.winner.coefficients:
+        figures["coefficients"] = coefficients(found, found.winner.coefficients)
+    return {name: _png(figure) for name, figure in figures.items()}
+
+
+def gain(found: Answer) -> Figure:
+    """Where the gain over logistic regression at 0.5 comes from, and the gain of the choice in each outer fold."""
+    figure = Figure(figsize=(9.0, 2.9), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
+    names = {"threshold": "by its threshold", "base": "by the base model", "lever": "by the measure"}
+    parts = {names[name]: part for name, part in found.parts.items()}
+    for i, part in enumerate(parts.values()):
+        low, high = part.interval()
+        color = GREEN if part.mean >= 0 else RED
+        left.barh(i, part.mean, color=color, alpha=0.75, height=0.55)
+        left.plot([low, high], [i, i], color=BLACK, linewidth=1.2)
+        left.annotate(signed(part.mean), (max(part.mean, high, 0.0), i), xytext=(5, 0), textcoords="offset points",
+                      va="center", fontsize=9)  # fmt: skip
+        left.set_yticks(range(len(parts)), list(parts))
+    left.invert_yaxis()
+    left.axvline(0, color=BLACK, linewidth=0.8)
+    left.margins(x=0.18)
+    tidy(left, f"gain in {_plain(found.measured.title)}", "", "Where the gain comes from")
+    differences = found.reference.outer - found.own
+    for i, difference in enumerate(differences):
+        right.plot(difference, i, "o", color=BLUE, markersize=6)
+    low, high = found.gain.interval()
+    right.axvspan(low, high, color=BLUE, alpha=0.13, linewidth=0)
+    right.axvline(found.gain.mean, color=BLUE, linewidth=1.4)
+    right.axvline(0, color=BLACK, linewidth=0.8)
+    right.set_ylim(-0.6, len(differences) - 0.4)
+    right.set_yticks(range(len(differences)), [f"fold {i + 1}" for i in range(len(differences))])
+    right.invert_yaxis()
+    tidy(right, "gain of the choice", "", "How sure it is: mean and 95 % interval")
+    return figure
+
+
+def ways(found: Answer) -> Figure:
+    """The mean of the measure on the outer folds with its standard error, for every lever over every base model."""
+    bases, levers = axes_of(found)
+    figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(levers), 2)), layout="constrained")
+    axes = figure.add_subplot()
+    shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
+    for j, base in enumerate(bases):
+        rows = [row for row in found.rows if row.base == base and row.usable]
+        places = [levers.index(row.lever) + shift[j] for row in rows]
+        values = [found.measured.shown(row.mean) for row in rows]
+        errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
+        axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
+                      markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
+    winner = next(row for row in found.rows if row.key == found.winner.key)
+    spot = (found.measured.shown(winner.mean), levers.index(winner.lever) + shift[bases.index(winner.base)])
+    axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
+    axes.set_ylim(-0.6, len(levers) - 0.4)
+    axes.set_yticks(range(len(levers)), [lever_title(lever) for lever in levers])
+    axes.invert_yaxis()
+    tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    return figure
+
+
+def threshold(found: Answer, flat: Flat) -> Figure:
+    """The measure at all thresholds of the recommended model, out of fold, with the flat range."""
+    figure = Figure(figsize=(8.4, 2.9), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(flat.thresholds, [found.measured.shown(loss) for loss in flat.losses], color=BLUE, linewidth=1.8)
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label="nearly as good")
+    axes.axvline(float(found.winner.threshold), color=BLACK, linewidth=1.4,
+                 label=f"recommended: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
+    if found.winner.probability:
+        axes.axvline(0.5, color=GRAY, linewidth=1.2, linestyle="--", label="usual: 0.5")
+    unit = "probability" if found.winner.probability else "score"
+    tidy(axes, f"threshold of the {unit}", _plain(found.measured.title))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    return figure
+
+
+def plane(found: Answer) -> Figure:
+    """The rows in the plane of their two features, and the border of what is predicted positive."""
+    problem = found.problem
+    kinds, names = (problem.y, problem.classes) if problem.kinds is None else (problem.kinds, problem.kind_names)
+    points = np.asarray(problem.X, dtype=np.float64)[:POINTS]
+    figure = Figure(figsize=(8.4, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    for i, name in enumerate(names):
+        color, marker = (("#b4b4b4", "o"), (RED, "^"), (BLUE, "s"), (ORANGE, "D"))[i % 4]
+        part = points[np.asarray(kinds[:POINTS]) == i]
+        axes.plot(part[:, 0], part[:, 1], marker, color=color, markersize=3.6, alpha=0.5, markeredgewidth=0,
+                  label=_plain(name))  # fmt: skip
+    low, high = np.percentile(points, 0.2, axis=0), np.percentile(points, 99.8, axis=0)
+    pad = np.where(high > low, 0.08 * (high - low), 1.0)
+    xs, ys = (np.linspace(low[k] - pad[k], high[k] + pad[k], 160) for k in (0, 1))
+    mesh = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
+    for i, (name, labels) in enumerate(found.winner.predict.items()):
+        inside = np.asarray(labels(mesh), dtype=np.float64).reshape(160, 160)
+        color = (BLACK, GREEN)[i % 2]
+        if np.ptp(inside):
+            axes.contour(xs, ys, inside, levels=[0.5], colors=[color], linewidths=2.2, linestyles=("--", "-")[i % 2])
+        axes.plot(
+            [], [], color=color, linestyle=("--", "-")[i % 2], linewidth=2.2, label=textwrap.fill(_plain(name), 34)
+        )
+    shown = problem.features or ("first feature", "second feature")
+    tidy(axes, _plain(str(shown[0])), _plain(str(shown[1])))
+    _legend_without_fading(axes)
+    return figure
+
+
+def coefficients(found: Answer, weights: Mapping[str, float], most: int = 15) -> Figure:
+    """The largest coefficients of a linear model."""
+    largest = sorted(weights.items(), key=lambda pair: -abs(pair[1]))[:most]
+    figure = Figure(figsize=(8.4, 0.9 + 0.24 * len(largest)), layout="constrained")
+    axes = figure.add_subplot()
+    for i, (_, value) in enumerate(largest):
+        axes.barh(i, value, color=BLUE if value > 0 else RED, alpha=0.75)
+    axes.set_yticks(range(len(largest)), [_plain(name)[:40] for name, _ in largest])
+    axes.invert_yaxis()
+    axes.axvline(0, color=BLACK, linewidth=0.8)
+    tidy(axes, "coefficient of the feature, in its standard deviations", "")
+    return figure
+
+
+def _legend_without_fading(axes: Axes) -> None:
+    legend = axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9, handlelength=3.0)
+    for handle in legend.legend_handles:
+        if handle is not None:
+            # Samples are transparent in the plane, but not in the legend.
+            handle.set_alpha(1.0)
+
+
+def _png(figure: Any) -> bytes:
+    """A figure as a PNG file."""
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # A glyph that the font lacks is drawn as a box; the page has all names as text.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _plain(text: str) -> str:
+    """The text without surrogate characters, which cannot be drawn, and with escaped dollar signs: no formulas."""
+    return text.encode("utf-8", "replace").decode().replace("$", r"\$")

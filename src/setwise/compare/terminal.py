@@ -1,0 +1,48 @@
+"""An answer as text for a terminal."""
+
+import textwrap
+from collections.abc import Sequence
+
+from setwise.compare.answer import Answer
+from setwise.compare.text import wrap
+from setwise.compare.words import details, headline, table, what_to_do
+
+WIDTH, INDENT = 100, 13
+
+
+def section(found: Answer, bold: bool) -> str:
+    """The text of one answer: the problem, the four parts of the answer, the table, and the details."""
+    head = f"{found.problem.name}: {found.measured.title}"
+    lines = [head, "=" * len(head), wrap(found.problem.about), wrap(f"{found.problem.kind}.".capitalize()), ""]
+    for title, sentences in headline(found).items():
+        body = "\n".join(sentences) if title == "WHY" else " ".join(sentences)
+        lines.append(_titled(title, body, bold))
+    lines += [
+        "",
+        f"{found.measured.title} ± standard error on the outer folds ({found.measured.better}; "
+        f"{'bold' if bold else 'the star'} is recommended):",
+        "",
+        table(found, bold),
+        "",
+        *map(wrap, details(found)),
+    ]
+    if found.winner.code:
+        lines += ["", "In Python:", "", textwrap.indent(found.winner.code, "    ")]
+    return "\n".join(lines)
+
+
+def summary(found: Sequence[Answer]) -> list[str]:
+    """A summary of several answers: what to do in each of them."""
+    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {' '.join(what_to_do(one))}") for one in found]
+    return ["In short\n========\n" + "\n".join(lines)]
+
+
+def _titled(title: str, body: str, bold: bool) -> str:
+    """A title in the margin, with its text beside it."""
+    filled = "\n".join(
+        textwrap.fill(line, WIDTH - INDENT, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in body.splitlines()
+    )
+    text = textwrap.indent(filled, " " * INDENT)[INDENT:]
+    name = f"\033[1m{title}\033[0m" if bold else title
+    return name + " " * (INDENT - len(title)) + text

@@ -1,0 +1,178 @@
+"""How long a comparison will take, measured on parts of the rows, and what is left out to fit into a budget."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from setwise.compare.bases import BASES, QUICK_GRID
+from setwise.compare.deciding import decide
+from setwise.compare.figures import listed, seconds_text
+from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
+from setwise.compare.measures import Measured
+from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
+from setwise.compare.problem import Problem
+from setwise.estimators.choosing import OutOfFold, Task
+from setwise.estimators.levers import Lever
+
+LEAST_ROWS, MOST_ROWS, SHARE = 300, 2000, 16
+"""Times are measured on a sixteenth of the rows, but on so many at least and at most, and on a third of these."""
+
+WARM_ROWS = 100
+"""On so many rows kernels are compiled and processes started before the time is taken."""
+
+LEAST_SETS = 12
+"""The least number of sets with each label in a part: 3 outer folds leave 8 of them, of which 2 in 3 are trained on."""
+
+MARGIN = 1.6
+"""The final tuning on a whole part, and work that grows faster than the rows, as sorting does, as a factor."""
+
+SLOW = 0.08
+"""A lever over one base model that takes more than this share of the budget goes before base models and outer folds."""
+
+CHEAP = ("as_it_is", "threshold", "order")
+"""Levers that cost next to nothing, and are never left out."""
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """Seconds ``fixed + slope * rows`` of a piece of work on one part of the rows."""
+
+    fixed: float
+    slope: float
+
+    def __call__(self, rows: float) -> float:
+        """The seconds for so many rows."""
+        return self.fixed + self.slope * rows
+
+    @classmethod
+    def through(cls, small: tuple[int, float], large: tuple[int, float]) -> "Line":
+        """The line through two measurements (rows, seconds); both its numbers are at least 0."""
+        (m, a), (n, b) = small, large
+        slope = (b - a) / (n - m) if n > m else 0.0
+        # Noise may give a fixed part or a slope below 0; the time is then taken as proportional to the larger part.
+        return cls(a - slope * m, slope) if slope > 0 and a >= slope * m else cls(0.0, b / n)
+
+
+@final
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of one part: for the fits of each base model with all its constants, and for each lever over it."""
+
+    fits: Mapping[str, Line]
+    levers: Mapping[Key, Line]
+    grid: int
+
+    def expected(self, plan: Plan, rows: int) -> float:
+        """The seconds of a plan on so many rows."""
+        return sum(self.of(plan, rows).values())
+
+    def of(self, plan: Plan, rows: int) -> dict[Key, float]:
+        """The seconds of a plan by base model and lever, with those of the fits under the lever ``""``."""
+        parts = [rows * (1.0 - 1.0 / plan.folds)] * plan.folds + [float(rows)]
+        found: dict[Key, float] = {}
+        for name, line in self.fits.items():
+            if name in plan.bases or name == FIRST:
+                share = len(BASES[name].constants(plan.grid)) / len(BASES[name].constants((1.0,) * self.grid))
+                found[name, ""] = MARGIN * share * sum(map(line, parts))
+                tried = {lever.name for lever in plan.tried(name)}
+                for (base, lever), cost in self.levers.items():
+                    if base == name and lever in tried | {"order"}:
+                        found[base, lever] = MARGIN * sum(map(cost, parts))
+        return found
+
+
+def measured_costs(problem: Problem, measures: Sequence[Measured], plan: Plan, warm: bool = False) -> Costs:
+    """The costs from two small runs; unless ``warm``, one before them that is not counted compiles and starts up."""
+    n = len(problem.y)
+    large = min(n, max(LEAST_ROWS, min(n // SHARE, MOST_ROWS)))
+    sizes = [*([] if warm else [WARM_ROWS]), large // 3, large]
+    runs = [_run(problem.part(rows, LEAST_SETS, plan.seed), measures, plan) for rows in sizes]
+    small, whole = runs[-2:]
+    lines = {
+        key: Line.through((small[0], small[1].get(key, seconds)), (whole[0], seconds))
+        for key, seconds in whole[1].items()
+    }
+    fits = {base: line for (base, lever), line in lines.items() if not lever}
+    return Costs(fits, {key: line for key, line in lines.items() if key[1]}, len(plan.grid))
+
+
+def _run(part: Problem, measures: Sequence[Measured], plan: Plan) -> tuple[int, dict[Key, float]]:
+    """The number of rows of a part, and the seconds of the fits and of each lever on it."""
+    rows = rows_of(part, measures[0])
+    fits = Fits(rows, part, plan, "", no_advance)
+    seconds: dict[Key, float] = {(base, ""): value for base, value in fits.seconds.items()}
+    for measured in measures:
+        task = judged_by(rows.task, measured)
+        sources = fits.best(task, plan.reference(measured))
+        before = {base: source.seconds for base, source in sources.tuned.items()}
+        decision = decide(fits, task, plan, plan.reference(measured), "", no_advance)
+        for candidate in decision.candidates:
+            seconds[candidate.key] = seconds.get(candidate.key, 0.0) + candidate.seconds
+        for base, source in sources.tuned.items():
+            # Fits with weighted rows are made for the levers that ask for them.
+            asking = [lever.name for lever in plan.tried(base) if asks_for_fits(lever, task, source)]
+            for name in asking:
+                seconds[base, name] = seconds.get((base, name), 0.0) + (source.seconds - before[base]) / len(asking)
+    return len(part.y), seconds
+
+
+def asks_for_fits(lever: Lever, task: Task, base: OutOfFold) -> bool:
+    """Whether a lever asks for more fits of the base model than the others."""
+    return lever.refuses(task, base) is None and (lever.many_numbers or lever.bound(task).fits != (1.0,))
+
+
+def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, int, list[str]]:
+    """The plan and the number of rows that fit into ``budget`` seconds, and sentences on what is left out.
+
+    Given up are values of C, then the slowest levers over single base models, then base models but for the reference
+    and one other, then outer folds down to three, then further levers, and at last rows.
+    """
+    whole, notes = costs.expected(plan, rows), list[str]()
+    if whole <= budget:
+        return plan, rows, notes
+
+    def late() -> bool:
+        return costs.expected(plan, rows) > budget
+
+    if late() and len(plan.grid) > len(QUICK_GRID):
+        plan = replace(plan, grid=QUICK_GRID)
+        notes.append(f"C of logistic regression is chosen from {len(plan.grid)} values")
+    gone: list[Key] = []
+
+    def leave_out(share: float) -> None:
+        """Leave out the slowest levers, while it is late, that take more than a share of the budget."""
+        nonlocal plan
+        for key in sorted(costs.levers, key=lambda key: -costs.of(plan, rows).get(key, 0.0)):
+            if late() and key[1] not in CHEAP and costs.of(plan, rows).get(key, 0.0) > share * budget:
+                plan = replace(plan, skipped=plan.skipped | {key})
+                gone.append(key)
+
+    leave_out(SLOW)
+    while late() and len(set(plan.bases) - {FIRST}) > 1:
+        slowest = max((b for b in plan.bases if b != FIRST), key=lambda b: costs.fits[b](rows))
+        plan = replace(plan, bases=tuple(b for b in plan.bases if b != slowest))
+        notes.append(f"{BASES[slowest].title} is left out")
+    if late() and plan.folds > LEAST_FOLDS:
+        plan = replace(plan, folds=LEAST_FOLDS)
+        notes.append(f"there are {LEAST_FOLDS} outer folds")
+    leave_out(0.01)
+    # Levers over a base model that is left out need no words of their own.
+    named = [f"{lever.replace('_', ' ')} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
+    if named:
+        notes.append(f"{listed(named)} {'is' if len(named) == 1 else 'are'} left out")
+    if late():
+        fixed = costs.expected(plan, 0)
+        share = max((budget - fixed) / max(costs.expected(plan, rows) - fixed, 1e-9), 0.0)
+        rows = max(int(rows * share), min(rows, LEAST_ROWS))
+        notes.append(f"{rows:,} rows are drawn")
+    expected = costs.expected(plan, rows)
+    rest = f" Even so it is expected to take {seconds_text(expected)}." if expected > 1.5 * budget else ""
+    return (
+        plan,
+        rows,
+        [
+            f"To fit into {budget:.0f} seconds that are left, {listed(notes)}: all of it would take {seconds_text(whole)} "
+            f"(--time-budget).{rest}"
+        ],
+    )

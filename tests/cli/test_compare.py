@@ -1,0 +1,207 @@
+"""``setwise compare`` on files of all kinds."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import dump_svmlight_file
+
+from setwise.cli import main
+from setwise.compare.command import Options, plan_of, work_of
+
+LEAST = ("--quick", "--folds", "2", "--base", "linear", "--levers", "threshold", "--time-budget", "3600")
+
+
+def run(*words):
+    try:
+        return main(["compare", *map(str, words)])
+    except SystemExit as stop:
+        return stop.code
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))["answers"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A quarter of 160 rows is positive; the same data in every format, and with labels as a matrix."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    y, bags = np.arange(160) % 4 == 0, np.arange(160) // 8
+    X = rng.normal(size=(160, 3)) + np.outer(y, [1.5, 0.5, 0.0])
+    X[np.abs(X) < 0.4] = 0.0
+    lines = [",".join([*(f"{v:.4f}" for v in x), str(b), str(int(t))]) for x, b, t in zip(X, bags, y, strict=True)]
+    (folder / "t.csv").write_text("\n".join(["u,v,w,bag,sick", *lines]) + "\n")
+    dump_svmlight_file(X, y.astype(int), str(folder / "t.svm"))
+    dump_svmlight_file(X, y.astype(int), str(folder / "q.svm"), query_id=bags)
+    sparse = csr_matrix(X)
+    csr = {"X_data": sparse.data, "X_indices": sparse.indices, "X_indptr": sparse.indptr, "X_shape": [160, 3]}
+    Y = (X + rng.normal(size=X.shape) > 0.5).astype(int)
+    np.savez(folder / "csr.npz", y=y.astype(int), **csr)
+    np.savez(folder / "dense.npz", X=X, y=y.astype(int), groups=bags)
+    np.savez(folder / "matrix.npz", X=X, Y=Y)
+    np.savez(folder / "csr_matrix.npz", Y=Y, **csr)
+    return folder
+
+
+CASES = (
+    ("t.csv", "--target", "sick", "--drop", "bag"),
+    ("t.csv", "--target", "sick", "--group", "bag"),
+    ("t.svm",),
+    ("q.svm",),
+    ("csr.npz",),
+    ("dense.npz",),
+    ("matrix.npz",),
+    ("matrix.npz", "--average", "macro"),
+    ("csr_matrix.npz",),
+)
+
+
+@pytest.mark.parametrize("words", CASES, ids=[" ".join(c).replace("--target sick", "").strip() for c in CASES])
+def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_path, capsys, words):
+    assert run(files / words[0], *words[1:], *LEAST, "--loss", "f1,auc,break_even", "--out", tmp_path / "r") == 0
+    shown = capsys.readouterr()
+    found = results(tmp_path / "r")
+    assert [one["measure"] for one in found] == ["f1", "auc", "break_even"]
+    for title in ("WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY"):
+        assert shown.out.count(title) == 3
+    for one in found:
+        assert one["rows"][0]["base"] == "linear"
+        assert all(0 <= loss <= 1 for row in one["rows"] if not row["refusal"] for loss in row["loss_in_folds"])
+    f1, *orders = found
+    assert {row["lever"] for row in f1["rows"]} >= {"threshold", "as_it_is"}
+    for one in orders:
+        assert {row["lever"] for row in one["rows"]} == {"order"}
+        assert one["threshold"] is None
+    assert "Expected time: " in shown.err
+    assert "\r" not in shown.err
+    assert "In short" in shown.out
+
+
+def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    cities = rng.choice(["Rome", "Oslo", "Bern", ""], 300)
+    sick = (cities == "Rome") ^ (rng.random(300) < 0.1)
+    lines = ["id,city,since,weight,note,sick"]
+    for i, (city, yes) in enumerate(zip(cities, sick, strict=True)):
+        weight = "NA" if i % 7 == 0 else f"{60 + rng.normal():.1f}"
+        lines.append(f"p{i},{city},{2000 + i % 20}-03-01,{weight},x{i % 3},{'yes' if yes else 'no'}")
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    (tmp_path / "new.csv").write_text("\n".join([lines[0], *lines[200:]]))
+    words = ("--target", "sick", "--drop", "note", "--loss", "fbeta:2", *LEAST, "--test", tmp_path / "new.csv")
+    assert run(tmp_path / "t.csv", *words, "--out", tmp_path / "r", "--save", tmp_path / "m.skops") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "t.csv: fbeta:2" in out
+    assert "Column 'id' is left out: it is text of which no value occurs twice, as an id is." in out
+    assert "'note'" not in out.replace("drop='note'", "")
+    assert "city = Rome +" in out
+    assert f"Next: setwise predict {tmp_path / 'm.skops'} new.csv --out labels.csv" in out
+    (one,) = results(tmp_path / "r")
+    assert one["rows"][0]["loss_on_test_file"] < 0.2
+    assert (
+        main(["predict", str(tmp_path / "m.skops"), str(tmp_path / "new.csv"), "--out", str(tmp_path / "l.csv")]) == 0
+    )
+    labels = [line.split(",")[0] for line in (tmp_path / "l.csv").read_text().splitlines()[1:]]
+    assert np.mean([label == line.split(",")[-1] for label, line in zip(labels, lines[200:], strict=False)]) > 0.8
+
+
+def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys, monkeypatch):
+    assert run(files / "t.csv", "--target", "sick", "--group", "bag", *LEAST, "--out", tmp_path / "r") == 0
+    (one,) = results(tmp_path / "r")
+    monkeypatch.chdir(files)
+    space = {}
+    exec(one["code"], space)
+    assert space["model"].best_threshold_ == one["threshold"]
+    assert one["code"].splitlines()[-1].strip() in capsys.readouterr().out
+
+
+def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
+    from setwise.compare.saved import load_model
+
+    words = ("--quick", "--folds", "2", "--base", "forest", "--levers", "decision", "--time-budget", "3600")
+    assert run(files / "matrix.npz", *words, "--out", tmp_path / "r", "--save", tmp_path / "m.skops") == 0
+    (one,) = results(tmp_path / "r")
+    X = np.load(files / "matrix.npz")["X"]
+    space = {"__name__": "x"}
+    code = one["code"].replace("'matrix.npz'", repr(str(files / "matrix.npz")))
+    exec(code, space)
+    np.testing.assert_array_equal(load_model(tmp_path / "m.skops").decide(X)[0], space["model"].predict(X))
+
+
+def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
+    words = ("--target", "sick", "--drop", "bag", "--recall-at-least", "0.8", "--confidence", "0.8")
+    assert run(files / "t.csv", *words, *LEAST, "--out", tmp_path / "r") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "t.csv: precision" in out
+    assert re.search(r"is to keep a recall of at least 0.8 with confidence 0.8. .* [012] of 2 kept it", out)
+    assert run(files / "t.csv", *words, *LEAST, "--precision-at-least", "0.99", "--out", tmp_path / "s") == 2
+    assert "is not met by any threshold" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("t.csv",), "name the target column with --target"),
+        (("t.csv", "--target", "sick", "--average", "macro"), "--average says what a set is in a label matrix"),
+        (("matrix.npz", "--recall-at-least", "0.9"), "a floor of recall or precision is for one label a row"),
+        (("t.csv", "--target", "sick", "--loss", "auc", "--recall-at-least", "0.9"), "a floor is kept by a threshold"),
+        (
+            ("t.csv", "--target", "sick", "--loss", "f1,auc", "--save", "m.skops"),
+            "--save takes the model of one measure",
+        ),
+        (("t.csv", "--target", "sick", "--save", "m.pickle"), "path must end in .skops"),
+        (("t.csv", "--target", "sick", "--save", "no/m.skops"), "there is no folder no for m.skops."),
+        (("t.csv", "--target", "sick", "--test", "matrix.npz"), "path must end in one of .csv"),
+        (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),
+        (("t.csv", "--target", "sick", "--folds", "100"), "t.csv is too small for 100 outer folds"),
+        (("t.csv", "--target", "u"), "must have two values"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_sentence(files, tmp_path, monkeypatch, capsys, words, says):
+    monkeypatch.chdir(files)
+    assert run(*words, "--out", tmp_path / "r") == 2
+    err = [line for line in capsys.readouterr().err.splitlines() if line.startswith("setwise: ")]
+    assert len(err) == 1
+    assert says in err[0]
+    assert not (tmp_path / "r").exists()
+
+
+def test_quick_takes_a_part_of_a_large_file(tmp_path):
+    y = np.arange(9000) % 3 == 0
+    np.savez(tmp_path / "big.npz", X=np.arange(9000.0)[:, None], y=y.astype(int), groups=np.arange(9000) // 9)
+    options = Options(str(tmp_path / "big.npz"), quick=True)
+    (work,) = work_of(options, plan_of(options))
+    assert [measured.name for measured in work.measures] == ["f1"]
+    assert len(work.problem.y) == pytest.approx(3000, abs=9)
+    assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
+    assert "of its 9,000 rows" in work.problem.about
+    options = Options(str(tmp_path / "big.npz"))
+    assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
+
+
+def test_quick_takes_some_sets_where_each_is_large(tmp_path):
+    y = np.random.default_rng(0).random(30 * 4096) < 0.2
+    np.savez(tmp_path / "images.npz", X=np.arange(len(y))[:, None], y=y, groups=np.arange(len(y)) // 4096)
+    for folds, sets in ((3, 12), (20, 20)):
+        options = Options(str(tmp_path / "images.npz"), quick=True, folds=folds)
+        (work,) = work_of(options, plan_of(options))
+        assert len(work.problem.y) == sets * 4096
+
+
+def test_columns_that_hold_nothing_take_no_memory(tmp_path, capsys):
+    lines = [f"{i % 3 // 2} {10**15 + i % 5}:{1 + i % 2} {10**18}:{i % 7 + 3 * (i % 3 // 2)}" for i in range(60)]
+    (tmp_path / "wide.svm").write_text("\n".join(lines))
+    assert run(tmp_path / "wide.svm", *LEAST, "--out", tmp_path / "r") == 0
+    assert "feature 1000000000000000000" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_bundled_problems_tell_all_stories(tmp_path, capsys):
+    assert run("--quick", "--out", tmp_path) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "early detection, early detection loss: Change to " in out
+    assert "traits of digits, F1: Change to boosted trees" in out
+    assert "breast cancer, F1: Stay with logistic regression" in out

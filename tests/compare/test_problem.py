@@ -1,0 +1,47 @@
+"""Problems: their folds, parts and losses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from setwise.compare.bundled import bags, breast_cancer, digit_traits
+from setwise.compare.problem import Problem
+
+
+@pytest.mark.parametrize(
+    "problem", [bags(30, 0), digit_traits(3), breast_cancer()], ids=["groups", "labels", "one set"]
+)
+def test_folds_cover_every_row_once_and_keep_sets_whole(problem):
+    seen = np.concatenate([test for _, test in problem.folds(4, 0)])
+    np.testing.assert_array_equal(np.sort(seen), np.arange(len(problem.y)))
+    for train, test in problem.folds(4, 0):
+        assert not set(train) & set(test)
+        if problem.groups is not None:
+            assert not set(problem.groups[train]) & set(problem.groups[test])
+
+
+def test_too_few_rows_for_the_folds():
+    with pytest.raises(ValueError, match="2 rows of one class, too few for 3 folds"):
+        Problem("p", "", np.zeros((9, 1)), np.array([0] * 7 + [1, 1])).folds(3, 0)
+    with pytest.raises(ValueError, match="has 4 sets, too few for 5 folds"):
+        bags(4, 0).folds(5, 0)
+
+
+def test_a_part_holds_whole_sets_and_enough_of_each_label():
+    rows, groups = np.arange(30 * 400), np.repeat(np.arange(30), 400)
+    y = ((rows % 400 == 0) & (groups % 2 == 0)).astype(int)
+    images = Problem("p", "", rows[:, None], y, groups)
+    part = images.part(300, 5, 0)
+    sizes = np.unique(part.groups, return_counts=True)[1]
+    assert (sizes == 400).all()
+    assert 5 <= len(sizes) < 30
+    assert len(np.unique(part.groups[part.y == 1])) >= 5
+    np.testing.assert_array_equal(part.X, images.part(300, 5, 0).X)
+    one = replace(images, groups=None).part(300, 5, 0)
+    assert 300 <= len(one.y) < len(y)
+    assert one.y.sum() >= 5
+    assert images.part(1, 16, 0).y.sum() == 15
+    assert len(images.part(10**9, 5, 0).y) == len(y)
+    matrix = Problem("p", "", rows[:, None], np.column_stack([y, y]))
+    assert len(matrix.part(300, 5, 0).y) == 300

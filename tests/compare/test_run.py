@@ -1,0 +1,227 @@
+"""The run over outer folds: figures by hand, the choice, and the code that repeats it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare.bundled import bags, digit_traits
+from setwise.compare.deciding import simplest
+from setwise.compare.floors import FlooredThreshold
+from setwise.core.refusal import Refusal
+from setwise.decisions import best_threshold
+from setwise.decisions.task import Task
+from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
+
+F1, JACCARD = Measured("f1", FBeta()), Measured("jaccard", Jaccard())
+FAST = Plan(3, 3, (0.1, 1.0), ("linear",), ("threshold",))
+
+
+def made(n=240, seed=0):
+    """A rule that no line can follow, so that trees do better."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = (np.abs(X[:, 0]) > 1.2) ^ (rng.random(n) < 0.05)
+    code = ("import numpy as np",)
+    return Problem("made up", "Made up.", X, y.astype(int), code=code, features=("a", "b", "c"))
+
+
+@pytest.fixture(scope="module")
+def both():
+    plan = Plan(3, 3, (0.1, 1.0), ("linear", "boosted"), ("as_it_is", "threshold", "decision", "stack"))
+    return compare(made(), [F1, Measured("auc", RocArea())], plan)
+
+
+def test_the_reference_is_what_one_would_compute_by_hand():
+    problem = made()
+    (found,) = compare(problem, [F1], replace(FAST, grid=(0.1,)))
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    by_hand, at_half = [], []
+    for train, test in folds.split(problem.X, problem.y):
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+        X, y = problem.X[train], problem.y[train]
+        scores = cross_val_predict(
+            model, X, y, cv=StratifiedKFold(3, shuffle=True, random_state=0), method="predict_proba"
+        )
+        t = best_threshold(y, scores[:, 1], "f1").threshold
+        new = model.fit(X, y).predict_proba(problem.X[test])[:, 1]
+        by_hand.append(FBeta()(problem.y[test], (new >= t).astype(int)))
+        at_half.append(FBeta()(problem.y[test], (new >= 0.5).astype(int)))
+    np.testing.assert_allclose(found.reference.outer, by_hand)
+    np.testing.assert_allclose(found.plain.outer, at_half)
+    assert found.reference.key == ("linear", "threshold")
+
+
+def test_the_gain_is_that_of_the_choice_of_each_fold_and_of_no_other(both):
+    for found in both:
+        by_fold = [found.row(key).outer[k] for k, key in enumerate(found.choices)]
+        np.testing.assert_array_equal(found.own, by_fold)
+        assert found.gain.mean == pytest.approx(np.mean(found.reference.outer - by_fold))
+        assert found.gain.splits == 3
+
+
+def test_trees_are_found_where_no_line_can_do_it(both):
+    f1, auc = both
+    for found in both:
+        assert found.changes
+        assert found.winner.key[0] == "boosted"
+        assert found.gain.interval()[0] > 0.1
+        assert found.parts["base"].mean > 0.1
+    assert auc.plain is None
+    assert list(auc.parts) == ["base"]
+    assert {row.lever for row in auc.rows} == {"order"}
+    assert {row.lever for row in f1.rows} >= {"as_it_is", "threshold", "decision", "stack"}
+
+
+def test_the_code_repeats_the_winner():
+    problem = made()
+    plans = {
+        "linear": replace(FAST, grid=(0.1,)),
+        "boosted": Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",)),
+    }
+    for base, plan in plans.items():
+        (found,) = compare(problem, [JACCARD], plan)
+        assert found.winner.key[0] == base
+        space = {"X": problem.X, "y": problem.y}
+        exec(found.winner.code, space)
+        model = space["model"]
+        assert model.best_threshold_ == found.winner.threshold
+        predicted = found.winner.fitted.predict_proba(problem.X)[:, 1] >= found.winner.threshold
+        np.testing.assert_array_equal(model.predict(problem.X), predicted)
+
+
+def test_the_flat_range_holds_the_threshold_and_nothing_worse():
+    (found,) = compare(made(), [F1], Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",)))
+    flat, at = found.winner.flat, found.winner.threshold
+    assert flat.low <= at <= flat.high
+    inside = (flat.thresholds >= flat.low) & (flat.thresholds <= flat.high)
+    assert flat.losses[inside].max() <= flat.losses[inside].min() + flat.tolerance + 1e-9
+    beside = np.flatnonzero(~inside)
+    assert len(beside)
+    assert flat.tolerance == 0.01
+
+
+def test_groups_stay_whole_and_early_detection_changes():
+    plan = Plan(4, 3, (1.0, 100.0), ("linear",), ("stack",))
+    (found,) = compare(bags(300, 0), [Measured("early_detection", EarlyDetection())], plan)
+    assert found.changes
+    assert found.winner.key == ("linear", "stack")
+    assert found.winner.threshold is None
+    assert found.winner.coefficients is None
+    assert "groups=groups" in found.winner.code
+    assert set(found.winner.predict) == {
+        "logistic regression with a tuned threshold",
+        "logistic regression with a linear model on top that is trained for the measure",
+    }
+    for labels in found.winner.predict.values():
+        assert labels(np.zeros((5, 2))).shape == (5,)
+
+
+@pytest.mark.parametrize("average", ["samples", "macro", "micro"])
+def test_label_matrices(average):
+    problem = digit_traits(2).part(150, 12, 0)
+    plan = Plan(3, 3, (1.0,), ("linear",), ("label_thresholds",))
+    (found,) = compare(problem, [Measured("f1", FBeta(), average)], plan)
+    assert found.row(("linear", "label_thresholds")).usable
+    assert (f'average="{average}"' in found.winner.code) == (average != "samples")
+    assert found.winner.coefficients is None
+
+
+def test_sparse_rows_and_gaps():
+    problem = made()
+    X = np.where(np.abs(problem.X) < 0.5, 0.0, problem.X)
+    (sparse,) = compare(replace(problem, X=csr_matrix(X)), [F1], replace(FAST, bases=("linear", "forest", "boosted")))
+    assert {row.base for row in sparse.rows} == {"linear", "forest"}
+    assert "MaxAbsScaler" in sparse.winner.code or "Forest" in sparse.winner.code
+    X = np.where(np.abs(problem.X) < 0.1, np.nan, problem.X)
+    (gaps,) = compare(replace(problem, X=X), [F1], FAST)
+    assert "c is missing" in gaps.winner.coefficients
+    assert "SimpleImputer" in gaps.winner.code
+
+
+def test_floors_are_kept_on_the_rows_they_were_tuned_on():
+    problem = made()
+    floor = FlooredThreshold(recall=0.9)
+    (found,) = compare(problem, [F1], replace(FAST, floor=floor, bases=("linear", "boosted")))
+    assert {row.lever for row in found.rows} == {"threshold", "as_it_is"}
+    assert len(found.floors) == 3
+    assert "FlooredThreshold(recall=0.9" in found.winner.code
+    space = {"X": problem.X, "y": problem.y}
+    exec(found.winner.code, space)
+    assert space["model"].best_threshold_ == found.winner.threshold
+    with pytest.raises(Refusal, match=r"Floor.* is not met by any threshold"):
+        compare(problem, [F1], replace(FAST, floor=FlooredThreshold(recall=0.99, precision=0.99)))
+    with pytest.raises(ValueError, match="a floor must be given"):
+        FlooredThreshold()
+
+
+def test_further_rows_judge_the_recommendation():
+    (found,) = compare(made(), [F1], Plan(3, 3, (1.0,), ("linear", "boosted"), ("threshold",)), test=made(600, 1))
+    gain, low, high = found.test_gain
+    assert low < gain < high
+    assert low > 0
+    rows = {row.key: row.test for row in found.rows}
+    assert rows["linear", "threshold"] - rows[found.winner.key] == pytest.approx(gain)
+
+
+def test_the_simplest_of_those_that_cannot_be_told_apart_is_taken():
+    rng = np.random.default_rng(0)
+    truth = rng.random(400) < 0.3
+    task = Task(truth, FBeta())
+
+    def wrong(share, seed):
+        return truth ^ (np.random.default_rng(seed).random(400) < share)
+
+    bad, good = wrong(0.4, 1), wrong(0.1, 2)
+    flipped = good.copy()
+    flipped[:1] ^= True
+    assert simplest([bad, good, flipped], task) == 1
+    assert simplest([bad, flipped, good], task) == 1
+    assert simplest([bad, wrong(0.3, 3), good], task) == 2
+    assert simplest([good, bad], task) == 0
+    assert simplest([good, good], task) == 0
+
+
+def test_progress_has_as_many_steps_as_the_plan_says():
+    steps = []
+    plan = Plan(2, 3, (0.1, 1.0), ("linear", "forest"), ("threshold", "stack", "decision"))
+    compare(made(120), [F1, Measured("auc", RocArea())], plan, lambda what, n: steps.append(n))
+    assert sum(steps) == plan.steps(made(), 2)
+
+
+def test_too_few_rows_are_a_sentence():
+    problem = made(240)
+    rows = np.concatenate([np.flatnonzero(problem.y == 0), np.flatnonzero(problem.y == 1)[:4]])
+    with pytest.raises(ValueError, match="made up is too small for 3 outer folds with 3 folds inside each"):
+        compare(problem.take(rows), [F1], FAST)
+
+
+def test_what_is_held_out_has_no_say_in_the_choice():
+    problem = digit_traits(2).part(150, 12, 0)
+    plan = Plan(3, 3, (0.1, 1.0), ("linear", "forest"), ("decision",))
+    (before,) = compare(problem, [F1], plan)
+    # The folds of a label matrix do not depend on the labels.
+    _, test = next(iter(KFold(3, shuffle=True, random_state=0).split(problem.X)))
+    Y = problem.y.copy()
+    Y[test] = 1 - Y[test]
+    (after,) = compare(replace(problem, y=Y), [F1], plan)
+    assert before.choices[0] == after.choices[0]
+    assert before.own[0] + 0.3 < after.own[0]
+    for row in before.rows:
+        assert (before.row(row.key).outer[0] < after.row(row.key).outer[0]) or not row.usable
+
+
+def test_outer_folds_are_given_up_where_they_take_too_long():
+    (found,) = compare(made(), [F1], replace(FAST, folds=5), budget=1e-9)
+    assert len(found.choices) == 3
+    assert found.notes == ("Only 3 of 5 outer folds are run: they take longer than was expected.",)
+    d = found.reference.outer - found.plain.outer
+    assert found.paired(found.reference.outer, found.plain.outer).error == pytest.approx(
+        np.sqrt((1 / 3 + 1 / 4) * d.var(ddof=1))
+    )

@@ -1,0 +1,44 @@
+"""The advice where the right one is known: stay where logistic regression is true, change where no line can do it."""
+
+import numpy as np
+import pytest
+
+from setwise.compare import Measured, Problem, compare
+from setwise.compare.bundled import bags
+from setwise.compare.command import Options, plan_for
+from setwise.losses import EarlyDetection, FBeta
+
+
+def logistic(seed, rows=1000):
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(rows, 6)), rng.normal(size=6)
+    y = (rng.random(rows) < 1.0 / (1.0 + np.exp(2.0 - 1.2 * X @ w))).astype(int)
+    return Problem("logistic model", "Rows of a logistic model.", X, y)
+
+
+def changes(problem, measured, seed, **more):
+    (found,) = compare(problem, [measured], plan_for(Options(quick=True, seed=seed, **more), problem))
+    return found.changes
+
+
+def true_model(seed, **more):
+    return changes(logistic(seed), Measured("f1", FBeta()), seed, **more)
+
+
+def early(seed, **more):
+    return changes(bags(300, seed), Measured("early_detection", EarlyDetection()), seed, **more)
+
+
+def test_a_few_verdicts():
+    assert sum(true_model(seed, base="linear") for seed in range(3)) <= 1
+    assert all(early(seed, base="linear") for seed in range(2))
+
+
+@pytest.mark.slow
+def test_a_true_logistic_model_is_not_left():
+    assert sum(true_model(seed) for seed in range(20)) <= 2
+
+
+@pytest.mark.slow
+def test_early_detection_always_asks_for_a_change():
+    assert all(early(seed) for seed in range(20))

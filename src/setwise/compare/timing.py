@@ -172,7 +172,7 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         plan,
         rows,
         [
-            f"To fit into {budget:.0f} seconds that are left, {listed(notes)}: all of it would take {seconds_text(whole)} "
-            f"(--time-budget).{rest}"
+            f"To fit into {budget:.0f} seconds that are left, {listed(notes)}: all of it would take "
+            f"{seconds_text(whole)} (--time-budget).{rest}"
         ],
     )

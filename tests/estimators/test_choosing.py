@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
 from setwise.decisions import best_threshold
 from setwise.decisions.replicates import formula_of, replicated_losses
@@ -288,3 +289,17 @@ def test_a_matrix_label_by_label():
     weighted = LabelByLabel(LogisticRegression()).fit(X, Y, sample_weight=np.arange(80.0))
     own = LogisticRegression().fit(X, Y[:, 0], sample_weight=np.arange(80.0))
     np.testing.assert_allclose(weighted.predict_proba(X)[:, 0], own.predict_proba(X)[:, 1])
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_levers_of_many_numbers_refuse_two_folds(many):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    Y = (X + rng.standard_normal((120, 3)) > 0.3).astype(int)
+    model = MeasureClassifier(loss="f1", cv=2, levers=["threshold", "stack", "ramp", "gfm"]).fit(
+        X, Y if many else Y[:, 0]
+    )
+    said = {c.lever: c.refusal for c in model.candidates_}
+    assert said["threshold"] == ""
+    assert "2 folds are too few" in said["ramp"]
+    assert ("2 folds are too few" in said["stack"]) == many

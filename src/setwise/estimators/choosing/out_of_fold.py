@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
@@ -107,7 +108,8 @@ class OutOfFold(Base):
 
         The other responses to these rows come from models that saw the test rows of the fold. A rule with many numbers
         that is tuned on them can read off these labels, and looks far too good on the fold: a linear stack on linear
-        log-odds gained .14 of F1 so, and nothing on new rows. One model for each pair of folds avoids it.
+        log-odds gained .14 of F1 so, and nothing on new rows. One model for each pair of folds avoids it. Raises
+        Refusal where two folds hold too much.
         """
         self.prepare()
         if self.prefit:
@@ -120,9 +122,16 @@ class OutOfFold(Base):
         start = perf_counter()
         pairs = list(combinations(range(len(self.folds)), 2))
         train, test = zip(*self.folds, strict=True)
+        rows = [np.intersect1d(train[f], train[g]) for f, g in pairs]
+        for left in rows:
+            if not len(left) or self.truth[left].all() or not self.truth[left].any():
+                raise Refusal(
+                    f"{len(self.folds)} folds are too few for a lever that fits many numbers: without two of them "
+                    f"{len(left)} rows of fewer than two classes are left to train on. Use more folds."
+                )
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(self, 1.0, np.intersect1d(train[f], train[g]), np.concatenate([test[f], test[g]]))
-            for f, g in pairs
+            delayed(_fit)(self, 1.0, left, np.concatenate([test[f], test[g]]))
+            for left, (f, g) in zip(rows, pairs, strict=True)
         )
         found = []
         for fold in range(len(self.folds)):

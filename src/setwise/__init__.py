@@ -1,8 +1,9 @@
-"""setwise trains predictors for measures that evaluate a whole set of decisions together, as F1 and Jaccard do.
+"""setwise makes predictors good at measures that evaluate a whole set of decisions together, as F1 and Jaccard do.
 
-Users of scikit-learn begin with ``from setwise import SetClassifier``. Its parts are in ``setwise.losses``,
-``setwise.surrogates``, ``setwise.inference``, ``setwise.models``, ``setwise.risks`` and ``setwise.learners``. The
-functions ``describe``, ``loss_augmented_inference`` and ``max_marginals`` answer questions about one set.
+Users of scikit-learn begin with ``MeasureClassifier`` and ``SetClassifier``. Their parts are in ``setwise.losses``,
+``setwise.surrogates``, ``setwise.inference``, ``setwise.models``, ``setwise.risks``, ``setwise.learners`` and
+``setwise.decisions``. The functions ``describe``, ``loss_augmented_inference`` and ``max_marginals`` answer questions
+about one set.
 """
 
 from importlib import import_module

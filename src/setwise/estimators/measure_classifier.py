@@ -46,10 +46,10 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
     The reference is ``estimator`` with its exact best threshold. It is left only for a candidate whose gain over it, on
-    the same rows out of fold, is above one standard error; of several such candidates the one with the least mean loss
-    is taken. Each candidate is tuned on the other folds and judged on this one. Choosing bounds the loss by noise, it
-    does not abolish it: on some data the choice is a little worse than the reference. ``outer_cv`` measures what the
-    choice is worth.
+    the same rows out of fold, is above one standard error, or more where the luckiest of several equal candidates would
+    have as much; of several such candidates the one with the least mean loss is taken. Each candidate is tuned on the
+    other folds and judged on this one. Choosing bounds the loss by noise, it does not abolish it: on some data the
+    choice is a little worse than the reference. ``outer_cv`` measures what the choice is worth.
 
     The target says what a set is, as for :class:`~setwise.SetClassifier`: all rows (y (n,)), the rows of each group
     (``fit(X, y, groups=g)``), or the rows of a label matrix Y (n, p) of 0 and 1 (or what ``average`` says). A

@@ -41,9 +41,9 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [MeasureClassifier(levers=FAST), MeasureClassifier(LogisticRegression(), levers=FAST, loss="jaccard")],
-    # Without a scaler and with another measure the small data of these checks happen to pass.
-    expected_failed_checks=lambda model: {} if model.loss == "jaccard" else EXPECTED_FAILURES,
+    # Whether other measures fail these checks depends on their small data, which versions of scikit-learn change.
+    [MeasureClassifier(levers=FAST)],
+    expected_failed_checks=lambda model: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class")

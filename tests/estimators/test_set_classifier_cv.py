@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import setwise
 from estimators.test_compatibility import EXPECTED_FAILURES, OF_TWO
 from setwise import SetClassifier, SetClassifierCV
 from setwise.estimators.out_of_fold import folds
@@ -158,3 +159,10 @@ def test_a_risk_that_remembers_is_the_same_risk():
     np.testing.assert_array_equal(risk.cuts(first.w, np.array([1])).offsets, plain.cuts(first.w, np.array([1])).offsets)
     with pytest.raises(ValueError, match="Remembering refuses a risk that is not convex"):
         Remembering(problem._risk(Ramp("jaccard"))[0])
+
+
+def test_a_model_of_another_version_warns_when_it_is_read():
+    state = SetClassifierCV().__getstate__()
+    assert state["_setwise_version"] == setwise.__version__
+    with pytest.warns(InconsistentVersionWarning, match="SetClassifierCV from version setwise 9"):
+        SetClassifierCV().__setstate__(state | {"_setwise_version": "9"})

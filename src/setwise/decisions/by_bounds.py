@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Values
+from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.intervals import bound_of_interval
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
-from setwise.decisions.rule import Decided, Rule, falling, of_first
 
 SEGMENTS, SHORTEST = 512, 256
 """Decisions are counted in at most this number of segments, of at least so many decisions."""
@@ -29,7 +29,7 @@ ROUNDING = 1e-11
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByBounds(Rule):
+class ByBounds(BySizes):
     """``min_k E f(k, tp, fn)`` for an increasing loss, up to ``tol``.
 
     If k..K are predicted, there are no fewer false negatives than with K, and no fewer false positives than with k. So
@@ -45,17 +45,8 @@ class ByBounds(Rule):
     formula: Formula
     tol: float
 
-    def decide(self, q: Values) -> Decided:
-        order, ordered = falling(q)
-        sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
-        for i, row in enumerate(ordered):
-            sizes[i], values[i], bounds[i] = _Search(self.formula, row, self.tol).run()
-        return Decided(of_first(order, sizes), values, bounds)
-
-    def expect(self, q: Values, labels: Bools) -> Values:
-        self.formula.check_labels(labels)
-        rows = zip(q, labels, strict=True)
-        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
+    def least(self, q: Values) -> tuple[int, float, float]:
+        return _Search(self.formula, q, self.tol).run()
 
 
 @final

@@ -1,5 +1,6 @@
 """Decisions for small sets and any loss, by the expected loss of every labeling."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -31,9 +32,9 @@ def probabilities_of_all(q: Values) -> Values:
 class _Enumeration(Rule):
     """The expected losses of all labelings decide."""
 
+    @abstractmethod
     def expectations(self, q: Values) -> Values:
         """The expected loss of every labeling, (n, 2^p)."""
-        raise NotImplementedError
 
     def decide(self, q: Values) -> Decided:
         p = q.shape[1]

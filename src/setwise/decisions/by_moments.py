@@ -5,11 +5,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Values
+from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of
-from setwise.decisions.rule import Decided, Rule, falling, of_first
 
 ROUNDING = 1e-10
 """A bound on the rounding of the bounds, relative to the largest loss."""
@@ -17,7 +17,7 @@ ROUNDING = 1e-10
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByMoments(Rule):
+class ByMoments(BySizes):
     """``min_k E[A / D]``, A and D linear in tp and fn: the bounds of all k together cost O(p), after a sort.
 
     With m the mean of D, ``A / D = A / m - A (D - m) / m^2 + (A / D) (D - m)^2 / m^2``. The last term is not negative,
@@ -36,20 +36,7 @@ class ByMoments(Rule):
     formula: Formula
     tol: float
 
-    def decide(self, q: Values) -> Decided:
-        order, ordered = falling(q)
-        sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
-        for i, row in enumerate(ordered):
-            sizes[i], values[i], bounds[i] = self._least(row)
-        return Decided(of_first(order, sizes), values, bounds)
-
-    def expect(self, q: Values, labels: Bools) -> Values:
-        self.formula.check_labels(labels)
-        rows = zip(q, labels, strict=True)
-        return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
-
-    def _least(self, q: Values) -> tuple[int, float, float]:
-        """The best number found, its expected loss, and a lower bound, for probabilities (p,) that fall."""
+    def least(self, q: Values) -> tuple[int, float, float]:
         lower, upper = self._bounds(q)
         # The middle of both bounds guesses which number is best; then those of least bound decide.
         best = int((lower + upper).argmin())

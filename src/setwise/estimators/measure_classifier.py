@@ -8,24 +8,23 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-import setwise
 from setwise.core.measure import Loss
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Choice, Gain, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
 from setwise.estimators.choosing.base_model import check_prefit, default_classifier
 from setwise.estimators.choosing.out_of_fold import Fresh
 from setwise.estimators.levers import LEVERS, Lever, as_levers
-from setwise.estimators.notices import warn_of_version
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.target import as_ids, as_target
 from setwise.estimators.threads import threads
+from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss, plain_losses
 
 OWN = "estimator"
@@ -42,7 +41,7 @@ def _base_has(name: str) -> Any:
 
 
 @final
-class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
     The reference is ``estimator`` with its exact best threshold. It is left only for a candidate whose gain over it, on
@@ -292,19 +291,6 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return router.add(estimator=self._base(None), method_mapping=mapping)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_setwise_version": setwise.__version__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
-        super().__setstate__(state)
-
-    def __sklearn_clone__(self) -> Self:
-        # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
-        warn_of_dropped_groups("fit", type(self).__name__)
-        clone: Self = super().__sklearn_clone__()
-        return clone
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

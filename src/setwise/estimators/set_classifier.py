@@ -5,11 +5,10 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-import setwise
 from setwise.core.checks import as_flag, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
@@ -20,7 +19,7 @@ from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.grouping import group
 from setwise.estimators.learner import learner_for
-from setwise.estimators.notices import warn_of_end, warn_of_version
+from setwise.estimators.notices import warn_of_end
 from setwise.estimators.out_of_fold import held_out_thresholds
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
@@ -28,11 +27,12 @@ from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target
 from setwise.estimators.threads import blas_threads
 from setwise.estimators.training import Problem, Trained
+from setwise.estimators.versioned import Versioned
 from setwise.models.rows import check_rows
 
 
 @final
-class SetClassifier(ClassifierMixin, BaseEstimator):
+class SetClassifier(ClassifierMixin, Versioned):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)``.
 
     The loss evaluates all decisions of a set together. The target says what a set is:
@@ -274,19 +274,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
         self.certain_share_ = problem.certain_share(trained, shift)
         warn_of_end(fit)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_setwise_version": setwise.__version__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        warn_of_version(type(self).__name__, state.pop("_setwise_version", "unknown"))
-        super().__setstate__(state)
-
-    def __sklearn_clone__(self) -> Self:
-        # With n_jobs the fits run in processes from which the groups of the splitter cannot be seen.
-        warn_of_dropped_groups("fit")
-        clone: Self = super().__sklearn_clone__()
-        return clone
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Tags
@@ -18,13 +18,14 @@ from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.estimators.versioned import Versioned
 
 POWERS = tuple(10.0**k for k in range(7))
 """The values of C that are tried where none are given."""
 
 
 @final
-class SetClassifierCV(ClassifierMixin, BaseEstimator):
+class SetClassifierCV(ClassifierMixin, Versioned):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
     The score is that of :meth:`SetClassifier.score`, one minus the mean loss over the sets, and the error that of the
@@ -67,7 +68,7 @@ class SetClassifierCV(ClassifierMixin, BaseEstimator):
         """Choose C on held-out folds and train on all rows; the parameters are those of :meth:`SetClassifier.fit`."""
         self._validate_params()
         if groups is None:
-            warn_of_dropped_groups("fit")
+            warn_of_dropped_groups("fit", type(self).__name__)
         Cs = as_reals(POWERS if self.Cs is None else self.Cs, "Cs")
         if Cs.ndim != 1 or len(Cs) == 0 or Cs.min() <= 0:
             raise ValueError(f"Cs must be numbers above 0, one at least; got {shown(self.Cs)}.")

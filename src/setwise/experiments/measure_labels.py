@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -37,7 +36,7 @@ from setwise.experiments.measure_protocol import (
     SEED,
     TEST_SHARE,
 )
-from setwise.experiments.measure_reference import dense, linear
+from setwise.experiments.measure_reference import dense, linear, over_splits
 from setwise.losses import as_loss
 
 NAME = "measure_labels"
@@ -67,12 +66,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     """Five splits of five label matrices; the quick version has two splits of 3 and of 6 traits of digits."""
     tables = list(_matrices(settings))
     splits = 2 if settings.quick else LABEL_SPLITS
-    jobs = [(table, k) for table in tables for k in range(splits)]
-    found = Parallel(n_jobs=-1, return_as="generator")(delayed(one_split)(table, k, splits) for table, k in jobs)
-    results: list[Split] = []
-    for (table, k), result in zip(jobs, found, strict=True):
-        results.append(result)
-        advance(f"{table.name}, split {k + 1}")
+    results = over_splits(tables, splits, one_split, advance)
     shape = (len(tables), splits, len(LABEL_BASES), len(LABEL_MEASURES))
     ours = np.array([r.ours for r in results]).reshape(shape)
     references = np.array([r.references for r in results]).reshape(*shape, len(LABEL_REFERENCES))

@@ -1,11 +1,12 @@
 """The reference of ``measure_tables`` and ``measure_labels``: a base model with tuned thresholds, and its data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.core.arrays import Bools, Floats
 from setwise.core.measure import Loss
 from setwise.decisions import best_threshold
+from setwise.experiments.experiment import Advance
 from setwise.experiments.measure_protocol import FOLDS, GRID
 
 GAPS = ("", "NA", "?")
@@ -34,6 +36,32 @@ class Table:
     name: str
     X: NDArray[np.float64]
     y: Bools
+
+
+class Named(Protocol):
+    """Data with a name."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+        ...
+
+
+Data = TypeVar("Data", bound=Named)
+Result = TypeVar("Result")
+
+
+def over_splits(
+    tables: Sequence[Data], splits: int, one_split: Callable[[Data, int, int], Result], advance: Advance
+) -> list[Result]:
+    """``one_split(table, k, splits)`` of each table and split, in this order, shared by all processors."""
+    jobs = [(table, k) for table in tables for k in range(splits)]
+    found = Parallel(n_jobs=-1, return_as="generator")(delayed(one_split)(table, k, splits) for table, k in jobs)
+    results: list[Result] = []
+    for (table, k), result in zip(jobs, found, strict=True):
+        results.append(result)
+        advance(f"{table.name}, split {k + 1}")
+    return results
 
 
 @final

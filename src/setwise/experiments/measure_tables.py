@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -49,6 +48,7 @@ from setwise.experiments.measure_reference import (
     Table,
     Tuned,
     inner_folds,
+    over_splits,
     read_label,
     read_table,
     references,
@@ -85,12 +85,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     """Ten splits of twenty tables; the quick version has two splits of the first rows of two of scikit-learn's."""
     tables = list(_tables(settings))
     splits = 2 if settings.quick else SPLITS
-    jobs = [(table, k) for table in tables for k in range(splits)]
-    found = Parallel(n_jobs=-1, return_as="generator")(delayed(one_split)(table, k, splits) for table, k in jobs)
-    results: list[Split] = []
-    for (table, k), result in zip(jobs, found, strict=True):
-        results.append(result)
-        advance(f"{table.name}, split {k + 1}")
+    results = over_splits(tables, splits, one_split, advance)
     shape = (len(tables), splits, len(METHODS), len(MEASURES))
     reference = np.array([r.reference for r in results]).reshape(shape)
     ours = np.array([r.ours for r in results]).reshape(shape)

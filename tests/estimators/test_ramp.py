@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from setwise import SetClassifier
@@ -45,7 +46,7 @@ def test_a_tiny_c_is_logistic_regression_with_its_best_threshold(loss, scaling):
     X, y = overlapping()
     scores = logistic(X, y)
     expected = at(scores, best_threshold(y, scores, loss).threshold)
-    model = SetClassifier(loss, "ramp", C=1e-9, intercept_scaling=scaling).fit(X, y)
+    model = SetClassifier(loss, "ramp", C=1e-9, intercept_scaling=scaling, start=LogisticRegression()).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), expected)
     assert model.status_ == "local"
     assert model.lower_bound_ == 0.0
@@ -57,7 +58,7 @@ def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
     scores = logistic(X, y)
     sets = Sets(y == 1, np.arange(0, 601, 20))
     expected = at(scores, best_threshold(sets, scores, "jaccard").threshold)
-    model = SetClassifier("jaccard", "ramp", C=1e-9).fit(X, y, groups=groups)
+    model = SetClassifier("jaccard", "ramp", C=1e-9, start=LogisticRegression()).fit(X, y, groups=groups)
     np.testing.assert_array_equal(model.predict(X), expected)
 
     X, Y = make_multilabel_classification(200, 5, n_classes=3, random_state=0)
@@ -71,6 +72,40 @@ def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
     rows = StandardScaler().fit_transform(X)
     expected = LogisticRegression(max_iter=1000).fit(rows, grades).predict(rows)
     np.testing.assert_array_equal(SetClassifier("jaccard", "ramp", C=1e-9).fit(X, grades).predict(X), expected)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(grouped, weighted):
+    X, y = overlapping(300)
+    X = np.hstack([X, np.random.default_rng(1).standard_normal((300, 40))])
+    groups = np.random.default_rng(2).integers(12, size=300) if grouped else None
+    ids = np.zeros(300, dtype=int) if groups is None else groups
+    weight = 1.0 + ids % 3 if weighted else np.ones(300)
+    splitter = GroupKFold(5) if grouped else StratifiedKFold(5, shuffle=True, random_state=0)
+    rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
+    models = [LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky") for C in Cs]
+    held_out = np.zeros((6, 300))
+    for train, test in splitter.split(rows, y, groups):
+        for scores, model in zip(held_out, models, strict=True):
+            scores[test] = model.fit(rows[train], y[train], weight[train]).decision_function(rows[test])
+    best = np.argmin([log_loss(y, 1 / (1 + np.exp(-scores)), sample_weight=weight) for scores in held_out])
+    assert Cs[best] < 1.0
+    order = np.argsort(ids, kind="stable")
+    sets = Sets(y[order] == 1, np.concatenate([[0], np.cumsum(np.bincount(ids))]))
+    threshold = best_threshold(sets, held_out[best][order], "f1").threshold
+    expected = at(models[best].fit(rows, y, weight).decision_function(rows), threshold)
+    found = SetClassifier("f1", "ramp", C=1e-9).fit(X, y, groups=groups, sample_weight=weight)
+    np.testing.assert_array_equal(found.predict(X), expected)
+
+
+def test_the_start_of_few_positives_or_of_one_class_in_a_fold_needs_no_held_out_rows():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    for positives in (1, 2, 4, 6):
+        y = np.arange(30) < positives
+        assert SetClassifier("f1", "ramp").fit(X, y).score(X, y) > 0.0
+    y, groups = np.arange(30) < 15, np.arange(30) // 15
+    assert SetClassifier("f1", "ramp").fit(X, y, groups=groups).status_ == "local"
 
 
 def test_without_an_intercept_and_with_a_constant_label_there_is_a_start_too():

@@ -10,11 +10,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import setwise
 from estimators.test_compatibility import EXPECTED_FAILURES, OF_TWO
 from setwise import SetClassifier, SetClassifierCV
-from setwise.estimators.out_of_fold import folds
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.decisions import best_threshold
 from setwise.estimators.path import path
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier_cv import smallest_within_error
+from setwise.estimators.splits import folds
 from setwise.learners import OneSlack
+from setwise.losses import as_loss
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge, Ramp
 
@@ -100,6 +104,66 @@ def test_groups_stay_together_and_matrices_are_split_by_rows():
     assert many.predict(X).shape == Y.shape
     labels = SetClassifierCV(SetClassifier("error_rate", "convex"), Cs=[10.0]).fit(X, Y).predict(X, return_certain=True)
     assert labels[1].shape == Y.shape
+
+
+def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
+    X, y = noisy()
+    groups, Cs = np.arange(300) // 10, [1.0, 100.0]
+    found = {}
+    for name in ("auto", "ramp", "convex"):
+        found[name] = SetClassifierCV(SetClassifier("f1", name), Cs=Cs, cv=3).fit(X, y, groups)
+    auto = found["auto"]
+    assert auto.surrogates_ == ("ramp", "convex")
+    np.testing.assert_array_equal(auto.scores_, np.hstack([found["ramp"].scores_, found["convex"].scores_]))
+    at = smallest_within_error(auto.scores_)
+    assert Cs[at % 2] == auto.C_
+    assert auto.estimator_.surrogate == auto.surrogates_[at // 2]
+    assert auto.best_score_ == auto.scores_[:, at].mean()
+    one, ramp = (SetClassifierCV(SetClassifier("f1", name), Cs=Cs, cv=3).fit(X, y) for name in ("auto", "ramp"))
+    assert one.surrogates_ == ("ramp",)
+    np.testing.assert_array_equal(one.coef_, ramp.coef_)
+    ranked = SetClassifierCV(SetClassifier("auc"), Cs=[1.0], cv=2).fit(X, y)
+    assert ranked.surrogates_ == ("auto",)
+    assert SetClassifierCV(SetClassifier("f1", learner=OneSlack()), Cs=[1.0], cv=2).fit(X, y).surrogates_ == ("auto",)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_exact_thresholds_come_from_the_scores_that_chose_c(grouped):
+    X, y = noisy()
+    groups, Cs = np.arange(300) % 30 if grouped else None, np.array([1.0, 100.0, 1e4])
+    found = SetClassifierCV(SetClassifier("f1", "ramp", threshold="exact"), Cs=Cs, cv=3).fit(X, y, groups)
+    splits = folds(y, groups, 3, "x")
+    held_out = np.zeros((3, 300))
+    for train, test in splits:
+        for scores, C in zip(held_out, Cs, strict=True):
+            fitted = SetClassifier("f1", "ramp", C=C).fit(X[train], y[train], None if groups is None else groups[train])
+            scores[test] = fitted.decision_function(X[test])
+
+    def sets(rows):
+        ids = np.zeros(300, dtype=int) if groups is None else groups
+        return [rows[ids[rows] == one] for one in np.unique(ids[rows])]
+
+    def mean_f1(scores, rows, threshold):
+        return np.mean([1 - as_loss("f1")(y[one] == 1, scores[one] >= threshold) for one in sets(rows)])
+
+    def best(scores, rows):
+        parts = [y[one] == 1 for one in sets(rows)]
+        batch = Sets(np.concatenate(parts), np.cumsum([0, *map(len, parts)]))
+        return best_threshold(batch, np.concatenate([scores[one] for one in sets(rows)]), "f1").threshold
+
+    for row, (train, test) in zip(found.scores_, splits, strict=True):
+        expected = [mean_f1(scores, test, best(scores, train)) for scores in held_out]
+        np.testing.assert_allclose(row, expected)
+    at = smallest_within_error(found.scores_)
+    assert Cs[at] == found.C_
+    shift = best(held_out[at], np.arange(300))
+    plain = SetClassifier("f1", "ramp", C=Cs[at]).fit(X, y, groups)
+    assert found.estimator_.threshold_ == pytest.approx(shift)
+    np.testing.assert_allclose(found.intercept_, plain.intercept_ - shift)
+    with pytest.raises(Refusal, match="refuses a cv that holds row 0 out 0 times: hold each row out once"):
+        found.set_params(cv=[(np.arange(10, 300), np.arange(1, 10))]).fit(X, y, groups)
+    with pytest.raises(Refusal, match=r"refuses RocArea\(\), which has none"):
+        SetClassifierCV(SetClassifier("auc", threshold="exact"), Cs=[1.0]).fit(X, y)
 
 
 def test_splitters_pairs_and_weights():

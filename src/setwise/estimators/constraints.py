@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 from typing import Any
 
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from setwise.core.evaluator import Surrogate
@@ -15,7 +16,7 @@ from setwise.surrogates import SURROGATES
 CONSTRAINTS: dict[str, Any] = {
     "loss": [StrOptions(set(plain_losses())), Loss],
     "surrogate": [StrOptions({"auto", "convex", *SURROGATES}), Surrogate],
-    "start": [StrOptions({"auto", "zero", "logistic"})],
+    "start": [StrOptions({"auto", "zero", "logistic"}), LogisticRegression],
     "threshold": [StrOptions({"zero", "exact"})],
     "learner": [StrOptions({"auto", *LEARNERS}), Learner],
     "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],

@@ -72,6 +72,13 @@ class Grouping:
             return values.T.ravel()
         return (values if self.order is None else values[self.order]).ravel()
 
+    def mean_loss(self, loss: Loss, scores: NDArray[Any], sample_weight: Any) -> float:
+        """The mean loss over the sets, for scores in the order of the rows."""
+        losses = loss.values(self.batch, self.predictions(loss, scores))
+        weights = self.weights(sample_weight, len(scores))
+        # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
+        return float(np.average(losses, weights=None if weights is None else weights / weights.max()))
+
     def weights(self, sample_weight: Any, n_rows: int) -> Values | None:
         """The weight of each set, from weights of the rows that are equal inside each set; None for equal weights."""
         if sample_weight is None:

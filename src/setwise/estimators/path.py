@@ -15,7 +15,8 @@ def path(model: SetClassifier, data: list[Any], Cs: Values) -> Iterator[SetClass
     """Copies of ``model``, fitted for each C in turn; ``data`` are X, y, groups and sample_weight.
 
     The sets, the surrogate and the logistic start are bound once. A fit of a convex surrogate begins at the weights of
-    the last one, with its planes. A fit of the ramp begins at the start, so that it is what ``fit`` alone gives.
+    the last one, with its planes. A fit of the ramp begins at the start, so that it is what ``fit`` alone gives. No
+    threshold is chosen.
     """
     X, y, groups, sample_weight = data
     problem, last, seen = None, None, {}
@@ -26,8 +27,8 @@ def path(model: SetClassifier, data: list[Any], Cs: Values) -> Iterator[SetClass
             # The number and the names of the features.
             seen = {name: value for name, value in one.__dict__.items() if name.endswith("_in_")}
         one.__dict__.update(seen)
-        trained, shift = one._solve(problem, groups, sample_weight, last)
-        one._keep(problem, trained, shift, groups is not None)
+        trained = one._solve(problem, last)
+        one._keep(problem, trained, 0.0, groups is not None)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         last = None if np.isnan(trained.radius) else trained.w

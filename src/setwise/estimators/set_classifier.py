@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,7 +65,9 @@ class SetClassifier(ClassifierMixin, Versioned):
         takes the ramp, a learner for convex risks minimizes its majorants. A learner object brings its own C, tol and
         max_iter, and then the ramp is not taken by itself
     start : ``"logistic"`` begins at logistic regression on the same rows, with the best threshold of the loss, and the
-        regularizer is the distance from there: a tiny C leaves its predictions as they are. ``"zero"`` begins at
+        regularizer is the distance from there: a tiny C leaves its predictions as they are. For y (n,) of two labels
+        and an X of at most two million numbers, its C and that threshold are chosen on held-out rows, else C is 1. A
+        ``LogisticRegression`` is fitted as it is, with the best threshold of its training rows. ``"zero"`` begins at
         w = 0. ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
         least. That takes a fit for each of 5 folds more
@@ -126,7 +129,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
-        start: str = "auto",
+        start: str | LogisticRegression = "auto",
         threshold: str = "zero",
     ) -> None:
         self.loss = loss
@@ -165,10 +168,17 @@ class SetClassifier(ClassifierMixin, Versioned):
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit")
+        return self._fit(X, y, groups, sample_weight, None)
+
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, shift: Any) -> Self:
+        """:meth:`fit`, with the thresholds ``shift`` in place of those that ``threshold`` asks for, if given."""
         before = dict(self.__dict__)
         try:
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
-            trained, shift = self._solve(problem, groups, sample_weight, self._last(problem.features.size))
+            trained = self._solve(problem, self._last(problem.features.size))
+            if shift is None:
+                zero = self.threshold == "zero" or trained.fit.status == "interrupted"
+                shift = 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -225,10 +235,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         if labels.shape != expected:
             raise ValueError(f"y must have the shape of predict(X), {expected}; got shape {labels.shape}.")
         grouping = group(labels, groups, self.average, self.classes_)
-        losses = self.loss_.values(grouping.batch, grouping.predictions(self.loss_, scores))
-        weights = grouping.weights(sample_weight, len(labels))
-        # Only the ratios of weights count; divided by the largest one, their sum cannot overflow.
-        return 1.0 - float(np.average(losses, weights=None if weights is None else weights / weights.max()))
+        return 1.0 - grouping.mean_loss(self.loss_, scores, sample_weight)
 
     @property
     def _matrix(self) -> bool:
@@ -238,16 +245,15 @@ class SetClassifier(ClassifierMixin, Versioned):
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
-    def _solve(self, problem: Problem, groups: Any, sample_weight: Any, last: Any) -> tuple[Trained, Any]:
-        """The weights, found from the weights ``last`` on, and the thresholds that are subtracted from the scores."""
+    def _solve(self, problem: Problem, last: Any) -> Trained:
+        """The weights, found from the weights ``last`` on."""
         multiplications = int(problem.X.shape[0]) * int(problem.X.shape[1]) * problem.grouping.outputs
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
         with blas_threads(multiplications, None if self.n_jobs is None else problem.jobs):
             trained = problem.solve(partial(learner_for, self), isinstance(self.learner, str), last, bar)
         if bar is not None:
             bar.close()
-        zero = self.threshold == "zero" or trained.fit.status == "interrupted"
-        return trained, 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
+        return trained
 
     def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""

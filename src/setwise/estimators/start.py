@@ -1,13 +1,7 @@
-"""Where a fit starts: logistic regression on the same rows, with the threshold that is best for the loss."""
-
-import warnings
-from typing import Any, final
+"""Where a fit starts: the thresholds of logistic regression that are best for the loss, and the scale of its scores."""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from setwise.core.arrays import Values
 from setwise.core.measure import Loss
@@ -21,53 +15,6 @@ CLOSE = 0.1
 
 SCALES = 2.0 ** np.arange(-3, 21)
 """The scales that are tried, as multiples of the one at which scores have a mean size of 1."""
-
-
-@final
-class Logistic:
-    """Logistic regression of each output on scaled features, as weights for features that are not scaled.
-
-    For a vector or a label matrix there is one model for each column; for k > 2 classes one multinomial model. A column
-    with one class alone is predicted to have this class.
-
-    Parameters
-    ----------
-    X : (n, d), dense or CSR
-    grouping : the sets of the rows
-    target : (n,) or (n, p) of 0 and 1, or classes
-    sample_weight : (n,) or None
-    intercept : whether there is one
-    """
-
-    def __init__(
-        self, X: Any, grouping: Grouping, target: NDArray[Any], sample_weight: Values | None, intercept: bool
-    ) -> None:
-        # A sparse matrix stays sparse, so it is not centred.
-        scaler = StandardScaler(with_mean=intercept and not issparse(X)).fit(X)
-        rows, columns = scaler.transform(X), target if grouping.is_matrix else target.reshape(len(target), -1)
-        scale = np.asarray(scaler.scale_)
-        self.coef, self.intercept = np.zeros((grouping.outputs, X.shape[1])), np.zeros(grouping.outputs)
-        model = LogisticRegression(max_iter=1000, fit_intercept=intercept)
-        for j, column in enumerate(columns.T):
-            at = slice(None) if grouping.layout == "classes" else slice(j, j + 1)
-            positive = grouping.classes[-1] if grouping.layout == "vector" else 1
-            labels = column if grouping.layout == "classes" else column == positive
-            if labels.all() or not labels.any():
-                self.intercept[at] = (1.0 if labels.all() else -1.0) * intercept
-                continue
-            with warnings.catch_warnings():
-                # This is a start, and no more: it need not converge.
-                warnings.simplefilter("ignore")
-                model.fit(rows, labels, sample_weight)
-            self.coef[at] = model.coef_ / scale
-            self.intercept[at] = model.intercept_ if intercept else 0.0
-        if scaler.mean_ is not None and scaler.with_mean:
-            self.intercept -= self.coef @ scaler.mean_
-
-    def scores(self, X: Any) -> NDArray[np.float64]:
-        """``X coef^T + intercept``, (n,) or (n, p)."""
-        scores = np.asarray(X @ self.coef.T + self.intercept)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def thresholds(loss: Loss, grouping: Grouping, average: str, scores: NDArray[np.float64]) -> Values | float:

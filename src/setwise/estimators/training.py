@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
 from setwise.core.evaluator import Surrogate
@@ -16,8 +17,9 @@ from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain, radius
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.logistic import Logistic
 from setwise.estimators.objective import convex_surrogate, named_surrogate
-from setwise.estimators.start import Logistic, scaled, thresholds
+from setwise.estimators.start import scaled, thresholds
 from setwise.estimators.vacuous import (
     DOUBTFUL,
     VACUOUS,
@@ -65,7 +67,7 @@ class Problem:
     score_loss : the loss that is reported
     loss : the loss that is trained for, with weighted classes
     surrogate : a name, or an object that brings its own loss
-    start : ``"auto"``, ``"zero"`` or ``"logistic"``
+    start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
     average : what a set is in a label matrix
     intercept : the value of the constant feature, 0 for none
     row_weights : the weight of each row, (n,), or None
@@ -79,7 +81,7 @@ class Problem:
     score_loss: Loss
     loss: Loss
     surrogate: str | Surrogate
-    start: str
+    start: str | LogisticRegression
     average: str
     intercept: float
     row_weights: Any
@@ -103,15 +105,26 @@ class Problem:
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:
-        """The weights of logistic regression with the best threshold of the loss, and the mean size of its scores."""
-        found = Logistic(self.X, self.grouping, self.target, self.row_weights, self.intercept != 0.0)
+        """The weights of logistic regression with the best threshold of the loss, and the mean size of its scores.
+
+        Where C of logistic regression is chosen on held-out rows, so is the threshold, unless a constant labeling is as
+        good as it in training.
+        """
+        rows = self.X, self.grouping, self.target, self.row_weights
+        found = Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start)
         scores = found.scores(self.X)
-        coef, bias = found.coef, found.intercept
-        if self.intercept != 0.0:
-            best = thresholds(self.loss, self.grouping, self.average, scores)
-            bias, scores = bias - best, scores - best
-            coef = np.column_stack([coef, bias / self.intercept])
-        return coef.ravel(), float(np.abs(scores).mean())
+        w, size = self._at_threshold(found, scores, scores if found.held_out is None else found.held_out)
+        if found.held_out is not None and self._loss(w) >= self.constant:
+            w, size = self._at_threshold(found, scores, scores)
+        return w, size
+
+    def _at_threshold(self, found: Logistic, scores: Values, chosen_on: Values) -> tuple[Values, float]:
+        """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""
+        if self.intercept == 0.0:
+            return found.coef.ravel(), float(np.abs(scores).mean())
+        best = thresholds(self.loss, self.grouping, self.average, chosen_on)
+        coef = np.column_stack([found.coef, (found.intercept - best) / self.intercept])
+        return coef.ravel(), float(np.abs(scores - best).mean())
 
     @cached_property
     def omega(self) -> Values:
@@ -141,7 +154,7 @@ class Problem:
             surrogate = convex_surrogate(self.loss, self.grouping)
         found, risk = self._minimized(surrogate, make, last, callback)
         # The regularizer of a logistic start does not draw to w = 0, so its models are not empty.
-        if not risk.convex or self.start == "logistic":
+        if not risk.convex or self._logistic_start:
             return found
         share = share_of_constant(risk, found.fit, found.C, self.constant)
         if share < DOUBTFUL or found.fit.status == "interrupted":
@@ -177,7 +190,7 @@ class Problem:
         evaluator, features = surrogate.on(self.grouping.batch), self.features
         origin = np.zeros(features.size)
         risk = MeanRisk(features, evaluator, self.weights, self.jobs)
-        if self.start == "logistic" or (self.start == "auto" and not evaluator.convex):
+        if self._logistic_start or (self.start == "auto" and not evaluator.convex):
             origin = scaled(risk, *self.logistic)
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
         # A single fit has no use for the memory of planes.
@@ -194,6 +207,10 @@ class Problem:
         if self.grouping.is_matrix:
             shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
         return float(certain(scores - shift, lengths, False, trained.radius).mean())
+
+    @property
+    def _logistic_start(self) -> bool:
+        return self.start not in ("auto", "zero")
 
     def _loss(self, w: Values) -> float:
         """The mean training loss of the weights."""

@@ -61,5 +61,5 @@ def warn_of_vacuous_bound(name: str) -> None:
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
         "take surrogate='auto' or 'ramp', which begin at logistic regression, or raise C if it is small.",
         VacuousBoundWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

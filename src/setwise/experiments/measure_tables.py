@@ -12,7 +12,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -23,8 +22,7 @@ from setwise.compare.bundled import breast_cancer, digits
 from setwise.compare.paired import Paired, holm
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
-from setwise.decisions import best_threshold
-from setwise.estimators import SetClassifier
+from setwise.estimators import SetClassifier, SetClassifierCV
 from setwise.estimators.choosing.choice import choose
 from setwise.estimators.choosing.out_of_fold import OutOfFold
 from setwise.estimators.choosing.problem import problem_of
@@ -61,6 +59,9 @@ CHOICE, SURROGATE = "MeasureClassifier", "SetClassifier"
 METHODS = (*((CHOICE, base) for base in BASES), (SURROGATE, "linear"))
 """What is compared with the reference of the base model."""
 
+
+TOL = 1e-2
+"""The relative gap at which fits of SetClassifier end; a smaller one takes several times as long."""
 
 QUICK_ROWS = 300
 """The number of rows of each table in the quick version."""
@@ -132,36 +133,22 @@ def _by_choice(
 
 
 def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss]) -> list[Cell]:
-    """``SetClassifier(surrogate="auto")`` for each measure; C and threshold are chosen as those of the reference."""
-    cells = []
-    for loss, reference in zip(losses, tuned, strict=True):
-        models = [_surrogate(loss, c * len(part.y)) for c in GRID]
-        with warnings.catch_warnings():
-            # A fit that ends before its gap is closed is judged like any other.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            best = [best_threshold(part.y, _held_out_scores(model, part, folds), loss) for model in models]
-            # Of equal losses the smallest C wins.
-            k = int(np.argmin(np.round([b.loss for b in best], 12)))
-            fitted = models[k].fit(part.X, part.y)
-        labels = fitted.decision_function(held.X) >= best[k].threshold
-        cells.append((*_judged(held.y, reference, labels, loss, held.X), fitted[-1].surrogate_))
-    return cells
-
-
-def _surrogate(loss: Loss, C: float) -> Any:
-    """The linear set surrogate on features prepared as those of logistic regression.
+    """``SetClassifier(surrogate="auto")`` for each measure; its C is chosen on the folds of the reference.
 
     The constants of the grid count single decisions, and the whole part is one set, so C is n times as large.
     """
-    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SetClassifier(loss, "auto", C=C))
-
-
-def _held_out_scores(model: Any, part: Table, folds: Folds) -> Values:
-    """The score of each row from the model that was fitted without its fold, (n,)."""
-    scores = np.empty(len(part.y))
-    for train, test in folds:
-        scores[test] = clone(model).fit(part.X[train], part.y[train]).decision_function(part.X[test])
-    return scores
+    cells = []
+    for loss, reference in zip(losses, tuned, strict=True):
+        model = SetClassifierCV(
+            SetClassifier(loss, "auto", tol=TOL, threshold="exact"), np.array(GRID) * len(part.y), folds
+        )
+        fitted = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), model)
+        with warnings.catch_warnings():
+            # A fit that ends before its gap is closed is judged like any other.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted.fit(part.X, part.y)
+        cells.append((*_judged(held.y, reference, fitted.predict(held.X), loss, held.X), model.estimator_.surrogate_))
+    return cells
 
 
 def _judged(y: Bools, reference: Tuned, labels: Bools, loss: Loss, X: Any) -> tuple[float, float, int]:

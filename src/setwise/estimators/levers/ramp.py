@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from sklearn.linear_model import LogisticRegression
+
 from setwise.core.checks import as_factor
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
@@ -15,9 +17,9 @@ from setwise.estimators.set_classifier import SetClassifier
 class Ramp(Lever):
     """The ramp of the loss, minimized over linear functions of out-of-fold log-odds and of the columns of X.
 
-    It begins at logistic regression on these features with its best threshold, and descends from there. For y (n,) the
-    columns of X must be numbers, at most 200 of them: with log-odds alone the ramp would be another way to a threshold.
-    For a label matrix the features are the log-odds of all labels.
+    It begins at logistic regression (C = 1) on these features with its best threshold, and descends from there. For y
+    (n,) the columns of X must be numbers, at most 200 of them: with log-odds alone the ramp would be another way to a
+    threshold. For a label matrix the features are the log-odds of all labels.
 
     Parameters
     ----------
@@ -41,5 +43,5 @@ class Ramp(Lever):
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        model = SetClassifier(task.loss, "ramp", C=self.C, average=task.average)
+        model = SetClassifier(task.loss, "ramp", C=self.C, average=task.average, start=LogisticRegression())
         return linear_rule(evidence, task, model, rows=not task.is_matrix)

@@ -1,0 +1,65 @@
+"""Splits of rows into those to train on and those that are held out."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+from setwise.core.checks import shown
+from setwise.core.refusal import Refusal
+
+FOLDS = 5
+"""The number of folds that are held out in turn."""
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def folds(target: NDArray[Any], groups: Any, cv: int, what: str) -> list[Split]:
+    """Pairs of training and test rows: groups stay together, and the classes of y (n,) keep their shares.
+
+    There are fewer folds than ``cv`` where the rarest class, or the groups, are fewer; Refusal names ``what`` where
+    there are not two.
+    """
+    matrix = target.ndim == 2 and target.shape[1] > 1
+    rows = np.zeros(len(target))
+    if groups is not None:
+        k = min(cv, len(np.unique(np.asarray(groups))))
+    elif matrix:
+        k = min(cv, len(target))
+    else:
+        k = min(cv, int(np.unique(target, return_counts=True)[1].min()))
+    if k < 2:
+        least = "two groups" if groups is not None else "two rows" if matrix else "two rows of each class"
+        raise Refusal(f"{what} refuses this target: it holds rows out, and needs {least} at least.")
+    if groups is not None:
+        return list(GroupKFold(k).split(rows, None, np.asarray(groups)))
+    if matrix:
+        return list(KFold(k, shuffle=True, random_state=0).split(rows))
+    return list(StratifiedKFold(k, shuffle=True, random_state=0).split(rows, target.ravel()))
+
+
+def as_splits(given: Any, n: int) -> list[Split]:
+    """Pairs of training and test rows that a user gives, checked: indices in 0..n-1."""
+    try:
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in given]
+    except (TypeError, ValueError):
+        pairs = []
+    fits = (rows.ndim == 1 and rows.size and rows.dtype.kind in "iu" for pair in pairs for rows in pair)
+    if not pairs or not all(fits) or any(rows.min() < 0 or rows.max() >= n for pair in pairs for rows in pair):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter, or pairs of training and test rows in 0..{n - 1}; "
+            f"got {shown(given)}."
+        )
+    return pairs
+
+
+def refuse_unless_once(splits: list[Split], n: int) -> None:
+    """Refusal if a row is held out in no split, or in several."""
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
+    if (times != 1).any():
+        row = int(np.argmax(times != 1))
+        raise Refusal(
+            f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out once, as "
+            "KFold does, or use threshold='zero'."
+        )

@@ -1,5 +1,7 @@
 """The answer in words, for made-up figures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from setwise.compare.answer import Winner
 from setwise.compare.figures import figure, listed, seconds_text, signed, threshold_text
 from setwise.compare.measures import Measured
 from setwise.compare.terminal import section, summary
-from setwise.compare.words import EXPLAINED, LEVERS, details, headline, table, way, what_to_do
+from setwise.compare.words import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
 from setwise.estimators.levers import LEVERS as ALL
 from setwise.losses import EarlyDetection, RocArea
 
@@ -109,6 +111,15 @@ def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_f
         "Coefficients, for features of standard deviation 1: sex -2.00, age +1.50.",
         "Saved in m.skops. Next: setwise predict m.skops new.csv --out labels.csv",
         "Something is left out.",
+    ]
+
+
+def test_what_was_left_out_is_named_by_its_title():
+    found = made_up()
+    words = "stack refuses a loss of all rows as one set: use 'ramp'."
+    rows = [replace(found.rows[0], base=base, lever="stack", refusal=words) for base in ("linear", "boosted")]
+    assert refusals(replace(found, rows=(*found.rows, *rows))) == [
+        "Left out: trained on top, not for a loss of all rows as one set: use 'ramp'."
     ]
 
 

@@ -235,8 +235,10 @@ def refusals(found: Answer) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in found.rows:
         if row.refusal:
-            reasons.setdefault(row.refusal.rstrip("."), []).append(lever_title(row.lever))
-    return [f"Left out, {listed(list(dict.fromkeys(names)))}: {reason}." for reason, names in reasons.items()]
+            # A reader knows a lever by its title, not by its name.
+            reason = row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
+            reasons.setdefault(reason, []).append(lever_title(row.lever))
+    return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
 
 
 def _grid(found: Answer) -> str:

@@ -18,10 +18,10 @@ from setwise.core.progress import ProgressBar
 from setwise.core.refusal import Refusal
 from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.exact_threshold import held_out_thresholds
 from setwise.estimators.grouping import group
 from setwise.estimators.learner import learner_for
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.out_of_fold import held_out_thresholds
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores

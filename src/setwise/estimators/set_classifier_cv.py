@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.arrays import Values
 from setwise.core.checks import as_reals, shown
 from setwise.core.refusal import Refusal
+from setwise.estimators.exact_threshold import cross_fitted_scores, refuse_without_threshold
 from setwise.estimators.objective import named_surrogate
-from setwise.estimators.out_of_fold import cross_fitted_scores, refuse_without_threshold
 from setwise.estimators.path import path
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups

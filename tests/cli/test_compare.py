@@ -178,6 +178,7 @@ def test_quick_takes_a_part_of_a_large_file(tmp_path):
     assert len(work.problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
     assert "of its 9,000 rows" in work.problem.about
+    assert "of 9,000 rows; without --quick they see all." in work.problem.notes[-1]
     options = Options(str(tmp_path / "big.npz"))
     assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
 

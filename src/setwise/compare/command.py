@@ -257,7 +257,8 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         problem = problem.part(QUICK_ROWS, max(LEAST_SETS, plan.folds), plan.seed)
     if len(problem.y) < held:
         about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
-        problem = replace(problem, about=about)
+        note = f"All fits, and a saved model, saw {len(problem.y):,} of {held:,} rows; without --quick they see all."
+        problem = replace(problem, about=about, notes=(*problem.notes, note))
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]
 

@@ -1,6 +1,6 @@
 """Fits for several C on the same rows, each of which begins with what the one before has found."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier
 
 
-def path(model: SetClassifier, data: list[Any], Cs: Values) -> Iterator[SetClassifier]:
+def path(model: SetClassifier, data: Sequence[Any], Cs: Values) -> Iterator[SetClassifier]:
     """Copies of ``model``, fitted for each C in turn; ``data`` are X, y, groups and sample_weight.
 
     The sets, the surrogate and the logistic start are bound once. A fit of a convex surrogate begins at the weights of

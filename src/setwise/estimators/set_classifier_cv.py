@@ -88,7 +88,7 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         Cs = as_reals(POWERS if self.Cs is None else self.Cs, "Cs")
         if Cs.ndim != 1 or len(Cs) == 0 or Cs.min() <= 0:
             raise ValueError(f"Cs must be numbers above 0, one at least; got {shown(self.Cs)}.")
-        self.Cs_ = np.unique(Cs)
+        Cs = np.unique(Cs)
         model = SetClassifier() if self.estimator is None else self.estimator
         # What does not fit is refused before anything is split.
         problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
@@ -98,15 +98,14 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))
-        self.surrogates_ = surrogates(model, problem)
-        candidates = [(name, C) for name in self.surrogates_ for C in self.Cs_]
-        data = [problem.X, problem.target, groups, sample_weight]
-        self.scores_, thresholds = self._judge(model, problem, data, splits)
-        chosen = smallest_within_error(self.scores_)
-        (surrogate, C), self.best_score_ = candidates[chosen], float(self.scores_[:, chosen].mean())
-        self.C_ = float(C)
-        final = clone(model).set_params(surrogate=surrogate, C=self.C_)
-        self.estimator_ = final._fit(X, y, groups, sample_weight, thresholds[chosen])
+        tried = surrogates(model, problem)
+        scores, shifts = _judge(model, problem, tried, Cs, groups, sample_weight, splits)
+        chosen = smallest_within_error(scores)
+        surrogate, C = tried[chosen // len(Cs)], float(Cs[chosen % len(Cs)])
+        final = clone(model).set_params(surrogate=surrogate, C=C)
+        self.estimator_ = final._fit(X, y, groups, sample_weight, shifts[chosen])
+        self.Cs_, self.surrogates_, self.scores_ = Cs, tried, scores
+        self.C_, self.best_score_ = C, float(scores[:, chosen].mean())
         self.coef_, self.intercept_ = self.estimator_.coef_, self.estimator_.intercept_
         self.classes_, self.n_features_in_ = self.estimator_.classes_, self.estimator_.n_features_in_
         if "feature_names_in_" in self.estimator_.__dict__:
@@ -133,31 +132,6 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         fitted: SetClassifier = self.estimator_
         return fitted
 
-    def _judge(
-        self, model: SetClassifier, problem: Problem, data: list[Any], splits: list[Split]
-    ) -> tuple[Values, list[Any]]:
-        """The score of each candidate on each fold, (folds, m), and their best thresholds, None where they are 0."""
-        exact = model.threshold == "exact"
-        shape = problem.target.shape if problem.grouping.is_matrix else problem.target.shape[:1]
-        m = len(self.surrogates_) * len(self.Cs_)
-        scores, held_out = np.empty((len(splits), m)), np.zeros((m, *shape) if exact else 0)
-        for k, rows in enumerate(splits):
-            parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
-            fits = (path(clone(model).set_params(surrogate=name), parts[0], self.Cs_) for name in self.surrogates_)
-            with warnings.catch_warnings():
-                # The fit on all rows warns of the same for the C that is chosen.
-                for kind in (VacuousBoundWarning, ConvergenceWarning):
-                    warnings.simplefilter("ignore", kind)
-                for j, one in enumerate(chain.from_iterable(fits)):
-                    if exact:
-                        held_out[j, rows[1]] = one.decision_function(parts[1][0])
-                    else:
-                        scores[k, j] = one.score(*parts[1])
-        if not exact:
-            return scores, [None] * m
-        best = [thresholds(problem.loss, problem.grouping, problem.average, one) for one in held_out]
-        return cross_fitted_scores(problem, data[2], data[3], held_out, splits), best
-
     def _splits(self, target: Any, groups: Any) -> list[Any]:
         """Pairs of training and test rows."""
         if self.cv is None or isinstance(self.cv, int | np.integer):
@@ -171,6 +145,40 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         inner = (SetClassifier() if self.estimator is None else self.estimator).__sklearn_tags__()
         tags.input_tags, tags.classifier_tags = inner.input_tags, inner.classifier_tags
         return tags
+
+
+def _judge(
+    model: SetClassifier,
+    problem: Problem,
+    tried: tuple[Any, ...],
+    Cs: Values,
+    groups: Any,
+    sample_weight: Any,
+    splits: list[Split],
+) -> tuple[Values, list[Any]]:
+    """The score of each surrogate and C on each fold, (folds, m), and their best thresholds, None for zero."""
+    exact = model.threshold == "exact"
+    data: list[Any] = [problem.X, problem.target, groups, sample_weight]
+    shape = problem.target.shape if problem.grouping.is_matrix else problem.target.shape[:1]
+    m = len(tried) * len(Cs)
+    scores, held_out = np.empty((len(splits), m)), np.zeros((m, *shape) if exact else 0)
+    for k, rows in enumerate(splits):
+        parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
+        part, fold = parts
+        fits = (path(clone(model).set_params(surrogate=name), part, Cs) for name in tried)
+        with warnings.catch_warnings():
+            # The fit on all rows warns of the same for the C that is chosen.
+            for kind in (VacuousBoundWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", kind)
+            for j, one in enumerate(chain.from_iterable(fits)):
+                if exact:
+                    held_out[j, rows[1]] = one.decision_function(fold[0])
+                else:
+                    scores[k, j] = one.score(*fold)
+    if not exact:
+        return scores, [None] * m
+    best = [thresholds(problem.loss, problem.grouping, problem.average, one) for one in held_out]
+    return cross_fitted_scores(problem, groups, sample_weight, held_out, splits), best
 
 
 def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:

@@ -24,8 +24,8 @@ def test_groups_in_any_order_of_rows_give_the_same_fit(bags):
 def test_rows_keep_their_order_inside_a_group(bags):
     X, y, groups = bags
     interleaved = np.argsort(np.arange(len(y)) % 10, kind="stable")
-    a = SetClassifier("early_detection", C=10).fit(X, y, groups=groups)
-    b = SetClassifier("early_detection", C=10).fit(X[interleaved], y[interleaved], groups=groups[interleaved])
+    a = SetClassifier("early_detection", "convex", C=10).fit(X, y, groups=groups)
+    b = SetClassifier("early_detection", "convex", C=10).fit(X[interleaved], y[interleaved], groups=groups[interleaved])
     np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-9)
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from setwise import SetClassifier
@@ -65,13 +65,15 @@ def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
     columns = np.column_stack([logistic(X, column) for column in Y.T])
     for average in ("samples", "macro", "micro"):
         expected = at(columns, label_thresholds(Y, columns, "f1", average).thresholds)
-        model = SetClassifier("f1", "ramp", C=1e-9, average=average).fit(X, Y)
+        model = SetClassifier("f1", "ramp", C=1e-9, average=average, start=LogisticRegression()).fit(X, Y)
         np.testing.assert_array_equal(model.predict(X), expected)
 
     grades = np.digitize(X[:, 0], [5, 9])
     rows = StandardScaler().fit_transform(X)
     expected = LogisticRegression(max_iter=1000).fit(rows, grades).predict(rows)
-    np.testing.assert_array_equal(SetClassifier("jaccard", "ramp", C=1e-9).fit(X, grades).predict(X), expected)
+    for names in (np.arange(3), np.array(["high", "low", "none"])):
+        model = SetClassifier("jaccard", "ramp", C=1e-9).fit(X, names[grades])
+        np.testing.assert_array_equal(model.predict(X), names[expected])
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -82,6 +84,7 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
     groups = np.random.default_rng(2).integers(12, size=300) if grouped else None
     ids = np.zeros(300, dtype=int) if groups is None else groups
     weight = 1.0 + ids % 3 if weighted else np.ones(300)
+    weight /= weight.mean()
     splitter = GroupKFold(5) if grouped else StratifiedKFold(5, shuffle=True, random_state=0)
     rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
     models = [LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky") for C in Cs]
@@ -97,6 +100,39 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
     expected = at(models[best].fit(rows, y, weight).decision_function(rows), threshold)
     found = SetClassifier("f1", "ramp", C=1e-9).fit(X, y, groups=groups, sample_weight=weight)
     np.testing.assert_array_equal(found.predict(X), expected)
+
+
+@pytest.mark.parametrize("average", ["samples", "macro"])
+def test_the_start_of_a_label_matrix_has_one_c_and_the_thresholds_of_held_out_rows(average):
+    X, Y = make_multilabel_classification(120, 30, n_classes=3, random_state=0)
+    Y = np.column_stack([Y, np.arange(120) == 7])  # a label with one positive row
+    rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
+    held_out = np.zeros((6, *Y.shape))
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+        for scores, C in zip(held_out, Cs, strict=True):
+            model = LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky")
+            for i, column in enumerate(Y[train].T):
+                if column.any():
+                    scores[test, i] = model.fit(rows[train], column).decision_function(rows[test])
+                else:
+                    scores[test, i] = np.log(0.5 / (len(train) + 0.5))
+    best = np.argmin([np.logaddexp(0, np.where(Y == 1, -scores, scores)).mean() for scores in held_out])
+    thresholds = label_thresholds(Y, held_out[best], "f1", average).thresholds
+    models = [LogisticRegression(C=Cs[best], max_iter=1000, solver="newton-cholesky").fit(rows, y) for y in Y.T]
+    scores = np.column_stack([model.decision_function(rows) for model in models])
+    found = SetClassifier("f1", "ramp", C=1e-9, average=average).fit(X, Y)
+    np.testing.assert_array_equal(found.predict(X), at(scores, thresholds))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-3, 1e300])
+def test_weights_that_are_all_equal_change_nothing(scale):
+    X, y = overlapping()
+    plain = SetClassifier("f1", "ramp").fit(X, y)
+    weighed = SetClassifier("f1", "ramp").fit(X, y, sample_weight=np.full(600, scale))
+    np.testing.assert_allclose(weighed.coef_, plain.coef_, rtol=1e-6)
+    X, Y = make_multilabel_classification(100, 5, n_classes=3, random_state=0)
+    plain, weighed = (SetClassifier("f1", "ramp").fit(X, Y, sample_weight=w) for w in (None, np.full(100, scale)))
+    np.testing.assert_allclose(weighed.coef_, plain.coef_, rtol=1e-6)
 
 
 def test_the_start_of_few_positives_or_of_one_class_in_a_fold_needs_no_held_out_rows():

@@ -124,7 +124,8 @@ def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
     np.testing.assert_array_equal(one.coef_, ramp.coef_)
     ranked = SetClassifierCV(SetClassifier("auc"), Cs=[1.0], cv=2).fit(X, y)
     assert ranked.surrogates_ == ("auto",)
-    assert SetClassifierCV(SetClassifier("f1", learner=OneSlack()), Cs=[1.0], cv=2).fit(X, y).surrogates_ == ("auto",)
+    with pytest.raises(Refusal, match=r"refuses OneSlack\(.*\), which brings its own C. Name the learner."):
+        SetClassifierCV(SetClassifier("f1", learner=OneSlack()), Cs=[1.0], cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize("grouped", [False, True])

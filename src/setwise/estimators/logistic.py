@@ -30,22 +30,23 @@ class Logistic:
     """Logistic regression of each output on scaled features, as weights for features that are not scaled.
 
     For a vector or a label matrix there is one model for each column; for k > 2 classes one multinomial model. A column
-    with one class alone is predicted to have this class. For a vector C is the one of ``CS`` with the least log loss on
-    held-out rows; it is 1 for label matrices and classes, and for an X of more than ``TUNED`` numbers.
+    with one class alone is predicted to have this class. For a vector and for a label matrix C is the one of ``CS``
+    with the least log loss of all columns on held-out rows. It is 1 for classes, where X has more than ``TUNED``
+    numbers for all columns together, and where there are too few rows of a class to hold any out.
 
     Parameters
     ----------
     X : (n, d), dense or CSR
     grouping : the sets of the rows
     target : (n,) or (n, p) of 0 and 1, or classes
-    sample_weight : (n,) or None
+    sample_weight : (n,) or None; only the ratios of weights count
     intercept : whether there is one
     model : the logistic regression whose parameters are used as they are, or None to choose C
 
     Attributes
     ----------
     coef, intercept : (outputs, d) and (outputs,)
-    held_out : (n,) the scores of held-out rows with the C that was chosen; None if none was
+    held_out : (n,) or (n, p) the scores of held-out rows with the C that was chosen; None if none was
     """
 
     def __init__(
@@ -53,37 +54,30 @@ class Logistic:
         X: Any,
         grouping: Grouping,
         target: NDArray[Any],
-        sample_weight: Values | None,
+        sample_weight: Any,
         intercept: bool,
         model: LogisticRegression | None = None,
     ) -> None:
         # A sparse matrix stays sparse, so it is not centred.
         scaler = StandardScaler(with_mean=intercept and not issparse(X)).fit(X)
-        rows, columns = scaler.transform(X), target if grouping.is_matrix else target.reshape(len(target), -1)
-        scale = np.asarray(scaler.scale_)
-        self.coef, self.intercept = np.zeros((grouping.outputs, X.shape[1])), np.zeros(grouping.outputs)
-        self.held_out: Values | None = None
-        if model is None:
-            solver = "newton-cholesky" if X.shape[1] <= NARROW and grouping.layout != "classes" else "lbfgs"
-            one = LogisticRegression(max_iter=1000, solver=solver)
-        else:
-            one = clone(model)
-        one.set_params(fit_intercept=intercept)
+        rows, weight = scaler.transform(X), _mean_one(sample_weight)
         positive = grouping.classes[-1] if grouping.layout == "vector" else 1
+        classes = grouping.layout == "classes"
+        labels = target.reshape(len(target), 1) if classes else target.reshape(len(target), -1) == positive
+        solver = "newton-cholesky" if X.shape[1] <= NARROW and not classes else "lbfgs"
+        one = LogisticRegression(max_iter=1000, solver=solver) if model is None else clone(model)
+        one.set_params(fit_intercept=intercept)
+        self.held_out: Values | None = None
+        numbers = (X.nnz if issparse(X) else X.size) * labels.shape[1]
         with warnings.catch_warnings():
             # This is a start, and no more: it need not converge.
             warnings.simplefilter("ignore")
-            for j, column in enumerate(columns.T):
-                at = slice(None) if grouping.layout == "classes" else slice(j, j + 1)
-                labels = column if grouping.layout == "classes" else column == positive
-                if labels.all() or not labels.any():
-                    self.intercept[at] = (1.0 if labels.all() else -1.0) * intercept
-                    continue
-                if model is None and grouping.layout == "vector" and (X.nnz if issparse(X) else X.size) <= TUNED:
-                    self.held_out = _tune(one, rows, labels, sample_weight, _folds(grouping, labels))
-                one.fit(rows, labels, sample_weight)
-                self.coef[at] = one.coef_ / scale
-                self.intercept[at] = one.intercept_ if intercept else 0.0
+            if model is None and not classes and numbers <= TUNED:
+                found = _tune(one, rows, labels, weight, _folds(grouping, labels))
+                self.held_out = None if found is None else found.reshape(target.shape if grouping.is_matrix else -1)
+            parts = [_fitted(one, rows, column, weight) for column in labels.T]
+        self.coef = np.vstack([coef for coef, _ in parts]) / np.asarray(scaler.scale_)
+        self.intercept = np.concatenate([bias for _, bias in parts]) if intercept else np.zeros(len(self.coef))
         if scaler.mean_ is not None and scaler.with_mean:
             self.intercept -= self.coef @ scaler.mean_
 
@@ -93,11 +87,31 @@ class Logistic:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
-    """Folds of the rows that keep sets together.
+def _mean_one(weight: Any) -> Values | None:
+    """The weights of the rows, scaled to a mean of 1, for logistic regression takes their sum."""
+    if weight is None:
+        return None
+    # Divided by the largest first, for a sum of large weights may overflow.
+    scaled = np.asarray(weight, dtype=np.float64) / np.max(weight)
+    return np.asarray(scaled / scaled.mean())
 
-    There are none where a training part would have one class alone, or where the rarer one has fewer rows than folds.
+
+def _fitted(model: LogisticRegression, rows: Any, labels: NDArray[Any], weight: Values | None) -> tuple[Values, Values]:
+    """The coefficients (outputs, d) and the intercepts (outputs,); those of a constant where there is one class."""
+    if labels.dtype == bool and (labels.all() or not labels.any()):
+        return np.zeros((1, rows.shape[1])), np.array([1.0 if labels.all() else -1.0])
+    model.fit(rows, labels, weight)
+    return model.coef_, np.broadcast_to(model.intercept_, len(model.coef_))
+
+
+def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
+    """Folds of the rows that keep sets together, and whole rows of a label matrix.
+
+    There are none where the rarer class of a vector has fewer rows than there are folds, or where it would be missing
+    in a training part.
     """
+    if grouping.is_matrix:
+        return folds(labels, None, FOLDS, "start='logistic'") if len(labels) >= FOLDS else []
     assert isinstance(grouping.batch, Sets)
     if min(labels.sum(), (~labels).sum()) < FOLDS:
         return []
@@ -105,7 +119,7 @@ def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
     if len(grouping.batch) > 1:
         owners = np.empty(len(labels), dtype=np.int64)
         owners[slice(None) if grouping.order is None else grouping.order] = grouping.batch.owners
-    found = folds(labels, owners, FOLDS, "start='logistic'")
+    found = folds(labels.ravel(), owners, FOLDS, "start='logistic'")
     whole = all(labels[train].any() and not labels[train].all() for train, _ in found)
     return found if whole else []
 
@@ -113,19 +127,23 @@ def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
 def _tune(
     model: LogisticRegression, rows: Any, labels: Bools, weight: Values | None, splits: list[Split]
 ) -> Values | None:
-    """Set C of the model to the one of least log loss on held-out rows; the scores of these rows, None without splits.
+    """Set C of the model to the one of least log loss on held-out rows; their scores (n, p), None without splits.
 
-    Of equal log losses the smallest C wins.
+    Of equal log losses the smallest C wins. A column with one class in a training part has its log-odds as scores.
     """
     if not splits:
         return None
-    scores = np.empty((len(CS), len(labels)))
+    scores = np.empty((len(CS), *labels.shape))
     for train, test in splits:
-        one = clone(model).set_params(warm_start=True)
-        for j, C in enumerate(CS):
-            one.set_params(C=C).fit(rows[train], labels[train], None if weight is None else weight[train])
-            scores[j, test] = one.decision_function(rows[test])
-    losses = np.average(np.logaddexp(0.0, np.where(labels, -scores, scores)), axis=1, weights=weight)
-    best = int(losses.argmin())
+        one, part = clone(model).set_params(warm_start=True), None if weight is None else weight[train]
+        for i, column in enumerate(labels[train].T):
+            if column.all() or not column.any():
+                scores[:, test, i] = np.log((column.sum() + 0.5) / ((~column).sum() + 0.5))
+                continue
+            for j, C in enumerate(CS):
+                one.set_params(C=C).fit(rows[train], column, part)
+                scores[j, test, i] = one.decision_function(rows[test])
+    losses = np.logaddexp(0.0, np.where(labels, -scores, scores)).mean(axis=2)
+    best = int(np.average(losses, axis=1, weights=weight).argmin())
     model.set_params(C=CS[best])
     return np.asarray(scores[best])

@@ -65,10 +65,11 @@ class SetClassifier(ClassifierMixin, Versioned):
         takes the ramp, a learner for convex risks minimizes its majorants. A learner object brings its own C, tol and
         max_iter, and then the ramp is not taken by itself
     start : ``"logistic"`` begins at logistic regression on the same rows, with the best threshold of the loss, and the
-        regularizer is the distance from there: a tiny C leaves its predictions as they are. For y (n,) of two labels
-        and an X of at most two million numbers, its C and that threshold are chosen on held-out rows, else C is 1. A
-        ``LogisticRegression`` is fitted as it is, with the best threshold of its training rows. ``"zero"`` begins at
-        w = 0. ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+        regularizer is the distance from there: a tiny C leaves its predictions as they are. With two labels, or a
+        label matrix, and at most two million numbers (n d for each label), its C and that threshold are chosen on
+        held-out rows, else C is 1. A ``LogisticRegression`` is fitted as it is, with the best threshold of its training
+        rows. ``"zero"`` begins at w = 0. ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex
+        surrogates
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
         least. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer, above 0. The mean is over *sets*, so C does not grow

@@ -49,9 +49,9 @@ class SetClassifierCV(ClassifierMixin, Versioned):
 
     Parameters
     ----------
-    estimator : a SetClassifier, whose C is not used; None is ``SetClassifier()``. With ``threshold="exact"`` each C is
-        judged with the best thresholds of the other folds' held-out scores, and the final ones are those of all folds:
-        no more fits are needed, but ``cv`` must hold each row out once
+    estimator : a SetClassifier, whose C is not used and whose learner is a name; None is ``SetClassifier()``. With
+        ``threshold="exact"`` each C is judged with the best thresholds of the other folds' held-out scores, and the
+        final ones are those of all folds: no more fits are needed, but ``cv`` must hold each row out once
     Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6. The mean is over sets, so C does not grow with the number
         of rows: see :class:`SetClassifier`
     cv : the number of folds, or a splitter of scikit-learn, or pairs of training and test rows. Folds keep groups
@@ -90,6 +90,8 @@ class SetClassifierCV(ClassifierMixin, Versioned):
             raise ValueError(f"Cs must be numbers above 0, one at least; got {shown(self.Cs)}.")
         Cs = np.unique(Cs)
         model = SetClassifier() if self.estimator is None else self.estimator
+        if not isinstance(model.learner, str):
+            raise Refusal(f"SetClassifierCV refuses {model.learner!r}, which brings its own C. Name the learner.")
         # What does not fit is refused before anything is split.
         problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
         problem.grouping.weights(sample_weight, len(problem.target))
@@ -186,7 +188,7 @@ def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
 
     Where the loss has no ramp it is the convex one alone.
     """
-    if model.surrogate != "auto" or not isinstance(model.learner, str) or problem.loss.reads == "scores":
+    if model.surrogate != "auto" or problem.loss.reads == "scores":
         return (model.surrogate,)
     try:
         named_surrogate(Ramp.name, problem.loss, problem.grouping).on(problem.grouping.batch)

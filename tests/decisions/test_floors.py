@@ -116,11 +116,13 @@ def test_without_a_floor_that_binds_the_threshold_is_the_best_one():
 
 def test_a_floor_that_is_out_of_reach_is_refused_with_the_best_reachable_value():
     y, scores = [1] * 10 + [0] * 10, np.arange(20.0)
-    words = r"Floor\(measure='recall', least=0.9, confidence=0.95\) is not met by any threshold of these scores: the "
-    with pytest.raises(
-        UnmetFloor, match=words + r"best reachable lower bound of recall is 0.7411, at the threshold -inf"
-    ):
+    words = (
+        "recall=0.9 with confidence=0.95 is not met by any threshold of these scores: the best reachable lower bound "
+    )
+    with pytest.raises(UnmetFloor, match=words + r"of recall is 0.7411, at the threshold -inf\."):
         precision_at_recall(y, scores, 0.9, confidence=0.95)
+    with pytest.raises(UnmetFloor, match=r"^Floor\(measure='recall', least=0.9, confidence=0.95\) is not met by"):
+        constrained_threshold(y, scores, "f1", Floor("recall", 0.9, confidence=0.95))
     with pytest.raises(ValueError, match=r"best reachable precision is 0.5, at the threshold -inf\.") as caught:
         recall_at_precision(y, scores, 0.8)
     assert caught.value.reachable == 0.5
@@ -129,13 +131,34 @@ def test_a_floor_that_is_out_of_reach_is_refused_with_the_best_reachable_value()
         constrained_threshold(y, scores, "f1", [Floor("recall", 0.5), Floor("specificity", 0.5)])
 
 
+def test_a_false_positive_rate_is_named_as_one():
+    words = (
+        r"^rate=0.9 with confidence=0.95 is not met by any threshold of these scores: the lowest reachable upper bound "
+    )
+    with pytest.raises(UnmetFloor, match=words + r"of false-positive rate is 0.95, at the threshold inf\.") as caught:
+        recall_at_false_positive_rate([0, 1, 1], [1, 1, 1], 0.9, 0.95)
+    # One negative is right with certainty .95 only if its chance to be right is .05 at least.
+    assert caught.value.reachable == pytest.approx(0.95)
+    y, scores = [1] * 10 + [0] * 10, np.r_[np.arange(5.0, 15.0), np.arange(10.0)]
+    for confidence in (None, 0.6):
+        found = recall_at_false_positive_rate(y, scores, 0.3, confidence)
+        rate = 1.0 - found.specificity
+        assert found.reached[0] <= 0.3
+        assert found.reached[0] == pytest.approx(rate) if confidence is None else found.reached[0] > rate
+
+
 def test_floors_need_decisions_of_their_class():
-    with pytest.raises(ValueError, match="y must hold a known positive decision for Floor"):
+    with pytest.raises(ValueError, match="y must hold a known positive decision for recall=0.5; got none"):
         precision_at_recall([0, 0], [0.0, 1.0], 0.5)
-    with pytest.raises(ValueError, match="y must hold a known negative decision for Floor"):
+    with pytest.raises(ValueError, match="y must hold a known negative decision for rate=0.5; got none"):
         recall_at_false_positive_rate([1, 1], [0.0, 1.0], 0.5)
     with pytest.raises(ValueError, match="y must hold a known positive decision for Floor"):
-        recall_at_precision(Sets(np.array([-1, 0], np.int8), np.array([0, 2])), [0.0, 1.0], 0.0)
+        constrained_threshold([0, 0], [0.0, 1.0], "f1", Floor("recall", 0.5))
+    none = Sets(np.array([-1, 0], np.int8), np.array([0, 2]))
+    for ask in (recall_at_precision, recall_at_false_positive_rate):
+        words = f"y must hold a known positive decision for the recall that {ask.__name__} makes largest; got none"
+        with pytest.raises(ValueError, match=words):
+            ask(none, [0.0, 1.0], 0.0)
 
 
 def test_a_floor_says_what_it_wants():
@@ -143,8 +166,9 @@ def test_a_floor_says_what_it_wants():
         Floor("accuracy", 0.5)
     with pytest.raises(ValueError, match="least must be a finite number in"):
         Floor("recall", 1.5)
-    with pytest.raises(ValueError, match="confidence must be below 1"):
-        Floor("recall", 0.5, 1.0)
+    for outside in (0, 1.0, 2):
+        with pytest.raises(ValueError, match=rf"confidence must be a finite number in \(0, 1\); got {outside}\.$"):
+            Floor("recall", 0.5, outside)
     with pytest.raises(TypeError, match="floor must be a Floor or a list of them"):
         constrained_threshold([0, 1], [0.0, 1.0], "f1", ("recall", 0.9))
 

@@ -136,8 +136,38 @@ def test_estimates_are_scaled_to_a_distribution():
     # Numbers 1 and 2 have 0.3 and 0.4.
     assert gfm(joint, "f1").values.shape == (1,)
     np.testing.assert_allclose(gfm(2.0 * joint, "f1", none=[0.3]).values, gfm(joint, "f1").values)
+    assert gfm(joint, "f1").exact == [True]
+    assert gfm(joint, "f1", none=[0.3]).exact == [True]
+    assert gfm(2.0 * joint, "f1", none=[0.3]).exact == [False]
     with pytest.raises(ValueError, match=r"have the sum 1.4, above 1. Give none"):
         gfm(2.0 * joint, "f1")
+
+
+def test_joint_probabilities_of_no_distribution_are_refused_or_called_inexact():
+    # The first label is among two positives with .9, but no other label is positive.
+    joint = np.array([[0.0, 0.9], [0.0, 0.0]])
+    with pytest.raises(
+        ValueError, match=r"a label is among 2 positives with the probability 0.9, but .* 0.45\. Give none"
+    ):
+        gfm(joint, "f1")
+    found = gfm(np.stack([joint, joint[::-1] * 0.0 + 0.25]), "f1", none=[0.55, 0.25])
+    np.testing.assert_array_equal(found.exact, [False, True])
+    assert found.bounds[0] == min(0.0, found.values[0])
+    assert found.bounds[1] == found.values[1]
+
+
+@pytest.mark.parametrize("off", [-1e-7, -1.2e-16, 2.3e-16, 1e-7])
+def test_rounding_of_joint_probabilities_is_no_mistake(off):
+    assert not gfm(np.zeros((2, 2)), "f1", none=1.0 + off).labels.any()
+    surely = np.array([[0.0, 1.0], [0.0, 1.0]])
+    for found in (gfm(surely + off, "f1"), gfm(surely, "f1", none=off)):
+        assert found.labels.all()
+        assert found.exact.all()
+        np.testing.assert_allclose(found.values, 0.0, atol=1e-6)
+    with pytest.raises(ValueError, match="none must be 1 where joint is 0 everywhere; got 0.99"):
+        gfm(np.zeros((2, 2)), "f1", none=0.99)
+    with pytest.raises(ValueError, match=r"none must be in \[0, 1\]; got 1.001"):
+        gfm(surely, "f1", none=1.001)
 
 
 def test_only_affine_losses_are_decided_by_gfm():

@@ -188,6 +188,17 @@ def test_splitters_pairs_and_weights():
         ({"Cs": [1.0, 0.0]}, None, "Cs must be numbers above 0, one at least"),
         ({"Cs": [1.0, np.nan]}, None, "Cs must be finite"),
         ({"Cs": ["a"]}, None, "Cs must hold real numbers"),
+        ({"Cs": [True]}, None, "Cs must hold real numbers; got dtype bool"),
+        (
+            {"cv": 300},
+            [0] * 120 + [1] * 180,
+            r"SetClassifierCV refuses cv=300: .* the rarest has 120\. Use cv=120 at most",
+        ),
+        (
+            {"cv": 3},
+            [0] * 298 + [1] * 2,
+            r"refuses cv=3: it needs 3 rows of each class, and the rarest has 2\. Use cv=2",
+        ),
         ({"estimator": SetClassifier}, None, "The 'estimator' parameter of SetClassifierCV must be"),
         ({"cv": 1}, None, "The 'cv' parameter of SetClassifierCV must be an int in the range"),
         ({"cv": "five"}, None, "The 'cv' parameter of SetClassifierCV must be"),
@@ -201,6 +212,17 @@ def test_what_is_refused(parameters, target, words):
         SetClassifierCV(**parameters).fit(X, y if target is None else target)
     with pytest.raises(NotFittedError):
         SetClassifierCV().predict(X)
+
+
+def test_folds_that_were_named_are_not_made_fewer():
+    X, y = noisy()
+    groups = np.arange(300) % 2
+    with pytest.raises(ValueError, match=r"refuses cv=3: it needs 3 groups, and there are 2\. Use cv=2 at most"):
+        SetClassifierCV(SetClassifier("f1"), Cs=[1.0], cv=3).fit(X, y, groups=groups)
+    assert SetClassifierCV(SetClassifier("f1"), Cs=[1.0]).fit(X, y, groups=groups).scores_.shape[0] == 2
+    Y = np.column_stack([y, 1 - y])[:6]
+    with pytest.raises(ValueError, match=r"refuses cv=7: it needs 7 rows, and there are 6\. Use cv=6 at most"):
+        SetClassifierCV(SetClassifier("f1"), Cs=[1.0], cv=7).fit(X[:6], Y)
 
 
 def test_a_risk_that_remembers_is_the_same_risk():

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.given import as_bools, as_float64, refuse_masked, refuse_sparse
 
 LARGEST = 1e306
 """The largest sum of the scores of a set; numbers computed from larger scores could leave float64."""
@@ -27,16 +28,7 @@ def as_labels(y: ArrayLike, name: str = "y_true") -> Bools:
     labels = as_array(y, name)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must have shape (p,) with p >= 1; got shape {labels.shape}.")
-    if labels.dtype == np.bool_:
-        return labels
-    if labels.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
-    positive: Bools = labels == 1
-    if not np.all(positive | (labels == 0)):
-        # The sentence shows the first value that is no label.
-        odd = labels[~(positive | (labels == 0))][0]
-        raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd.item()!r}.")
-    return positive
+    return as_bools(labels, name)
 
 
 def as_class_labels(y: ArrayLike, name: str = "y_true") -> Ints:
@@ -65,11 +57,11 @@ def as_predictions(labels: ArrayLike, total: int, n_labels: int, name: str = "pr
 def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     """``scores`` as a contiguous float32 or float64 array (size,); integers become float64.
 
-    NaN, inf and scores whose sum may leave float64 are refused.
+    NaN, inf, scores whose sum may leave float64, and integers that float64 does not hold exactly are refused.
     """
     out = as_array(scores, name)
-    if out.dtype.kind in "iub":
-        out = out.astype(np.float64)
+    if out.dtype.kind in "iub" or (out.dtype == np.float64 and isinstance(scores, list | tuple)):
+        out = as_float64(scores, out, name)
     if out.dtype.newbyteorder("=") not in (np.float32, np.float64):
         raise ValueError(f"{name} must be float32 or float64; got dtype {out.dtype}.")
     if out.shape != (size,):
@@ -107,22 +99,31 @@ def as_weights(weights: ArrayLike, name: str = "weights") -> Values:
 
 
 def as_reals(values: Any, name: str, shape: tuple[int, ...] | None = None, finite: bool = True) -> Values:
-    """A float64 copy of finite real numbers, of ``shape`` if it is given; -inf passes too if ``finite`` is False."""
+    """A float64 copy of finite real numbers, of ``shape`` if it is given; -inf passes too if ``finite`` is False.
+
+    Truth values, and numbers that float64 does not hold exactly, are refused.
+    """
     given = as_array(values, name)
-    if given.dtype.kind not in "biuf":
+    if given.dtype.kind not in "iuf":
         raise ValueError(f"{name} must hold real numbers; got dtype {given.dtype}.")
     if shape is not None and given.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {given.shape}.")
-    # Numbers of a longer type may overflow here; the next check refuses the inf that results.
-    with np.errstate(over="ignore"):
-        out: Values = given.astype(np.float64)
+    out = as_float64(values, given, name)
     if np.isnan(out).any() or (out == np.inf).any() or (finite and (out == -np.inf).any()):
         raise ValueError(f"{name} must be {'finite' if finite else 'below inf'}; got NaN or inf.")
     return out
 
 
-def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, open_low: bool = False) -> float:
-    """``value`` as a finite float in [low, high], or (low, high] with ``open_low``."""
+def as_number(
+    value: Any,
+    name: str,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """``value`` as a finite float in [low, high], without ``low`` or ``high`` itself where that end is open."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number; got {shown(value)}.")
     try:
@@ -130,8 +131,8 @@ def as_number(value: Any, name: str, *, low: float = -np.inf, high: float = np.i
     except OverflowError:
         # A Python int may be larger than any float.
         out = np.inf
-    if not np.isfinite(out) or out > high or out < low or (open_low and out == low):
-        bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if np.isinf(high) else "]"
+    if not np.isfinite(out) or out > high or out < low or (open_low and out == low) or (open_high and out == high):
+        bracket, end = "(" if open_low or np.isinf(low) else "[", ")" if open_high or np.isinf(high) else "]"
         raise ValueError(f"{name} must be a finite number in {bracket}{low:g}, {high:g}{end}; got {shown(value)}.")
     return out
 
@@ -276,7 +277,9 @@ def as_shaped(values: Any, size: int, name: str) -> NDArray[Any]:
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """``values`` as an array of NumPy; ragged sequences raise ValueError."""
+    """``values`` as an array of NumPy; ragged sequences, sparse matrices and masked entries raise ValueError."""
+    refuse_sparse(values, name)
+    refuse_masked(values, name)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):

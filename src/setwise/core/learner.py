@@ -133,7 +133,10 @@ class Learner(ABC):
         if not isinstance(risk, Risk):
             raise TypeError(f"risk must be a Risk, as setwise.risks.MeanRisk(features, evaluator); got {risk!r}.")
         if self.needs_convex and not risk.convex:
-            raise Refusal(f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold.")
+            raise Refusal(
+                f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
+                "ConvexConcave (learner='nrbm' or 'convex_concave')."
+            )
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
         start, begin = self._start(risk, w0), time.perf_counter()

@@ -18,7 +18,11 @@ Shares = tuple[Values, Values]
 
 
 class UnmetFloor(ValueError):  # noqa: N818
-    """Raised where no threshold meets a floor; ``reachable`` is the best value that one has."""
+    """Raised where no threshold meets a floor; ``reachable`` is the best value that one has.
+
+    It is a value of what the call was given: where a false-positive rate was, the least rate, or with a confidence the
+    least upper bound of it.
+    """
 
     def __init__(self, sentence: str, reachable: float) -> None:
         super().__init__(sentence)
@@ -80,18 +84,69 @@ class Floor:
         found[enough] = betaincinv(right[enough], (whole - right)[enough] + 1.0, 1.0 - self.confidence)
         return found
 
-    def check(self, P: float, N: float) -> None:
-        """Raise ValueError where the share is 0/0 at every threshold."""
+    def check(self, P: float, N: float, words: str) -> None:
+        """Raise ValueError where the share is 0/0 at every threshold; ``words`` say who asks for it."""
         if self.measure != "precision" and not (P if self.measure == "recall" else N):
-            raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {self!r}; got none.")
+            raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {words}; got none.")
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """A floor in the words of the call that asks for it.
+
+    Parameters
+    ----------
+    floor : the floor
+    words : what the call was given
+    share : the name of the share that it was given
+    is_ceiling : whether that share is one minus the share of the floor, so that the call was given its largest value
+    """
+
+    floor: Floor
+    words: str
+    share: str
+    is_ceiling: bool = False
+
+    @classmethod
+    def of(cls, floor: Floor) -> "Asked":
+        """A floor that the call was given as it is."""
+        return cls(floor, repr(floor), floor.measure)
+
+    @classmethod
+    def least(cls, measure: Literal["recall", "precision"], value: float, confidence: float | None) -> "Asked":
+        """A share of at least ``value``, an argument of the name of the share."""
+        least = as_number(value, measure, low=0.0, high=1.0)
+        return cls(Floor(measure, least, confidence), _words(measure, value, confidence), measure)
+
+    @classmethod
+    def rate(cls, value: float, confidence: float | None) -> "Asked":
+        """A false-positive rate of at most ``value``, the argument ``rate``."""
+        floor = Floor("specificity", 1.0 - as_number(value, "rate", low=0.0, high=1.0), confidence)
+        return cls(floor, _words("rate", value, confidence), "false-positive rate", is_ceiling=True)
+
+    @property
+    def best(self) -> str:
+        """The name of the best value that a threshold reaches."""
+        kind = "lowest" if self.is_ceiling else "best"
+        bound = "" if self.floor.confidence is None else f"{'upper' if self.is_ceiling else 'lower'} bound of "
+        return f"the {kind} reachable {bound}{self.share}"
+
+    def reached(self, tp: Values, fp: Values, P: float, N: float) -> float:
+        """The share that the call was given, or its bound, at the counts of one cut, (1,) each."""
+        if self.is_ceiling and self.floor.confidence is None:
+            return float(share(fp, np.full(1, N))[0])
+        at = float(self.floor.values(tp, fp, P, N)[0])
+        return 1.0 - at if self.is_ceiling else at
+
+
+def _words(name: str, value: float, confidence: float | None) -> str:
+    return f"{name}={float(value)!r}" + ("" if confidence is None else f" with confidence={float(confidence)!r}")
 
 
 def as_level(confidence: float) -> float:
     """``confidence`` as a number in (0, 1)."""
-    level = as_number(confidence, "confidence", low=0.0, high=1.0, open_low=True)
-    if level == 1.0:
-        raise ValueError("confidence must be below 1: no sample makes certain; got 1.")
-    return level
+    return as_number(confidence, "confidence", low=0.0, high=1.0, open_low=True, open_high=True)
 
 
 def share(right: Values, whole: Values) -> Values:

@@ -18,7 +18,7 @@ CELLS = 1 << 22
 """About so many numbers are held at once."""
 
 SLACK = 1e-6
-"""The rounding that probabilities may have."""
+"""The rounding that probabilities and their sums may have."""
 
 
 def gfm(joint: ArrayLike, loss: Loss | str, none: ArrayLike | None = None) -> Decision:
@@ -28,50 +28,84 @@ def gfm(joint: ArrayLike, loss: Loss | str, none: ArrayLike | None = None) -> De
     losses that are affine in the true positives at a given number predicted and given positives, as F_beta, MCC, the
     balanced error and the error rate are. O(p^3) for a set.
 
+    A distribution has them only if ``joint[i, s - 1] <= Pr(P = s) = sum_i joint[i, s - 1] / s`` and all numbers of
+    positives P have the sum 1. All these may be off by rounding, up to 1e-6.
+
     Parameters
     ----------
     joint : (p, p) for one set, or (n, p, p), s = 1..p; for example from one multinomial classifier for each label
     loss : a loss of counts that is affine as above, or its name
     none : (n,) the probability that no label is positive. The joint probabilities are then scaled so that all numbers
-        have the sum 1. None takes what is left to 1, and refuses joint probabilities of a larger sum
+        have the sum 1, and may belong to no distribution, as those of separate models: where they do not, or had to be
+        scaled, ``exact`` is False, and the bound is 0 or the value if that is smaller. None takes what is left to 1,
+        and refuses joint probabilities that belong to no distribution
 
     Raises
     ------
     Refusal : for a loss that is not affine in the true positives, as Jaccard
+    ValueError : for numbers outside of [0, 1], and without ``none`` for those that belong to no distribution
     """
     given = as_reals(joint, "joint")
     if given.ndim not in (2, 3) or given.size == 0 or given.shape[-1] != given.shape[-2]:
         raise ValueError(f"joint must have shape (p, p) or (n, p, p), and not be empty; got shape {given.shape}.")
-    if (given < 0).any() or (given > 1).any():
-        raise ValueError("joint must hold probabilities in [0, 1].")
-    sets = given.reshape(-1, *given.shape[-2:])
+    sets = _rounded(given, "joint").reshape(-1, *given.shape[-2:])
     p = sets.shape[-1]
-    number = np.arange(1.0, p + 1.0)
-    # With s positives, the probabilities of all labels add up to s.
-    mass = sets.sum(axis=1) / number
-    sets, mass = _scaled(sets, mass, none)
+    sets, mass, exact = _plain(sets) if none is None else _scaled(sets, none)
     formula = affine_formula(as_loss(loss), p)
     joint_all = np.concatenate([np.zeros((len(sets), p, 1)), sets], axis=2)
-    found = least_affine(formula, joint_all, mass, np.arange(p + 1))
-    labels = found[0][0] if given.ndim == 2 else found[0]
-    return Decision(labels, found[1], found[1], np.ones(len(sets), dtype=bool))
+    labels, values = least_affine(formula, joint_all, mass, np.arange(p + 1))
+    bounds = np.where(exact, values, np.minimum(values, 0.0))
+    return Decision(labels[0] if given.ndim == 2 else labels, values, bounds, exact)
 
 
-def _scaled(sets: Values, mass: Values, none: Any) -> tuple[Values, Values]:
-    """The joint probabilities and those of 0..p positives, which add up to 1."""
+def _rounded(values: Values, name: str) -> Values:
+    """Probabilities that are in [0, 1] up to rounding, moved there."""
+    inside = np.clip(values, 0.0, 1.0)
+    far = np.abs(values - inside) > SLACK
+    if far.any():
+        raise ValueError(f"{name} must be in [0, 1]; got {values[far][0].item()!r}.")
+    return inside
+
+
+def _numbers(sets: Values) -> Values:
+    """The probabilities of 1..p positives, (n, p): with s positives, the probabilities of all labels add up to s."""
+    return np.asarray(sets.sum(axis=1) / np.arange(1.0, sets.shape[1] + 1.0))
+
+
+def _plain(sets: Values) -> tuple[Values, Values, Bools]:
+    """Joint probabilities of distributions, those of 0..p positives, and that the answer is exact."""
+    mass = _numbers(sets)
     total = mass.sum(axis=1)
-    if none is None:
-        if (total > 1.0 + SLACK).any():
-            raise ValueError(
-                f"joint must belong to a distribution: its numbers of positives have the sum {total.max():g}, above 1. "
-                "Give none, the probability of no positive, to scale them."
-            )
-        return sets, np.column_stack([np.maximum(1.0 - total, 0.0), mass])
-    empty = as_shaped(np.atleast_1d(as_reals(none, "none")), len(sets), "none")
-    if (empty < 0).any() or (empty > 1).any() or ((total == 0) & (empty < 1)).any():
-        raise ValueError("none must hold probabilities in [0, 1], below 1 only where joint is not 0.")
+    if (total > 1.0 + SLACK).any():
+        raise ValueError(
+            "joint must belong to a distribution: its numbers of positives have the sum "
+            f"{total.max():.9g}, above 1. Give none, the probability of no positive, to scale them."
+        )
+    above = sets > mass[:, None] + SLACK
+    if above.any():
+        row, i, s = (int(at[0]) for at in np.nonzero(above))
+        raise ValueError(
+            f"joint must belong to a distribution: a label is among {s + 1} positives with the probability "
+            f"{sets[row, i, s]:.9g}, but all labels together give {s + 1} positives the probability "
+            f"{mass[row, s]:.9g}. Give none, the probability of no positive, for estimates of separate models."
+        )
+    return sets, np.column_stack([np.maximum(1.0 - total, 0.0), mass]), np.ones(len(sets), dtype=bool)
+
+
+def _scaled(sets: Values, none: Any) -> tuple[Values, Values, Bools]:
+    """The joint probabilities and those of 0..p positives, which add up to 1; and whether both were and are so."""
+    mass = _numbers(sets)
+    total = mass.sum(axis=1)
+    empty = _rounded(as_shaped(np.atleast_1d(as_reals(none, "none")), len(sets), "none"), "none")
+    empty = np.where((total == 0) & (empty >= 1.0 - SLACK), 1.0, empty)
+    if ((total == 0) & (empty < 1)).any():
+        raise ValueError(
+            f"none must be 1 where joint is 0 everywhere; got {empty[(total == 0) & (empty < 1)][0].item()!r}."
+        )
     factor = (1.0 - empty) / np.where(total > 0, total, 1.0)
-    return sets * factor[:, None, None], np.column_stack([empty, mass * factor[:, None]])
+    scaled, numbers = sets * factor[:, None, None], mass * factor[:, None]
+    exact = (np.abs(total + empty - 1.0) <= SLACK) & (scaled <= numbers[:, None] + SLACK).all(axis=(1, 2))
+    return scaled, np.column_stack([empty, numbers]), exact
 
 
 def affine_formula(loss: Loss, size: int) -> Formula:

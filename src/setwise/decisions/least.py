@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array, as_number, as_offsets, as_reals
+from setwise.core.given import as_bools, refuse_outside
 from setwise.core.measure import Loss
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import Decision
@@ -71,8 +72,7 @@ class _Given:
         if q.ndim not in (1, 2) or q.size == 0 or (q.ndim == 2 and offsets is not None):
             wanted = "(p,), (n, p), or (total,) with offsets, and not be empty"
             raise ValueError(f"{name} must have the shape {wanted}; got shape {q.shape}.")
-        if (q < 0).any() or (q > 1).any():
-            raise ValueError(f"{name} must be in [0, 1]; got {q[(q < 0) | (q > 1)][0]:g}.")
+        refuse_outside(q, name)
         flat = np.ascontiguousarray(q).ravel()
         if offsets is not None:
             return cls(flat, as_offsets(offsets, len(flat)), q.shape)
@@ -94,6 +94,4 @@ class _Given:
         given: NDArray[Any] = as_array(labels, "labels")
         if given.shape != self.shape:
             raise ValueError(f"labels must have the shape of the probabilities, {self.shape}; got {given.shape}.")
-        if given.dtype.kind not in "biuf" or not ((given == 0) | (given == 1)).all():
-            raise ValueError("labels must hold 0 and 1 only, one for each probability.")
-        return np.asarray(given == 1).ravel()
+        return as_bools(given, "labels").ravel()

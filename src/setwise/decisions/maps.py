@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_flag, as_number, as_reals
+from setwise.core.given import refuse_outside
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions.choice import rule_for
@@ -81,12 +82,11 @@ def _checked(probabilities: ArrayLike, overlapping: bool) -> Values:
     q = as_reals(probabilities, "probabilities")
     if q.ndim < 2 or q.size == 0 or q.shape[-1] < 2:
         raise ValueError(f"probabilities must have shape (..., k) with k >= 2 classes, not empty; got shape {q.shape}.")
-    if (q < 0).any() or (q > 1).any():
-        raise ValueError(f"probabilities must be in [0, 1]; got {q[(q < 0) | (q > 1)][0]:g}.")
+    refuse_outside(q, "probabilities")
     sums = q.sum(axis=-1)
     if not overlapping and (np.abs(sums - 1.0) > SLACK).any():
         odd = float(sums.ravel()[np.abs(sums - 1.0).argmax()])
-        raise ValueError(f"probabilities must have the sum 1 over the last axis, the classes; got the sum {odd:g}.")
+        raise ValueError(f"probabilities must have the sum 1 over the last axis, the classes; got the sum {odd:.9g}.")
     return q
 
 

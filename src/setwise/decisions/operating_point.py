@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_number
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.floors import Floor, UnmetFloor, as_floors, share
+from setwise.decisions.floors import Asked, Floor, UnmetFloor, as_floors, share
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
@@ -27,7 +26,8 @@ class OperatingPoint:
     loss : the loss at this threshold, which is the least of all that meet the floors
     low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores and meet the floors
     recall, precision, specificity : the shares on these scores, 0 where they are 0/0
-    reached : for each floor the value that is compared with it, which with a confidence is a lower bound
+    reached : for each floor the value that is compared with it, which with a confidence is a lower bound; for
+        ``recall_at_false_positive_rate`` it is the false-positive rate, or its upper bound
     """
 
     threshold: float
@@ -60,7 +60,7 @@ def constrained_threshold(
     UnmetFloor : a ValueError where no threshold meets the floors; it names the best reachable value
     Refusal : for losses of a ranking, and those that ask for a number of predicted positives
     """
-    sets, floors = as_sets(y), as_floors(floor)
+    sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
     cuts = Cuts.of(swept.order)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
@@ -73,7 +73,7 @@ def precision_at_recall(
 
     Of equal precisions the one of the greatest recall is taken. The decisions of all sets are counted together.
     """
-    floor = Floor("recall", as_number(recall, "recall", low=0.0, high=1.0), confidence)
+    floor = Asked.least("recall", recall, confidence)
     cuts = Cuts.of(Falling.together(as_sets(y), scores))
     loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.P - cuts.tp)
@@ -86,7 +86,7 @@ def recall_at_precision(
 
     Of equal recalls the one of the greatest precision is taken. The decisions of all sets are counted together.
     """
-    return _most_recall(y, scores, Floor("precision", as_number(precision, "precision", low=0.0, high=1.0), confidence))
+    return _most_recall(y, scores, Asked.least("precision", precision, confidence), "recall_at_precision")
 
 
 def recall_at_false_positive_rate(
@@ -95,13 +95,15 @@ def recall_at_false_positive_rate(
     """The threshold of greatest recall with ``fp / N <= rate``, see :class:`Floor`; ``loss`` is 1 - recall.
 
     Of equal recalls the one with the fewest false positives is taken. The decisions of all sets are counted together.
+    With ``confidence`` the upper bound of the rate, one minus the lower bound of the specificity, is at most ``rate``.
+    ``reached``, and ``reachable`` of an :class:`UnmetFloor`, are rates too.
     """
-    return _most_recall(y, scores, Floor("specificity", 1.0 - as_number(rate, "rate", low=0.0, high=1.0), confidence))
+    return _most_recall(y, scores, Asked.rate(rate, confidence), "recall_at_false_positive_rate")
 
 
-def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor) -> OperatingPoint:
+def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Asked, caller: str) -> OperatingPoint:
     cuts = Cuts.of(Falling.together(as_sets(y), scores))
-    Floor("recall", 0.0).check(cuts.P, cuts.N)
+    Floor("recall", 0.0).check(cuts.P, cuts.N, f"the recall that {caller} makes largest")
     loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.fp)
 
@@ -146,30 +148,30 @@ class Cuts:
         """The number of negatives."""
         return float(self.fp[-1])
 
-    def meeting(self, floors: tuple[Floor, ...]) -> Bools:
+    def meeting(self, floors: tuple[Asked, ...]) -> Bools:
         """The cuts that meet all floors, (m+1,); raises UnmetFloor if there is none."""
-        for floor in floors:
-            floor.check(self.P, self.N)
-        met = [floor.met(self.tp, self.fp, self.P, self.N) & self.apart for floor in floors]
+        for asked in floors:
+            asked.floor.check(self.P, self.N, asked.words)
+        met = [asked.floor.met(self.tp, self.fp, self.P, self.N) & self.apart for asked in floors]
         found = np.logical_and.reduce(met)
         if not found.any():
             raise self._unmet(floors, met)
         return np.asarray(found)
 
-    def _unmet(self, floors: tuple[Floor, ...], met: list[Bools]) -> UnmetFloor:
+    def _unmet(self, floors: tuple[Asked, ...], met: list[Bools]) -> UnmetFloor:
         # The first floor that fails together with those before it is named, with what they leave to it.
         left, first = self.apart, 0
         while (left & met[first]).any():
             left, first = left & met[first], first + 1
-        floor = floors[first]
-        values = np.where(left, floor.values(self.tp, self.fp, self.P, self.N), -1.0)
+        asked = floors[first]
+        values = np.where(left, asked.floor.values(self.tp, self.fp, self.P, self.N), -1.0)
         k = int(values.argmax())
-        at, threshold = float(values[k]), self.order.between(np.array([k]))[0]
-        others = f" together with {', '.join(map(repr, floors[:first]))}" if first else ""
-        what = floor.measure if floor.confidence is None else f"lower bound of {floor.measure}"
+        at = asked.reached(self.tp[k : k + 1], self.fp[k : k + 1], self.P, self.N)
+        threshold = self.order.between(np.array([k]))[0]
+        others = f" together with {', '.join(one.words for one in floors[:first])}" if first else ""
         return UnmetFloor(
-            f"{floor!r} is not met by any threshold of these scores{others}: the best reachable {what} is {at:.4g}, at "
-            f"the threshold {threshold:.6g}.",
+            f"{asked.words} is not met by any threshold of these scores{others}: {asked.best} is {at:.4g}, at the "
+            f"threshold {threshold:.6g}.",
             at,
         )
 
@@ -178,7 +180,7 @@ class Cuts:
         return np.asarray(allowed & (loss == loss[allowed].min()))
 
     def best(
-        self, loss: Values, allowed: Bools, floors: tuple[Floor, ...], then: Values | None = None
+        self, loss: Values, allowed: Bools, floors: tuple[Asked, ...], then: Values | None = None
     ) -> OperatingPoint:
         """The allowed cut of the least loss, or of the least ``then`` where all allowed ones have the least loss."""
         key = np.where(allowed, loss if then is None else then, np.inf)
@@ -188,7 +190,7 @@ class Cuts:
         recall, precision, specificity = (
             float(Floor(m, 0.0).values(tp, fp, self.P, self.N)[0]) for m in ("recall", "precision", "specificity")
         )
-        reached = tuple(float(floor.values(tp, fp, self.P, self.N)[0]) for floor in floors)
+        reached = tuple(one.reached(tp, fp, self.P, self.N) for one in floors)
         return OperatingPoint(
             found.threshold, float(loss[k]), found.low, found.high, recall, precision, specificity, reached
         )

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_array, as_weights
+from setwise.core.given import as_bools
 from setwise.core.measure import Loss
 from setwise.decisions.by_samples import of_any_loss, of_costs, of_counts
 from setwise.decisions.decision import Decision
@@ -33,9 +34,7 @@ def least_expected_loss_of_samples(samples: ArrayLike, loss: Loss | str, weights
     given = as_array(samples, "samples")
     if given.ndim not in (2, 3) or given.size == 0:
         raise ValueError(f"samples must have shape (m, p) or (n, m, p), and not be empty; got shape {given.shape}.")
-    if given.dtype.kind not in "biuf" or not ((given == 0) | (given == 1)).all():
-        raise ValueError("samples must hold 0 and 1 only.")
-    truths = np.asarray(given == 1).reshape(-1, *given.shape[-2:])
+    truths = as_bools(given, "samples").reshape(-1, *given.shape[-2:])
     w, bound = _weights(weights, truths.shape[1]), as_loss(loss)
     formula = formula_of(bound, truths.shape[2])
     if formula is not None and is_affine(formula):

@@ -25,7 +25,10 @@ def refuse_without_threshold(problem: Problem) -> None:
 
 
 def held_out_thresholds(model: Any, problem: Problem, groups: Any, sample_weight: Any) -> Values | float:
-    """The best thresholds of scores that models like ``model`` give to rows held out of their training, in 5 folds."""
+    """The best thresholds of scores that models like ``model`` give to rows held out of their training.
+
+    There are 5 folds, or fewer where the rarest class, or the groups, are fewer.
+    """
     loss, grouping, target = problem.loss, problem.grouping, problem.target
     refuse_without_threshold(problem)
     scores = np.zeros(target.shape if grouping.is_matrix else len(target))

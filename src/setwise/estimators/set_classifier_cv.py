@@ -55,7 +55,8 @@ class SetClassifierCV(ClassifierMixin, Versioned):
     Cs : (m,) values of C, above 0; None is 1, 10, ..., 1e6. The mean is over sets, so C does not grow with the number
         of rows: see :class:`SetClassifier`
     cv : the number of folds, or a splitter of scikit-learn, or pairs of training and test rows. Folds keep groups
-        together, and the shares of the classes of y (n,) where there are no groups
+        together, and the shares of the classes of y (n,) where there are no groups. None is 5 folds, or fewer where
+        the rarest class, or the groups, are fewer; a number that is larger than these is refused
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         "cv": ["cv_object"],
     }
 
-    def __init__(self, estimator: SetClassifier | None = None, Cs: ArrayLike | None = None, cv: Any = 5) -> None:
+    def __init__(self, estimator: SetClassifier | None = None, Cs: ArrayLike | None = None, cv: Any = None) -> None:
         self.estimator = estimator
         self.Cs = Cs
         self.cv = cv
@@ -137,7 +138,7 @@ class SetClassifierCV(ClassifierMixin, Versioned):
     def _splits(self, target: Any, groups: Any) -> list[Any]:
         """Pairs of training and test rows."""
         if self.cv is None or isinstance(self.cv, int | np.integer):
-            return folds(target, groups, 5 if self.cv is None else int(self.cv), "SetClassifierCV")
+            return folds(target, groups, int(self.cv or 5), "SetClassifierCV", fewer=self.cv is None)
         if isinstance(self.cv, BaseCrossValidator | BaseShuffleSplit):
             return list(self.cv.split(np.zeros(len(target)), target, groups))
         return as_splits(self.cv, len(target))

@@ -15,23 +15,31 @@ FOLDS = 5
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def folds(target: NDArray[Any], groups: Any, cv: int, what: str) -> list[Split]:
+def folds(target: NDArray[Any], groups: Any, cv: int, what: str, fewer: bool = True) -> list[Split]:
     """Pairs of training and test rows: groups stay together, and the classes of y (n,) keep their shares.
 
-    There are fewer folds than ``cv`` where the rarest class, or the groups, are fewer; Refusal names ``what`` where
-    there are not two.
+    Parameters
+    ----------
+    cv : the number of folds, which a user has named unless ``fewer``
+    fewer : whether there may be fewer folds than ``cv``, where the rarest class, or the groups, are fewer
+
+    Raises
+    ------
+    Refusal : where there cannot be two folds, or not ``cv`` that a user has named; it names ``what``
     """
     matrix = target.ndim == 2 and target.shape[1] > 1
     rows = np.zeros(len(target))
     if groups is not None:
-        k = min(cv, len(np.unique(np.asarray(groups))))
+        most, kind, they = len(np.unique(np.asarray(groups))), "groups", "there are"
     elif matrix:
-        k = min(cv, len(target))
+        most, kind, they = len(target), "rows", "there are"
     else:
-        k = min(cv, int(np.unique(target, return_counts=True)[1].min()))
-    if k < 2:
-        least = "two groups" if groups is not None else "two rows" if matrix else "two rows of each class"
-        raise Refusal(f"{what} refuses this target: it holds rows out, and needs {least} at least.")
+        most, kind, they = int(np.unique(target, return_counts=True)[1].min()), "rows of each class", "the rarest has"
+    if most < 2:
+        raise Refusal(f"{what} refuses this target: it holds rows out, and needs two {kind} at least.")
+    if cv > most and not fewer:
+        raise Refusal(f"{what} refuses cv={cv}: it needs {cv} {kind}, and {they} {most}. Use cv={most} at most.")
+    k = min(cv, most)
     if groups is not None:
         return list(GroupKFold(k).split(rows, None, np.asarray(groups)))
     if matrix:

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from setwise.core.given import refuse_masked
+
 KINDS = "biufUSOmM"
 """The kinds of NumPy arrays that may hold labels and ids: numbers, text, dates, and objects that are such."""
 
@@ -15,8 +17,9 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
 
     Raises
     ------
-    ValueError : for sparse matrices, ragged sequences, missing values, and labels of several kinds
+    ValueError : for sparse matrices, ragged sequences, missing or masked values, and labels of several kinds
     """
+    refuse_masked(y, name)
     if y is None or issparse(y):
         what = "None" if y is None else "a sparse matrix: pass Y.toarray()"
         raise ValueError(f"{name} must be a dense array of labels, (n,) or (n, p); got {what}.")
@@ -51,8 +54,9 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
 
     Raises
     ------
-    ValueError : for missing ids, a wrong shape, and ids of several types or of a type that cannot be sorted
+    ValueError : for missing or masked ids, a wrong shape, and ids of several types or of a type that cannot be sorted
     """
+    refuse_masked(groups, "groups")
     try:
         ids = np.asarray(groups)
     except ValueError:

@@ -136,7 +136,9 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     assert run(files / "t.csv", *words, *LEAST, "--out", tmp_path / "r") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "t.csv: precision" in out
-    assert re.search(r"is to keep a recall of at least 0.8 with confidence 0.8. .* [012] of 2 kept it", out)
+    assert re.search(
+        r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 of them kept the floor", out
+    )
     assert run(files / "t.csv", *words, *LEAST, "--precision-at-least", "0.99", "--out", tmp_path / "s") == 2
     assert "is not met by any threshold" in capsys.readouterr().err
 

@@ -133,7 +133,7 @@ def drawn(found: Answer) -> dict[str, bytes]:
 
 
 CAPTIONS = {
-    "gain": "Left: the gain over logistic regression at 0.5, by its three parts, with 95 % intervals. Right: what the "
+    "gain": "Left: the parts of the gain, as under Why, with 95 % intervals. Right: what the "
     "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
     "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",

@@ -59,6 +59,12 @@ class Floor:
         if self.confidence is not None:
             as_level(self.confidence)
 
+    @property
+    def words(self) -> str:
+        """The floor in words, as ``a recall of at least 0.9 with confidence 0.95``."""
+        sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
+        return f"a {self.measure} of at least {self.least:g}{sure}"
+
     def met(self, tp: Values, fp: Values, P: float, N: float) -> Bools:
         """Whether the floor is met at these counts, bool of their shape."""
         right, whole = SHARES[self.measure](tp, fp, P, N)
@@ -83,7 +89,7 @@ class Floor:
     def check(self, P: float, N: float) -> None:
         """Raise ValueError where the share is 0/0 at every threshold."""
         if self.measure != "precision" and not (P if self.measure == "recall" else N):
-            raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {self!r}; got none.")
+            raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {self.words}; got none.")
 
 
 def as_level(confidence: float) -> float:

@@ -11,7 +11,7 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_number
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.floors import Floor, UnmetFloor, as_floors, share
+from setwise.decisions.floors import SLACK, Floor, UnmetFloor, as_floors, share
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
@@ -64,6 +64,21 @@ def constrained_threshold(
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
     cuts = Cuts.of(swept.order)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
+
+
+def nearest_threshold(
+    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, floor: Floor | Sequence[Floor]
+) -> OperatingPoint:
+    """``argmin over t of max_floor (least - value(t))``, and of such thresholds that of the least mean loss.
+
+    For floors that no threshold meets; the arguments are those of :func:`constrained_threshold`.
+    """
+    sets, floors = as_sets(y), as_floors(floor)
+    swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
+    cuts = Cuts.of(swept.order)
+    short = np.max([one.least - one.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors], axis=0)
+    short = np.where(cuts.apart, short, np.inf)
+    return cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
 
 
 def precision_at_recall(
@@ -165,11 +180,11 @@ class Cuts:
         values = np.where(left, floor.values(self.tp, self.fp, self.P, self.N), -1.0)
         k = int(values.argmax())
         at, threshold = float(values[k]), self.order.between(np.array([k]))[0]
-        others = f" together with {', '.join(map(repr, floors[:first]))}" if first else ""
+        others = f" together with {' and '.join(one.words for one in floors[:first])}" if first else ""
         what = floor.measure if floor.confidence is None else f"lower bound of {floor.measure}"
         return UnmetFloor(
-            f"{floor!r} is not met by any threshold of these scores{others}: the best reachable {what} is {at:.4g}, at "
-            f"the threshold {threshold:.6g}.",
+            f"{floor.words.capitalize()} is not met by any threshold of these scores{others}: the best "
+            f"reachable {what} is {at:.4g}, at the threshold {threshold:.6g}.",
             at,
         )
 

@@ -23,8 +23,8 @@ Rows = NDArray[np.int64]
 def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> Rows:
     """The rows of a random part that consists of whole sets, in rising order; of a single set, random rows.
 
-    Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels occurs in
-    as many of them (or in all sets in which it occurs). Each row of a label matrix is a set.
+    Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels occurs
+    in as many of them (or in all sets in which it occurs). Each row of a label matrix is a set.
 
     Parameters
     ----------
@@ -103,9 +103,14 @@ class Problem:
         """Whether X holds NaN."""
         return not issparse(self.X) and self.X.dtype.kind == "f" and bool(np.isnan(self.X).any())
 
-    @property
-    def kind(self) -> str:
-        """A phrase that says what a set is in this problem."""
+    def kind(self, average: str = "samples") -> str:
+        """A phrase that says what a set is in this problem; of a label matrix, by what ``average`` says."""
+        if self.many and average == "macro":
+            return f"each of the {self.y.shape[1]} labels is a set of {len(self.y):,} rows"
+        if self.many and average == "micro":
+            return (
+                f"all {self.y.shape[1]} labels of the part of the data at hand are one set; {len(self.y):,} rows in all"
+            )
         if self.many:
             return f"each of the {len(self.y):,} rows is a set of {self.y.shape[1]} labels"
         if self.groups is None:
@@ -137,7 +142,7 @@ class Problem:
         groups = ("", "", "") if self.groups is None else (", groups", ", groups", ", groups[rows]")
         lines = (
             "from setwise.compare.problem import drawn_rows",
-            "# The comparison saw these rows only. Without the next two lines all rows are taken, and the threshold differs.",
+            "# The comparison saw these rows only; leave the next two lines out to take all of them.",
             f"rows = drawn_rows(y, {rows}, {sets}, {seed}{groups[0]})",
             f"X, y{groups[1]} = X[rows], y[rows]{groups[2]}",
         )

@@ -256,14 +256,29 @@ def coefficients_text(coefficients: Mapping[str, float], most: int = 10) -> str:
 
 
 def refusals(found: Answer) -> list[str]:
-    """What was refused, each reason once."""
+    """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
     reasons: dict[str, list[str]] = {}
     for row in found.rows:
-        if row.refusal:
+        if row.refusal and row.lever not in _foreign(found):
             # A reader knows a lever by its title, not by its name.
-            reason = row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
+            reason = PLAINLY.get(row.lever) or row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
             reasons.setdefault(reason, []).append(lever_title(row.lever))
     return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
+
+
+PLAINLY = {
+    "ramp": "because it needs a dense table of numbers without too many columns",
+    "class_weight": "because this model cannot be fitted to weighted rows here",
+}
+"""Why a lever that could fit this kind of data did not, for readers who do not know its name."""
+
+
+def _foreign(found: Answer) -> tuple[str, ...]:
+    """The levers that are made for other kinds of data."""
+    if not found.problem.many:
+        return ("gfm", "label_thresholds", *(("stack",) if found.problem.groups is None else ()))
+    whole = () if found.measured.average == "samples" else ("gfm", "stack")
+    return ("class_weight", *whole)
 
 
 def _grid(found: Answer) -> str:

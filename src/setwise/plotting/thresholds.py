@@ -163,9 +163,10 @@ def positives(y: Any, pos_label: Any) -> NDArray[np.bool_]:
         raise TypeError("pos_label is for labels (p,); a batch of sets knows its positives.")
     truth = as_array(y, "y")
     found = np.unique(truth).tolist() if truth.dtype.kind in "biufUS" else list(dict.fromkeys(truth.ravel().tolist()))
-    if truth.ndim != 1 or len(found) > 2:
+    if truth.ndim != 1 or not 1 <= len(found) <= 2:
         raise ValueError(f"y must hold the labels (p,) of two classes; got {shown(y)}.")
-    if pos_label not in found and len(found) != 1:
+    # All labels may be of the other class, which then says nothing of the name of this one.
+    if np.ndim(pos_label) or (pos_label not in found and len(found) != 1):
         raise ValueError(f"pos_label must be one of {shown(found)}; got {shown(pos_label)}.")
     return np.array([one == pos_label for one in truth.tolist()], dtype=np.bool_)
 

@@ -67,6 +67,8 @@ def check_the_command_line(folder: Path) -> None:
         return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
 
     assert run("--version").strip() == f"setwise {setwise.__version__}"
+    module = subprocess.run([sys.executable, "-m", "setwise", "--version"], cwd=folder, capture_output=True, check=True)
+    assert module.stdout.decode().split() == ["setwise", setwise.__version__]
     listed = run("list")
     assert all(f"  {name} " in listed for name in losses.LOSSES)
     rng = np.random.default_rng(0)

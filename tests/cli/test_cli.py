@@ -150,3 +150,8 @@ def test_numbers_beyond_float64_are_a_sentence_too(monkeypatch, capsys):
     monkeypatch.setattr("setwise.compare.command.compare_command", overflow)
     assert main(["compare"]) == 2
     assert capsys.readouterr().err == "setwise: scores are too large\n"
+
+
+def test_python_m_setwise_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "setwise", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"setwise {__version__}\n", "")

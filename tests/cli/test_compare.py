@@ -118,6 +118,30 @@ def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys
     assert one["code"].splitlines()[-1].strip() in capsys.readouterr().out
 
 
+def test_the_printed_code_draws_the_rows_that_the_comparison_drew(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y, groups = rng.random(4000) < 0.2, np.arange(4000) // 4
+    np.savez(tmp_path / "big.npz", X=rng.normal(size=(4000, 2)) + y[:, None], y=y.astype(int), groups=groups)
+    assert run(tmp_path / "big.npz", *LEAST, "--out", tmp_path / "r") == 0
+    (one,) = results(tmp_path / "r")
+    assert "# The comparison saw these rows only" in one["code"]
+    monkeypatch.chdir(tmp_path)
+    space = {}
+    exec(one["code"], space)
+    assert len(space["X"]) == len(space["y"]) == len(space["groups"]) == 3000
+    assert space["model"].best_threshold_ == one["threshold"]
+
+
+def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
+    options = Options(quick=True)
+    _, digits, _ = work_of(options, plan_of(options))
+    space = {}
+    exec("\n".join(digits.problem.code), space)
+    assert len(space["y"]) == 600
+    np.testing.assert_array_equal(space["X"], digits.problem.X)
+    np.testing.assert_array_equal(space["y"], digits.problem.y)
+
+
 def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
     from setwise.compare.saved import load_model
 
@@ -136,7 +160,9 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     assert run(files / "t.csv", *words, *LEAST, "--out", tmp_path / "r") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "t.csv: precision" in out
-    assert re.search(r"is to keep a recall of at least 0.8 with confidence 0.8. .* [012] of 2 kept it", out)
+    assert re.search(
+        r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 of them kept the floor", out
+    )
     assert run(files / "t.csv", *words, *LEAST, "--precision-at-least", "0.99", "--out", tmp_path / "s") == 2
     assert "is not met by any threshold" in capsys.readouterr().err
 
@@ -158,6 +184,16 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
         (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),
         (("t.csv", "--target", "sick", "--folds", "100"), "t.csv is too small for 100 outer folds"),
         (("t.csv", "--target", "u"), "must have two values"),
+        (("t.csv", "--target", "sick", "--recall-at-least", "1.5"), "--recall-at-least must be a share from 0 to 1"),
+        (("t.csv", "--target", "sick", "--precision-at-least", "nan"), "--precision-at-least must be a share from 0"),
+        (
+            ("t.csv", "--target", "sick", "--recall-at-least", "0.9", "--confidence", "1"),
+            "--confidence must be a probability between 0 and 1; got 1.",
+        ),
+        (
+            ("t.csv", "--target", "sick", "--recall-at-least", "0.99", "--confidence", "0.95"),
+            "a recall of at least 0.99 with confidence 0.95 cannot be kept on 40 positive rows",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_one_sentence(files, tmp_path, monkeypatch, capsys, words, says):
@@ -178,7 +214,7 @@ def test_quick_takes_a_part_of_a_large_file(tmp_path):
     assert len(work.problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
     assert "of its 9,000 rows" in work.problem.about
-    assert "of 9,000 rows; without --quick they see all." in work.problem.notes[-1]
+    assert "of 9,000 rows; all fits, and a saved model, see no others." in work.problem.notes[-1]
     options = Options(str(tmp_path / "big.npz"))
     assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
 

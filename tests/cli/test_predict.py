@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
         (("linear.skops", "t.csv", "--keep", "age,age"), "keep must name distinct columns"),
         (("linear.skops", "t.csv", "--out", "t.csv"), "--out must not be the model or the data; got t.csv."),
         (("linear.skops", "t.csv", "--out", "linear.skops"), "--out must not be the model or the data"),
-        (("linear.skops", "t.csv", "--out", "no/such/labels.csv"), "No such file or directory"),
+        (("linear.skops", "t.csv", "--out", "no/such/labels.csv"), "there is no folder no/such for labels.csv."),
         (("bad.skops", "t.csv"), "bad.skops is not a model saved by setwise: File is not a zip file."),
         (("linear.skops",), "the following arguments are required: DATA"),
     ],
@@ -170,6 +170,16 @@ def test_a_joint_model_takes_the_groups_of_its_training(folder, monkeypatch, cap
     monkeypatch.setattr("setwise.compare.predict.load_model", lambda path: replace(held, group=None))
     assert run("predict", "m.skops", folder / "t.csv") == 2
     assert "name the column of the groups" in capsys.readouterr().err
+
+
+def test_a_column_beside_labels_of_the_same_name_is_refused(folder, tmp_path, capsys):
+    rows = raw_rows(20, seed=3)
+    path = write_csv(tmp_path / "new.csv", rows | {"label": rows["age"], "probability": rows["age"]})
+    for name in ("label", "probability"):
+        assert run("predict", folder / "linear.skops", path, "--keep", name, "--out", tmp_path / "l.csv") == 2
+        assert f"the table would have two columns {name!r}: --keep and" in capsys.readouterr().err
+    assert not (tmp_path / "l.csv").exists()
+    assert run("predict", folder / "linear.skops", path, "--keep", "age") == 0
 
 
 def test_svmlight_counts_features_as_the_training_did(tmp_path, capsys):

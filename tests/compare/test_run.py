@@ -150,12 +150,12 @@ def test_floors_are_kept_on_the_rows_they_were_tuned_on():
     floor = FlooredThreshold(recall=0.9)
     (found,) = compare(problem, [F1], replace(FAST, floor=floor, bases=("linear", "boosted")))
     assert {row.lever for row in found.rows} == {"threshold", "as_it_is"}
-    assert len(found.floors) == 3
+    assert len(found.floored.folds) == 3
     assert "FlooredThreshold(recall=0.9" in found.winner.code
     space = {"X": problem.X, "y": problem.y}
     exec(found.winner.code, space)
     assert space["model"].best_threshold_ == found.winner.threshold
-    with pytest.raises(Refusal, match=r"Floor.* is not met by any threshold"):
+    with pytest.raises(Refusal, match=r"no base model keeps a recall of at least 0.99 and a prec.* is not met"):
         compare(problem, [F1], replace(FAST, floor=FlooredThreshold(recall=0.99, precision=0.99)))
     with pytest.raises(ValueError, match="a floor must be given"):
         FlooredThreshold()

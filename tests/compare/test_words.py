@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compare.made_up import FLAT, OTHER, PLAIN, REFERENCE, made_up
+from compare.made_up import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
 from setwise.compare.figures import figure, listed, seconds_text, signed, threshold_text
 from setwise.compare.measures import Measured
 from setwise.compare.terminal import section, summary
 from setwise.compare.words import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
 from setwise.estimators.levers import LEVERS as ALL
-from setwise.losses import EarlyDetection, RocArea
+from setwise.losses import EarlyDetection, FBeta, RocArea
 
 STAYED = Winner(REFERENCE, 0.1, 0.27, flat=FLAT, coefficients={"age": 1.5, "sex": -2.0}, code="model.fit(X, y)")
 
@@ -116,11 +116,52 @@ def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_f
 
 def test_what_was_left_out_is_named_by_its_title():
     found = made_up()
-    words = "stack refuses a loss of all rows as one set: use 'ramp'."
-    rows = [replace(found.rows[0], base=base, lever="stack", refusal=words) for base in ("linear", "boosted")]
-    assert refusals(replace(found, rows=(*found.rows, *rows))) == [
-        "Left out: trained on top, not for a loss of all rows as one set: use 'ramp'."
+
+    def left_out(lever, refusal, found=found):
+        rows = [replace(found.rows[0], base=base, lever=lever, refusal=refusal) for base in ("linear", "boosted")]
+        return refusals(replace(found, rows=(*found.rows, *rows)))
+
+    assert left_out("decision", "decision refuses so many rows.") == [
+        "Left out: least expected loss, not for so many rows."
     ]
+    assert left_out("ramp", "ramp refuses y of shape (n,) without columns of X.") == [
+        "Left out: ramp on top, because it needs a dense table of numbers without too many columns."
+    ]
+    # What is made for other kinds of data is not missed.
+    for lever in ("gfm", "label_thresholds", "stack"):
+        assert not left_out(lever, f"{lever} refuses y of shape (n,).")
+    grouped = replace(found, problem=replace(PROBLEM, groups=np.arange(4)))
+    assert left_out("stack", "stack refuses it.", grouped)
+
+
+def test_a_recommendation_that_few_folds_chose_is_said():
+    third = ("boosted", "as_it_is")
+    found = made_up(reference=(0.5,) * 5, plain=(0.6,) * 5, other=(0.4, 0.41, 0.39, 0.4, 0.4))
+    assert len(headline(found)["HOW SURE"]) == 1
+    row = replace(found.row(OTHER), base="boosted", lever="as_it_is")
+    never = replace(found, rows=(*found.rows, row), chosen=third, winner=Winner(third))
+    assert never.changes
+    assert headline(never)["HOW SURE"][1].startswith(
+        "No outer fold chose boosted trees at 0.5: it is the choice on all"
+    )
+    once = replace(never, choices=(third, *never.choices[1:]))
+    assert headline(once)["HOW SURE"][1].startswith("Only 1 of 5 outer folds chose boosted trees at 0.5, so")
+
+
+@pytest.mark.parametrize(
+    ("average", "says"),
+    [
+        ("samples", "Each of the 1,797 rows is a set of 2 labels."),
+        ("macro", "Each of the 2 labels is a set of 1,797 rows."),
+        ("micro", "All 2 labels of the part of the data at hand are one set; 1,797 rows in all."),
+    ],
+)
+def test_a_label_matrix_is_described_by_its_average(average, says):
+    from setwise.compare.bundled import digit_traits
+
+    winner = Winner(("boosted", "label_thresholds"), None, np.array([0.2, 0.034]))
+    text = section(made_up(problem=digit_traits(2), measured=Measured("f1", FBeta(), average), winner=winner), False)
+    assert says in text
 
 
 def test_the_table_marks_what_is_recommended_and_nothing_else():

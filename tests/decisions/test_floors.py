@@ -121,12 +121,12 @@ def test_a_floor_that_is_out_of_reach_is_refused_with_the_best_reachable_value()
     )
     with pytest.raises(UnmetFloor, match=words + r"of recall is 0.7411, at the threshold -inf\."):
         precision_at_recall(y, scores, 0.9, confidence=0.95)
-    with pytest.raises(UnmetFloor, match=r"^Floor\(measure='recall', least=0.9, confidence=0.95\) is not met by"):
+    with pytest.raises(UnmetFloor, match=r"^A recall of at least 0.9 with confidence 0.95 is not met by"):
         constrained_threshold(y, scores, "f1", Floor("recall", 0.9, confidence=0.95))
     with pytest.raises(ValueError, match=r"best reachable precision is 0.5, at the threshold -inf\.") as caught:
         recall_at_precision(y, scores, 0.8)
     assert caught.value.reachable == 0.5
-    words = r"together with Floor\(measure='recall', least=0.5, confidence=None\): the best reachable specificity is 0"
+    words = r"together with a recall of at least 0.5: the best reachable specificity is 0"
     with pytest.raises(UnmetFloor, match=words):
         constrained_threshold(y, scores, "f1", [Floor("recall", 0.5), Floor("specificity", 0.5)])
 
@@ -152,7 +152,7 @@ def test_floors_need_decisions_of_their_class():
         precision_at_recall([0, 0], [0.0, 1.0], 0.5)
     with pytest.raises(ValueError, match="y must hold a known negative decision for rate=0.5; got none"):
         recall_at_false_positive_rate([1, 1], [0.0, 1.0], 0.5)
-    with pytest.raises(ValueError, match="y must hold a known positive decision for Floor"):
+    with pytest.raises(ValueError, match="y must hold a known positive decision for a recall of at least 0.5"):
         constrained_threshold([0, 0], [0.0, 1.0], "f1", Floor("recall", 0.5))
     none = Sets(np.array([-1, 0], np.int8), np.array([0, 2]))
     for ask in (recall_at_precision, recall_at_false_positive_rate):

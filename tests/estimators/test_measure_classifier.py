@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
 from setwise.decisions import best_threshold, threshold_curve
-from setwise.losses import FBeta, Jaccard
+from setwise.losses import FBeta, Jaccard, plain_losses
 
 FAST = ["as_it_is", "threshold"]
 
@@ -347,3 +347,13 @@ def test_safe_saving_holds_only_ours(rare, lever, tmp_path):
     loaded = skops.load(tmp_path / "model.skops", trusted=unknown)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.candidates_ == model.candidates_
+
+
+def test_an_unknown_loss_is_answered_with_those_that_fit():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.raises(ValueError, match="'loss' parameter of MeasureClassifier must be a str among") as caught:
+        MeasureClassifier(loss="typo").fit(X, y)
+    for name, kind in plain_losses().items():
+        assert (repr(name) in str(caught.value)) == (kind.reads == "labels")
+    with pytest.raises(ValueError, match="Got 'auc' instead"):
+        MeasureClassifier(loss="auc").fit(X, y)

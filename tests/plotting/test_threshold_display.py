@@ -1,4 +1,5 @@
 import io
+import re
 
 import numpy as np
 import pytest
@@ -65,6 +66,23 @@ def test_words_and_the_first_class_may_be_positive():
         assert last.bootstrap.best == best_threshold(by_hand["yes"], scores, "f1")
         reverse = -scores if isinstance(model, RidgeClassifier) else model.predict_proba(X)[:, 0]
         assert first.bootstrap.best == best_threshold(by_hand["no"], reverse, "f1")
+
+
+def test_words_may_be_given_with_their_scores():
+    words, scores = np.array(["yes", "no"])[Y], X[:, 0]
+    for positive in ("yes", "no"):
+        for y in (words, words.tolist(), words.astype(object)):
+            display = ThresholdDisplay.from_predictions(y, scores, pos_label=positive, n_resamples=3)
+            assert display.bootstrap.best == best_threshold(words == positive, scores, "f1")
+    for y, positive, says in (
+        (words, "maybe", "pos_label must be one of"),
+        (np.arange(len(words)), 1, "y must hold the labels (p,) of two classes"),
+        (words[:, None], "yes", "y must hold the labels"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            ThresholdDisplay.from_predictions(y, scores, pos_label=positive)
+    with pytest.raises(TypeError, match="a batch of sets knows its positives"):
+        ThresholdDisplay.from_predictions(Sets.rows(np.eye(4, dtype=int)), np.arange(16.0), pos_label=1)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from setwise.core.sets import Sets
 from setwise.decisions import (
     Floor,
     best_threshold,
@@ -115,6 +116,10 @@ def of_pictures():
     guess = partial(ThresholdDisplay.from_predictions, n_resamples=3)
     yield Parameter("ThresholdDisplay(y)", lambda v: guess(v, S), without(labels(P), "matrix", "column"))
     yield Parameter("ThresholdDisplay(scores)", partial(guess, Y), numbers(P, negative=True))
+    odd = {"text": "maybe", "number": 2, "list": [1], "array": np.ones(2), "dict": {}, "NaN": np.nan}
+    yield Parameter("ThresholdDisplay(pos_label)", lambda v: guess(Y, S, pos_label=v), odd)
+    wrong = {"three": np.arange(P), "matrix": np.eye(P), "none": [], "sets": Sets.rows(np.eye(3, dtype=int))}
+    yield Parameter("ThresholdDisplay(y, pos_label)", lambda v: guess(v, S, pos_label=1), wrong)
 
 
 PARAMETERS = [*calls(), *of_intervals(), *of_matrices(), *of_pictures()]

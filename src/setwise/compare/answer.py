@@ -7,9 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
+from setwise.compare.floors import Reached
 from setwise.compare.measures import Measured
 from setwise.compare.paired import Paired
-from setwise.compare.plan import Key, Plan
+from setwise.compare.plan import PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.arrays import Values
 
@@ -58,6 +59,8 @@ class Row:
 @dataclass(frozen=True)
 class Flat:
     """The thresholds around the best one at which the measure is nearly as good, out of fold on all rows.
+
+    Under floors they are kept in the whole range.
 
     Attributes
     ----------
@@ -108,6 +111,23 @@ class Winner:
 
 @final
 @dataclass(frozen=True, eq=False)
+class Floored:
+    """How the ways keep the floors.
+
+    Attributes
+    ----------
+    all_rows : for each way what it reaches out of fold on all rows, with the threshold that is tuned on them
+    folds : for each outer fold what each way reaches on its test part; kept only if it was on the training part too
+    able : the ways that keep the floors on all rows, with their confidence
+    """
+
+    all_rows: Mapping[Key, Reached]
+    folds: tuple[Mapping[Key, Reached], ...]
+    able: frozenset[Key]
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Answer:
     """The comparison of all ways for one measure on one problem.
 
@@ -122,7 +142,7 @@ class Answer:
     winner : what is recommended
     constants : the constant of each base model on all rows
     test_gain : with rows of ``--test``, the gain there with its interval, (gain, low, high); otherwise None
-    floors : for each outer fold whether the floors held on its test part; empty without floors
+    floored : how the floors are kept; None without floors
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
@@ -139,7 +159,7 @@ class Answer:
     winner: Winner
     constants: Mapping[str, float | None]
     test_gain: tuple[float, float, float] | None = None
-    floors: tuple[bool, ...] = ()
+    floored: Floored | None = None
     notes: tuple[str, ...] = ()
     saved: str = ""
     seconds: float = 0.0
@@ -155,8 +175,13 @@ class Answer:
 
     @property
     def plain(self) -> Row | None:
-        """Logistic regression at 0.5; None where no threshold occurs."""
-        return next((row for row in self.rows if row.key == (self.reference.base, "as_it_is")), None)
+        """Logistic regression at 0.5; None where no threshold occurs, and under floors, which it may break."""
+        return next((row for row in self.rows if row.key == PLAIN), None) if self.floored is None else None
+
+    @property
+    def stands(self) -> bool:
+        """Whether the reference keeps the floors, if there are any, so that a gain over it means something."""
+        return self.floored is None or self.reference.key in self.floored.able
 
     def paired(self, first: Values, second: Values) -> Paired:
         """The paired difference ``first - second`` of losses over the outer folds: what ``second`` gains."""
@@ -169,8 +194,11 @@ class Answer:
 
     @property
     def changes(self) -> bool:
-        """Whether to leave logistic regression with a tuned threshold: another choice, and an interval above 0."""
-        return self.chosen != self.reference.key and self.gain.interval()[0] > 1e-12
+        """Whether to leave logistic regression with a tuned threshold: another choice, and an interval above 0.
+
+        A reference that keeps no floors is left for a choice that does.
+        """
+        return self.chosen != self.reference.key and (not self.stands or self.gain.interval()[0] > 1e-12)
 
     @property
     def parts(self) -> dict[str, Paired]:
@@ -188,6 +216,6 @@ class Answer:
         others = [
             row
             for row in self.rows[1:]
-            if row.usable and row is not self.plain and np.abs(row.outer - self.reference.outer).max() > 1e-12
+            if row.usable and row.key != PLAIN and np.abs(row.outer - self.reference.outer).max() > 1e-12
         ]
         return min(others, key=lambda row: row.inner) if others else None

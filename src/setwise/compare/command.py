@@ -170,9 +170,12 @@ def floor_of(options: Options) -> FlooredThreshold | None:
         if options.confidence is not None:
             raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
         return None
-    floor = FlooredThreshold(*given, options.confidence)
-    # Each floor checks its numbers.
-    return floor if floor.floors else None
+    for option, value in (("--recall-at-least", given[0]), ("--precision-at-least", given[1])):
+        if value is not None and not 0.0 <= value <= 1.0:
+            raise ValueError(f"{option} must be a share from 0 to 1; got {value:g}.")
+    if options.confidence is not None and not 0.0 < options.confidence < 1.0:
+        raise ValueError(f"--confidence must be a probability between 0 and 1; got {options.confidence:g}.")
+    return FlooredThreshold(*given, options.confidence)
 
 
 def usual_loss(options: Options) -> str:
@@ -191,6 +194,8 @@ def check(work: Work, plan: Plan, options: Options) -> None:
             raise ValueError(f"a floor is kept by a threshold, and {measured.title} has none.")
     if plan.floor is not None and work.problem.many:
         raise ValueError("a floor of recall or precision is for one label a row; the target is a label matrix.")
+    if plan.floor is not None:
+        plan.floor.check(work.problem.y)
     if options.save is not None and len(work.measures) > 1:
         raise ValueError("--save takes the model of one measure; name one loss.")
     if options.average is not None and not work.problem.many:
@@ -257,7 +262,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         problem = problem.part(QUICK_ROWS, max(LEAST_SETS, plan.folds), plan.seed)
     if len(problem.y) < held:
         about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
-        note = f"All fits, and a saved model, saw {len(problem.y):,} of {held:,} rows; without --quick they see all."
+        note = f"--quick drew {len(problem.y):,} of {held:,} rows; all fits, and a saved model, see no others."
         problem = replace(problem, about=about, notes=(*problem.notes, note))
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from setwise.compare.fits import SEED, Advance, Fits, Sources
+from setwise.compare.floors import short_of
 from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.core.arrays import Bools, Values
@@ -45,7 +46,8 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
     First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
     unless a lever gains more than one standard error over it. Of these choices those remain that gain more than one
     standard error over logistic regression with its best threshold. The first of them is taken, in the order of the
-    base models, that is within one standard error of the best.
+    base models, that is within one standard error of the best. Under floors only what keeps them on these rows is
+    taken, if anything does.
 
     Raises
     ------
@@ -59,10 +61,6 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
         return Decision(candidates, rules, chosen, dict.fromkeys(sources.tuned, "order"), sources)
     candidates_, labels, own = _over_each_base(sources, task, plan, reference, where, advance)
     judged = _judged(candidates_, labels, task)
-    first = (FIRST, reference.name)
-    rivals = [first, *(key for key in own.items() if key != first)]
-    chosen = rivals[simplest([labels[key] for key in rivals], task)]
-    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
     levers = {lever.name: lever for base in sources.tuned for lever in plan.tried(base)} | {
         reference.name: reference,
         PLAIN[1]: AsItIs(),
@@ -74,6 +72,12 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
         except Refusal:
             # What fits the folds may not fit all rows; the candidate then has no figures on new rows.
             continue
+    first = (FIRST, reference.name)
+    rivals = [first, *(key for key in own.items() if key != first)]
+    # A threshold that misses a floor is a rival of nothing, and where all of them do the reference is as good as any.
+    rivals = [key for key in rivals if key not in rules or not short_of(rules[key])] or [first]
+    chosen = rivals[simplest([labels[key] for key in rivals], task)]
+    marked = tuple(replace(candidate, chosen=candidate.key == chosen) for candidate in judged.values())
     return Decision(marked, rules, chosen, own, sources)
 
 

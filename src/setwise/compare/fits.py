@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from setwise.compare.floors import short_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
@@ -66,7 +67,8 @@ class Fits:
     def best(self, task: Task, reference: Lever) -> "Sources":
         """The responses of each base model with the constant that is best for the measure.
 
-        The best constant has the least out-of-fold loss with the lever of the reference. For logistic regression at 0.5
+        The best constant has the least out-of-fold loss with the lever of the reference; under floors, among those that
+        keep them, or else come nearest. For logistic regression at 0.5
         it is the one with the least loss at 0.5.
         """
         chosen = {
@@ -75,7 +77,7 @@ class Fits:
         }
         plain = chosen[FIRST]
         if task.loss.reads == "labels":
-            plain = _least(self._sources[FIRST], lambda source: task.mean_loss(source.response().labels))
+            plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
         return Sources(
             {name: self._sources[name][constant] for name, constant in chosen.items()},
             chosen,
@@ -97,19 +99,21 @@ class Sources:
         return self.plain if key == PLAIN else self.tuned[key[0]]
 
 
-def _least(found: Mapping[float | None, OutOfFold], loss: Callable[[OutOfFold], float]) -> float | None:
-    """The constant of the least loss, rounded so that the first of equal ones is taken."""
-    return next(iter(found)) if len(found) == 1 else min(found, key=lambda c: round(loss(found[c]), 12))
+def _least(found: Mapping[float | None, OutOfFold], losses: Callable[[OutOfFold], tuple[float, ...]]) -> float | None:
+    """The constant of the least losses in their order, rounded so that the first of equal ones is taken."""
+    if len(found) == 1:
+        return next(iter(found))
+    return min(found, key=lambda c: [round(loss, 12) for loss in losses(found[c])])
 
 
-def tuned_loss(source: OutOfFold, task: Task, lever: Lever) -> float:
-    """The out-of-fold loss of a lever that was tuned on the same rows; inf where it is refused."""
+def tuned_loss(source: OutOfFold, task: Task, lever: Lever) -> tuple[float, float]:
+    """What a lever that was tuned on the same rows misses floors by, and its out-of-fold loss; inf if it is refused."""
     evidence = source.held_out()
     try:
-        predicted = lever.bound(task).tune(evidence, task).labels(evidence)
+        rule = lever.bound(task).tune(evidence, task)
     except Refusal:
-        return np.inf
-    return float(task.loss.values(task.sets, task.flat(predicted)).mean())
+        return np.inf, np.inf
+    return short_of(rule), float(task.loss.values(task.sets, task.flat(rule.labels(evidence))).mean())
 
 
 def no_advance(what: str, steps: int) -> None:

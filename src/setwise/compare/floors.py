@@ -1,16 +1,33 @@
 """Floors of recall and precision that the threshold must keep."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools
+from setwise.core.arrays import Bools, Values
 from setwise.core.refusal import Refusal
-from setwise.decisions import Floor, UnmetFloor, constrained_threshold
+from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
+from setwise.decisions.floors import SLACK
+from setwise.decisions.operating_point import nearest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
-from setwise.estimators.levers.threshold import AtThreshold
+
+
+@final
+@dataclass(frozen=True)
+class Reached:
+    """The shares that labels have over all rows together.
+
+    Attributes
+    ----------
+    recall, precision : the shares, 0 where they are 0/0
+    kept : whether the floors are kept
+    """
+
+    recall: float
+    precision: float
+    kept: bool
 
 
 @final
@@ -50,16 +67,107 @@ class FlooredThreshold(Lever):
         """Label matrices are refused."""
         return "a floor is for one label a row, and the target is a label matrix." if task.is_matrix else None
 
+    def bound(self, task: Task) -> Lever:
+        """The lever that refuses on all rows only: a part of them may hold too few positives to be sure of anything."""
+        return NearestThreshold(self, len(task.truth))
+
     def tune(self, evidence: Evidence, task: Task) -> Rule:
         """The threshold; Refusal where none keeps the floors."""
-        scores = task.flat(evidence.response().scores)
         try:
-            return AtThreshold(constrained_threshold(task.sets, scores, task.loss, self.floors).threshold)
+            return FlooredAt(self.point(evidence.response().scores, task).threshold)
         except UnmetFloor as sentence:
             raise Refusal(str(sentence)) from None
 
-    def hold(self, task: Task, labels: Bools) -> bool:
-        """Whether labels keep the floors, without the confidence, over all rows together."""
+    def point(self, scores: Values, task: Task) -> OperatingPoint:
+        """The best threshold of scores that keeps the floors; UnmetFloor where none does."""
+        return constrained_threshold(task.sets, task.flat(scores), task.loss, self.floors)
+
+    def check(self, truth: Any) -> None:
+        """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
+        P = float(np.sum(truth))
+        for floor in self.floors:
+            best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
+            if best < floor.least - SLACK:
+                raise ValueError(
+                    f"{floor.words} cannot be kept on {int(P)} positive rows: labels without any mistake would have a "
+                    f"lower bound of {best:.4g}."
+                )
+
+    def reached(self, task: Task, labels: Bools) -> Reached:
+        """The shares of labels, and whether they keep the floors, without the confidence."""
         hits = float((task.truth & labels).sum())
         recall, precision = hits / max(int(task.truth.sum()), 1), hits / max(int(np.sum(labels)), 1)
-        return recall >= (self.recall or 0.0) and precision >= (self.precision or 0.0)
+        kept = recall >= (self.recall or 0.0) - SLACK and precision >= (self.precision or 0.0) - SLACK
+        return Reached(recall, precision, kept)
+
+    def met(self, thresholds: Values, scores: Values, truth: Bools) -> Bools:
+        """Whether the floors are met at each of some thresholds, with the confidence."""
+        P, N = float(truth.sum()), float((~truth).sum())
+        tp, fp = (
+            np.asarray(mask.sum() - np.searchsorted(np.sort(scores[mask]), thresholds, "left"), dtype=np.float64)
+            for mask in (truth, ~truth)
+        )
+        return np.asarray(np.logical_and.reduce([floor.met(tp, fp, P, N) for floor in self.floors]))
+
+
+@final
+@dataclass(frozen=True)
+class NearestThreshold(Lever):
+    """The threshold of floors, and where none keeps them the one that comes nearest.
+
+    Parameters
+    ----------
+    floor : the floors
+    rows : with so many rows the floors must be kept, and the lever refuses where they are not; None never refuses
+    """
+
+    floor: FlooredThreshold
+    rows: int | None = None
+
+    name: ClassVar[str] = FlooredThreshold.name
+
+    def refuses(self, task: Task, base: Base) -> str | None:
+        """Label matrices are refused."""
+        return self.floor.refuses(task, base)
+
+    def tune(self, evidence: Evidence, task: Task) -> Rule:
+        """The threshold, with what it is short of the floors."""
+        scores = evidence.response().scores
+        try:
+            return FlooredAt(self.floor.point(scores, task).threshold)
+        except UnmetFloor as sentence:
+            if len(task.truth) == self.rows:
+                raise Refusal(str(sentence)) from None
+        floors = self.floor.floors
+        near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
+        short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))
+        return FlooredAt(near.threshold, max(short, SLACK))
+
+
+@final
+@dataclass(frozen=True)
+class FlooredAt(Rule):
+    """``[score >= at]`` for the scores of the base model.
+
+    Parameters
+    ----------
+    at : the threshold; inf predicts no positive, -inf all
+    short : how much the floors are missed on the rows that it was tuned on; 0 where they are kept
+    """
+
+    at: float
+    short: float = 0.0
+
+    @property
+    def threshold(self) -> float:
+        """The threshold."""
+        return self.at
+
+    def labels(self, evidence: Evidence) -> Bools:
+        """What has at least this score is positive."""
+        return evidence.response().scores >= self.at
+
+
+def short_of(rule: Rule) -> float:
+    """How much a rule misses the floors on the rows that it was tuned on; 0 for a rule without floors."""
+    return rule.short if isinstance(rule, FlooredAt) else 0.0

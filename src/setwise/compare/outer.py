@@ -8,15 +8,19 @@ from typing import final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.compare.answer import Answer, Row, Winner
+from setwise.compare.answer import Answer, Floored, Row, Winner
 from setwise.compare.deciding import Decision, decide
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
+from setwise.compare.floors import Reached, short_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
 from setwise.core.checks import as_kind, as_number, shown
+from setwise.core.refusal import Refusal
+from setwise.decisions import UnmetFloor
+from setwise.decisions.task import Task
 from setwise.estimators.choosing import Problem as Rows
 from setwise.estimators.choosing import gain_of
 from setwise.estimators.choosing.folds import Folds
@@ -49,21 +53,28 @@ def compare(
 
     Raises
     ------
-    ValueError : if the data do not allow the folds, or a measure does not fit the sets
+    ValueError : if the data do not allow the folds, a measure does not fit the sets, or no base model keeps the floors
     """
     plan = Plan() if plan is None else plan
     _check(problem, measures, plan, advance, test, notes, budget)
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
+    folds, fits = _outer(problem, whole, plan), None
     begin, late = time.perf_counter(), ""
-    for k, (train, held_out) in enumerate(_outer(problem, whole, plan), 1):
+    if plan.floor is not None:
+        # A floor that nothing keeps on all rows is refused before the work in outer folds, not after it.
+        plan.floor.check(whole.target)
+        fits = Fits(whole, problem, plan, "all rows", advance)
+        for judge in judges:
+            judge.require_floor(fits)
+    for k, (train, held_out) in enumerate(folds, 1):
         if _is_late(begin, budget, k - 1):
             late = f"Only {k - 1} of {plan.folds} outer folds are run: they take longer than was expected."
             break
-        fits = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
+        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
         for judge in judges:
-            judge.see(fits, whole.take(held_out), f"outer fold {k}", advance)
-    fits = Fits(whole, problem, plan, "all rows", advance)
+            judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
+    fits = fits or Fits(whole, problem, plan, "all rows", advance)
     notes = (*notes, late) if late else tuple(notes)
     return [judge.answer(fits, test, notes, advance) for judge in judges]
 
@@ -137,35 +148,61 @@ class _Judge:
         self.reference = plan.reference(measured)
         self.losses: list[dict[Key, float]] = []
         self.chosen: list[Key] = []
-        self.held: list[bool] = []
+        self.reached: list[dict[Key, Reached]] = []
         self.seconds = 0.0
 
     def see(self, fits: Fits, test: Rows, where: str, advance: Advance) -> None:
         """Choose on the training part and judge on the test part of one outer fold."""
         start = time.perf_counter()
         decision = self._decide(fits, where, advance)
-        found, held = self._judged(decision, test)
+        found, reached = self._judged(decision, test)
         self.losses.append(found)
         self.chosen.append(decision.chosen)
-        self.held += held
+        self.reached.append(reached)
         self.seconds += time.perf_counter() - start
 
     def _decide(self, fits: Fits, where: str, advance: Advance) -> Decision:
         task = judged_by(fits.rows.task, self.measured)
         return decide(fits, task, self.plan, self.reference, f"{where}, {self.measured.title}", advance)
 
-    def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], list[bool]]:
-        """The loss of each rule on new rows, and whether the chosen one kept the floors."""
+    def require_floor(self, fits: Fits) -> None:
+        """Raise Refusal unless a base model keeps the floors on these rows."""
+        assert self.plan.floor is not None
+        task, unmet = judged_by(fits.rows.task, self.measured), list[tuple[float, str]]()
+        for source in fits.best(task, self.reference).tuned.values():
+            try:
+                self.plan.floor.point(source.response().scores, task)
+            except UnmetFloor as sentence:
+                said = str(sentence)
+                unmet.append((sentence.reachable, f"{source.name}: {said[0].lower()}{said[1:]}"))
+            else:
+                return
+        raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}")
+
+    def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], dict[Key, Reached]]:
+        """The loss of each rule on new rows, and under floors what it reaches there."""
         task = judged_by(test.task, self.measured)
         # What a model says of the rows is kept for all levers.
         fresh = {source: source.fresh(test.X, task.groups) for source in map(decision.sources.of, decision.rules)}
-        losses, held = {}, []
+        losses, reached = dict[Key, float](), dict[Key, Reached]()
         for key, rule in decision.rules.items():
             predicted = rule.labels(fresh[decision.sources.of(key)])
             losses[key] = float(task.loss.values(task.sets, task.flat(predicted)).mean())
-            if key == decision.chosen and self.plan.floor is not None:
-                held.append(self.plan.floor.hold(task, predicted))
-        return losses, held
+            if self.plan.floor is not None:
+                found = self.plan.floor.reached(task, predicted)
+                reached[key] = replace(found, kept=found.kept and not short_of(rule))
+        return losses, reached
+
+    def _floored(self, decision: Decision, task: Task) -> Floored | None:
+        """How the ways keep the floors; None without floors."""
+        if self.plan.floor is None:
+            return None
+        reached = {
+            key: self.plan.floor.reached(task, rule.labels(decision.sources.of(key).held_out()))
+            for key, rule in decision.rules.items()
+        }
+        able = frozenset(key for key, rule in decision.rules.items() if not short_of(rule) and reached[key].kept)
+        return Floored(reached, tuple(self.reached), able)
 
     def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:
         """The choice on all rows, beside what the outer folds say."""
@@ -185,7 +222,7 @@ class _Judge:
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
             _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
-            decision.sources.constants, None, tuple(self.held), notes,
+            decision.sources.constants, None, self._floored(decision, fits.rows.task), notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         found = replace(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from setwise.compare.bases import BASES, GRID, Base
-from setwise.compare.floors import FlooredThreshold
+from setwise.compare.floors import FlooredThreshold, NearestThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.order import Order
 from setwise.compare.problem import Problem
@@ -82,13 +82,15 @@ class Plan:
     def tried(self, base: str) -> tuple[Lever, ...]:
         """The levers that are tried over a base model; as it is and with its best threshold each model is tried."""
         if self.floor is not None:
-            return (self.floor,)
+            return (NearestThreshold(self.floor),)
         names = dict.fromkeys(("as_it_is", "threshold", *self.levers))
         return tuple(LEVERS[name]() for name in names if (base, name) not in self.skipped)
 
     def reference(self, measured: Measured) -> Lever:
         """The lever of the reference: the best threshold, the best one under the floors, or the order of scores."""
-        return Order() if measured.orders else self.floor or Threshold()
+        if measured.orders:
+            return Order()
+        return Threshold() if self.floor is None else NearestThreshold(self.floor)
 
     def steps(self, problem: Problem, measures: int) -> int:
         """The number of steps of progress: one for each constant and each lever, in each part of the rows."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import InconsistentVersionWarning
 
 from setwise.compare.saved import SavedModel, load_model
-from setwise.datasets.names import word
+from setwise.datasets.names import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
 
@@ -32,6 +32,8 @@ def predict_command(
     """
     if out is not None and out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
         raise ValueError(f"--out must not be the model or the data; got {out}.")
+    if out is not None and not out.resolve().parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {out.parent} for {out.name}.")
     held, note = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)
@@ -86,9 +88,16 @@ def _table(
     else:
         columns.append(("label", [held.classes[label] for label in labels.tolist()]))
         columns += [] if scores is None else [(what, scores.tolist())]
+    names = [name for name, _ in columns]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(
+            f"the table would have two columns {twice!r}: --keep and --group must not name what the labels or their "
+            f"{what} are called, {some([*held.classes] if held.many else ['label', what])}."
+        )
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([name for name, _ in columns])
+    writer.writerow(names)
     writer.writerows(zip(*(values for _, values in columns), strict=True))
     return buffer.getvalue()
 

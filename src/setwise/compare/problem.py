@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from setwise.core.checks import as_array, as_labels, shown
+from setwise.core.checks import as_array, as_count, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.datasets.columns import Column
@@ -18,6 +18,37 @@ from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.target import as_ids
 
 Rows = NDArray[np.int64]
+
+
+def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> Rows:
+    """The rows of a random part that consists of whole sets, in rising order; of a single set, random rows.
+
+    Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels occurs
+    in as many of them (or in all sets in which it occurs). Each row of a label matrix is a set.
+
+    Parameters
+    ----------
+    y : (n,) or (n, p) of 0 and 1
+    rows, sets : at least so many; all rows where there are fewer
+    seed : of the draw
+    groups : (n,) the id of the set of each row
+    """
+    truth = as_array(y, "y")
+    if truth.ndim not in (1, 2):
+        raise ValueError(f"y must have shape (n,) or (n, p); got {truth.shape}.")
+    as_labels(truth.ravel(), "y")
+    for name, number in (("rows", rows), ("sets", sets), ("seed", seed)):
+        as_count(number, name, low=0)
+    many = truth.ndim == 2 and truth.shape[1] > 1
+    ids: Any = np.arange(len(truth)) if groups is None else as_ids(groups, len(truth))
+    order = np.random.default_rng(seed).permutation(ids.max() + 1)
+    # ``enough[k]`` tells whether the first k + 1 sets of the order meet all conditions.
+    enough = (np.cumsum(np.bincount(ids)[order]) >= rows) & (np.arange(1, len(order) + 1) >= sets)
+    for label in () if many else (0, 1):
+        holds = np.bincount(ids, truth.ravel() == label)[order] > 0
+        enough &= np.cumsum(holds) >= min(sets, holds.sum())
+    drawn = order[: np.argmax(enough) + 1] if enough.any() else order
+    return np.flatnonzero(np.isin(ids, drawn))
 
 
 @final
@@ -72,9 +103,14 @@ class Problem:
         """Whether X holds NaN."""
         return not issparse(self.X) and self.X.dtype.kind == "f" and bool(np.isnan(self.X).any())
 
-    @property
-    def kind(self) -> str:
-        """A phrase that says what a set is in this problem."""
+    def kind(self, average: str = "samples") -> str:
+        """A phrase that says what a set is in this problem; of a label matrix, by what ``average`` says."""
+        if self.many and average == "macro":
+            return f"each of the {self.y.shape[1]} labels is a set of {len(self.y):,} rows"
+        if self.many and average == "micro":
+            return (
+                f"all {self.y.shape[1]} labels of the part of the data at hand are one set; {len(self.y):,} rows in all"
+            )
         if self.many:
             return f"each of the {len(self.y):,} rows is a set of {self.y.shape[1]} labels"
         if self.groups is None:
@@ -98,20 +134,19 @@ class Problem:
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
 
     def part(self, rows: int, sets: int, seed: int) -> "Problem":
-        """A random part of the problem that consists of whole sets; of a single set, it consists of random rows.
-
-        Sets are drawn until they have ``rows`` rows in all, there are ``sets`` of them, and each of the two labels
-        occurs in as many of them (or in all sets in which it occurs).
-        """
-        ids = np.arange(len(self.y)) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
-        order = np.random.default_rng(seed).permutation(ids.max() + 1)
-        # ``enough[k]`` tells whether the first k + 1 sets of the order meet all conditions.
-        enough = (np.cumsum(np.bincount(ids)[order]) >= rows) & (np.arange(1, len(order) + 1) >= sets)
-        for label in () if self.many else (0, 1):
-            holds = np.bincount(ids, self.y == label)[order] > 0
-            enough &= np.cumsum(holds) >= min(sets, holds.sum())
-        drawn = order[: np.argmax(enough) + 1] if enough.any() else order
-        return self.take(np.flatnonzero(np.isin(ids, drawn)))
+        """A random part of the problem, as :func:`drawn_rows` draws it; its code draws the same rows."""
+        drawn = drawn_rows(self.y, rows, sets, seed, self.groups)
+        part = self.take(drawn)
+        if not self.code or len(drawn) == len(self.y):
+            return part
+        groups = ("", "", "") if self.groups is None else (", groups", ", groups", ", groups[rows]")
+        lines = (
+            "from setwise.compare.problem import drawn_rows",
+            "# The comparison saw these rows only; leave the next two lines out to take all of them.",
+            f"rows = drawn_rows(y, {rows}, {sets}, {seed}{groups[0]})",
+            f"X, y{groups[1]} = X[rows], y[rows]{groups[2]}",
+        )
+        return replace(part, code=(*self.code, *lines))
 
     def folds(self, k: int, seed: int) -> list[tuple[Rows, Rows]]:
         """``k`` pairs of training and test rows; sets stay whole, and a single set is split in a stratified way.

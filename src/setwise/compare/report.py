@@ -59,7 +59,8 @@ RULES = {
     "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
     "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
     "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",
-    "ramp on top": "the same, trained from the tuned threshold on, with a loss that follows the measure more closely",
+    "ramp on top": "a linear function of the model's log-odds and of the features, trained from the tuned threshold on "
+    "with a loss that follows the measure more closely than a convex one",
     "order of scores": "no rule: the measure judges the order in which the model puts the rows",
 }
 """What the rules of the table are, by their names there."""
@@ -133,7 +134,7 @@ def drawn(found: Answer) -> dict[str, bytes]:
 
 
 CAPTIONS = {
-    "gain": "Left: the gain over logistic regression at 0.5, by its three parts, with 95 % intervals. Right: what the "
+    "gain": "Left: the parts of the gain, as under Why, with 95 % intervals. Right: what the "
     "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
     "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
@@ -154,11 +155,12 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<p class="note">{escape(CAPTIONS[name])}</p>'
         for name, data in images.items()
     )
+    kind = found.problem.kind(found.measured.average)
     rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
     code = f"<h3>The same in Python</h3><pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
         f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
-        f'<p>{escape(found.problem.about)} <span class="note">{escape(found.problem.kind.capitalize())}.</span></p>'
+        f'<p>{escape(found.problem.about)} <span class="note">{escape(kind.capitalize())}.</span></p>'
         f'<dl class="answer">{answer}</dl>'
         f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
         f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"

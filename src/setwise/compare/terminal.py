@@ -12,8 +12,9 @@ WIDTH, INDENT = 100, 13
 
 def section(found: Answer, bold: bool) -> str:
     """The text of one answer: the problem, the four parts of the answer, the table, and the details."""
+    kind = found.problem.kind(found.measured.average)
     head = f"{found.problem.name}: {found.measured.title}"
-    lines = [head, "=" * len(head), wrap(found.problem.about), wrap(f"{found.problem.kind}.".capitalize()), ""]
+    lines = [head, "=" * len(head), wrap(found.problem.about), wrap(f"{kind.capitalize()}."), ""]
     for title, sentences in headline(found).items():
         body = "\n".join(sentences) if title == "WHY" else " ".join(sentences)
         lines.append(_titled(title, body, bold))

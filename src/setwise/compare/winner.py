@@ -9,6 +9,7 @@ import numpy as np
 from setwise.compare.answer import Flat, Winner
 from setwise.compare.code import code_of
 from setwise.compare.deciding import Decision
+from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, Key, Plan
 from setwise.compare.problem import Problem
@@ -30,7 +31,7 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
     threshold, response = rule.threshold, source.response(rule.weight)
     flat = None
     if threshold is not None and np.ndim(threshold) == 0:
-        flat = flat_range(task, response.scores, float(threshold), measured)
+        flat = flat_range(task, response.scores, float(threshold), measured, plan.floor)
     # A linear model on top has other coefficients than the model below it.
     plain = threshold is not None or measured.orders
     constant = decision.sources.constants[key[0]]
@@ -49,8 +50,13 @@ def winner_of(key: Key, decision: Decision, task: Task, problem: Problem, measur
     )
 
 
-def flat_range(task: Task, scores: Values, at: float, measured: Measured) -> Flat:
-    """The cut points next to ``at`` whose out-of-fold loss is at most 1 % above the one at ``at``."""
+def flat_range(
+    task: Task, scores: Values, at: float, measured: Measured, floor: FlooredThreshold | None = None
+) -> Flat:
+    """The cut points next to ``at`` whose out-of-fold loss is at most 1 % above the one at ``at``.
+
+    Under a floor that is kept at ``at`` it is kept at all of them.
+    """
     thresholds, losses = threshold_curve(task.sets, task.flat(scores), task.loss)
     finite = np.isfinite(thresholds)
     thresholds, losses = np.asarray(thresholds[finite][::-1]), np.asarray(losses[finite][::-1])
@@ -58,7 +64,12 @@ def flat_range(task: Task, scores: Values, at: float, measured: Measured) -> Fla
         return Flat(np.array([at]), np.array([np.nan]), at, at, 0.0)
     place = int(np.argmin(np.abs(thresholds - at)))
     tolerance = NEARLY * (1.0 if measured.is_score else float(np.ptp(losses)))
-    bad = np.flatnonzero(losses > losses[place] + tolerance + 1e-12)
+    worse = losses > losses[place] + tolerance + 1e-12
+    if floor is not None:
+        worse |= ~floor.met(thresholds, scores.ravel(), task.truth.ravel())
+        # The nearest cut point of a threshold beyond all scores may be on the other side of the floor.
+        worse[place] = False
+    bad = np.flatnonzero(worse)
     low, high = int(np.searchsorted(bad, place)) - 1, int(np.searchsorted(bad, place))
     first = int(bad[low]) + 1 if low >= 0 else 0
     last = int(bad[high]) - 1 if high < len(bad) else len(thresholds) - 1

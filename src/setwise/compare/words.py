@@ -8,7 +8,8 @@ import numpy as np
 from setwise.compare.answer import Answer, Row
 from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
-from setwise.compare.plan import Key
+from setwise.compare.floor_words import floor_gain, floor_reference
+from setwise.compare.plan import PLAIN, Key
 from setwise.compare.text import grid
 
 LEVERS: dict[str, tuple[str, str]] = {
@@ -80,7 +81,10 @@ def what_to_do(found: Answer) -> list[str]:
 def how_much(found: Answer) -> list[str]:
     """The gain of the recommendation, in the measure."""
     title, shown = found.measured.title, found.measured.shown
-    if found.changes:
+    if not found.stands:
+        after = shown(float(found.own.mean()))
+        sentences = [f"{title} {figure(after)} ({found.measured.better}) on rows that the choice did not see."]
+    elif found.changes:
         before, after = shown(found.reference.mean), shown(float(found.own.mean()))
         sentences = [
             f"{title} {figure(after)} instead of {figure(before)} ({found.measured.better}): {signed(found.gain.mean)} "
@@ -93,7 +97,8 @@ def how_much(found: Answer) -> list[str]:
             sentences.append(
                 f"The tuned threshold gains {signed(gain.mean)} over the usual 0.5 ({figure(shown(found.plain.mean))})."
             )
-    if found.test_gain is not None:
+    sentences += floor_gain(found)
+    if found.test_gain is not None and found.stands:
         gain_, low, high = found.test_gain
         sentences.append(f"On the rows of the test file it gains {signed(gain_)}, interval {between(low, high)}.")
     return sentences
@@ -101,23 +106,46 @@ def how_much(found: Answer) -> list[str]:
 
 def how_sure(found: Answer) -> list[str]:
     """The interval of the gain of the repeated choice."""
-    ways, folds = sum(row.usable for row in found.rows), len(found.choices)
+    # Under floors 0.5 is shown, but it is never a choice.
+    ways = sum(row.usable and (found.floored is None or row.key != PLAIN) for row in found.rows)
+    folds = len(found.choices)
     kept = Counter(found.choices)
+    if ways == 1:
+        return [f"Nothing was chosen: {way(found.reference.key)} is the only way that was tried."]
     if set(kept) == {found.reference.key}:
         return [
             f"In all {folds} outer folds the choice among {ways} ways, repeated without the rows it is judged on, fell "
             f"on {way(found.reference.key)}."
         ]
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
+    chosen = _chosen_by(found, kept[found.winner.key])
+    if not found.stands:
+        return [f"The choice among {ways} ways was repeated in {folds} outer folds. It fell on {votes}.", *chosen]
     return [
         f"The choice among {ways} ways gains {signed(found.gain.mean)}, 95 % interval "
         f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the "
-        f"rows it is judged on. It fell on {votes}."
+        f"rows it is judged on. It fell on {votes}.",
+        *chosen,
+    ]
+
+
+def _chosen_by(found: Answer, folds: int) -> list[str]:
+    """A warning where few outer folds chose what is recommended on all rows; nothing where most of them did."""
+    whole, words = len(found.choices), way(found.winner.key)
+    if not found.changes or 2 * folds > whole:
+        return []
+    if folds:
+        return [f"Only {folds} of {whole} outer folds chose {words}, so the gain is mostly that of other ways."]
+    return [
+        f"No outer fold chose {words}: it is the choice on all rows, and the gain above is that of the ways that the "
+        "folds chose instead."
     ]
 
 
 def why(found: Answer) -> list[str]:
-    """The three parts of the gain over logistic regression at 0.5."""
+    """The three parts of the gain over logistic regression at 0.5; under floors the one part over the reference."""
+    if not found.stands:
+        return [floor_reference(found)]
     explained = {
         "threshold": "the threshold: a tuned one for logistic regression instead of 0.5",
         "base": "the base model: the chosen one instead of logistic regression, both with tuned thresholds",
@@ -125,6 +153,8 @@ def why(found: Answer) -> list[str]:
     }
     if found.measured.orders:
         explained["base"] = "the base model: the chosen one instead of logistic regression"
+    if found.floored is not None:
+        explained["base"] = "the base model: the chosen one instead of logistic regression, both under the floor"
     same = {
         "base": "the base model: every outer fold chose logistic regression",
         "lever": "the measure: every outer fold chose a tuned threshold",
@@ -206,12 +236,7 @@ def details(found: Answer) -> list[str]:
             low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
         sentences.append(
             f"From the threshold {low} to {high}, {found.measured.title} stays within {figure(winner.flat.tolerance)} "
-            "of its best, out of fold on all rows."
-        )
-    if found.floors and found.plan.floor is not None:
-        sentences.append(
-            f"The threshold is to keep {found.plan.floor.words}. On the test parts of the outer folds "
-            f"{sum(found.floors)} of {len(found.floors)} kept it."
+            f"of its best{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
         )
     if winner.constant is not None:
         sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
@@ -231,14 +256,29 @@ def coefficients_text(coefficients: Mapping[str, float], most: int = 10) -> str:
 
 
 def refusals(found: Answer) -> list[str]:
-    """What was refused, each reason once."""
+    """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
     reasons: dict[str, list[str]] = {}
     for row in found.rows:
-        if row.refusal:
+        if row.refusal and row.lever not in _foreign(found):
             # A reader knows a lever by its title, not by its name.
-            reason = row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
+            reason = PLAINLY.get(row.lever) or row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
             reasons.setdefault(reason, []).append(lever_title(row.lever))
     return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
+
+
+PLAINLY = {
+    "ramp": "because it needs a dense table of numbers without too many columns",
+    "class_weight": "because this model cannot be fitted to weighted rows here",
+}
+"""Why a lever that could fit this kind of data did not, for readers who do not know its name."""
+
+
+def _foreign(found: Answer) -> tuple[str, ...]:
+    """The levers that are made for other kinds of data."""
+    if not found.problem.many:
+        return ("gfm", "label_thresholds", *(("stack",) if found.problem.groups is None else ()))
+    whole = () if found.measured.average == "samples" else ("gfm", "stack")
+    return ("class_weight", *whole)
 
 
 def _grid(found: Answer) -> str:

@@ -63,6 +63,12 @@ class Floor:
         if self.confidence is not None:
             as_level(self.confidence)
 
+    @property
+    def words(self) -> str:
+        """The floor in words, as ``a recall of at least 0.9 with confidence 0.95``."""
+        sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
+        return f"a {self.measure} of at least {self.least:g}{sure}"
+
     def met(self, tp: Values, fp: Values, P: float, N: float) -> Bools:
         """Whether the floor is met at these counts, bool of their shape."""
         right, whole = SHARES[self.measure](tp, fp, P, N)
@@ -111,7 +117,7 @@ class Asked:
     @classmethod
     def of(cls, floor: Floor) -> "Asked":
         """A floor that the call was given as it is."""
-        return cls(floor, repr(floor), floor.measure)
+        return cls(floor, floor.words, floor.measure)
 
     @classmethod
     def least(cls, measure: Literal["recall", "precision"], value: float, confidence: float | None) -> "Asked":
@@ -124,6 +130,11 @@ class Asked:
         """A false-positive rate of at most ``value``, the argument ``rate``."""
         floor = Floor("specificity", 1.0 - as_number(value, "rate", low=0.0, high=1.0), confidence)
         return cls(floor, _words("rate", value, confidence), "false-positive rate", is_ceiling=True)
+
+    @property
+    def opening(self) -> str:
+        """The words where a sentence begins; the name of an argument stays as it is."""
+        return self.words if "=" in self.words else self.words.capitalize()
 
     @property
     def best(self) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.floors import Asked, Floor, UnmetFloor, as_floors, share
+from setwise.decisions.floors import SLACK, Asked, Floor, UnmetFloor, as_floors, share
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
 
@@ -64,6 +64,22 @@ def constrained_threshold(
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
     cuts = Cuts.of(swept.order)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
+
+
+def nearest_threshold(
+    y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str, floor: Floor | Sequence[Floor]
+) -> OperatingPoint:
+    """``argmin over t of max_floor (least - value(t))``, and of such thresholds that of the least mean loss.
+
+    For floors that no threshold meets; the arguments are those of :func:`constrained_threshold`.
+    """
+    sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
+    swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
+    cuts = Cuts.of(swept.order)
+    counts = cuts.tp, cuts.fp, cuts.P, cuts.N
+    short = np.max([one.floor.least - one.floor.values(*counts) for one in floors], axis=0)
+    short = np.where(cuts.apart, short, np.inf)
+    return cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
 
 
 def precision_at_recall(
@@ -168,9 +184,9 @@ class Cuts:
         k = int(values.argmax())
         at = asked.reached(self.tp[k : k + 1], self.fp[k : k + 1], self.P, self.N)
         threshold = self.order.between(np.array([k]))[0]
-        others = f" together with {', '.join(one.words for one in floors[:first])}" if first else ""
+        others = f" together with {' and '.join(one.words for one in floors[:first])}" if first else ""
         return UnmetFloor(
-            f"{asked.words} is not met by any threshold of these scores{others}: {asked.best} is {at:.4g}, at the "
+            f"{asked.opening} is not met by any threshold of these scores{others}: {asked.best} is {at:.4g}, at the "
             f"threshold {threshold:.6g}.",
             at,
         )

@@ -99,7 +99,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        "loss": [StrOptions(set(plain_losses())), Loss],
+        "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
         "levers": "no_validation",
         "cv": "no_validation",
         "refit": ["boolean"],

@@ -98,16 +98,20 @@ class ThresholdDisplay:
         scores: ArrayLike,
         *,
         loss: Loss | str = "f1",
+        pos_label: Any = None,
         n_resamples: int = 200,
         confidence: float = 0.95,
         random_state: int | np.random.Generator | None = 0,
         ax: Axes | None = None,
         title: str = "",
     ) -> Self:
-        """Draw the loss of labels 0 and 1, (p,), or of a batch of sets, for scores.
+        """Draw the loss of labels, (p,), or of a batch of sets, for scores.
 
-        The other parameters are those of :meth:`from_estimator`.
+        Labels are 0 and 1, or two others of which ``pos_label`` is the positive one; the larger a score, the more
+        likely this one. The other parameters are those of :meth:`from_estimator`.
         """
+        if pos_label is not None:
+            y = positives(y, pos_label)
         as_count(n_resamples, "n_resamples")
         sets = as_sets(y)
         known = as_scores(scores, sets.total)
@@ -151,6 +155,20 @@ class ThresholdDisplay:
         """A vertical band between two thresholds, which ends at the sides of the picture."""
         first, last = max(low, float(self.thresholds[0])), min(high, float(self.thresholds[-1]))
         return ax.axvspan(first, last, color=color, alpha=alpha, linewidth=0, label=label) if first <= last else None
+
+
+def positives(y: Any, pos_label: Any) -> NDArray[np.bool_]:
+    """Whether each label is the positive one, (p,)."""
+    if isinstance(y, Sets):
+        raise TypeError("pos_label is for labels (p,); a batch of sets knows its positives.")
+    truth = as_array(y, "y")
+    found = np.unique(truth).tolist() if truth.dtype.kind in "biufUS" else list(dict.fromkeys(truth.ravel().tolist()))
+    if truth.ndim != 1 or not 1 <= len(found) <= 2:
+        raise ValueError(f"y must hold the labels (p,) of two classes; got {shown(y)}.")
+    # All labels may be of the other class, which then says nothing of the name of this one.
+    if np.ndim(pos_label) or (pos_label not in found and len(found) != 1):
+        raise ValueError(f"pos_label must be one of {shown(found)}; got {shown(pos_label)}.")
+    return np.array([one == pos_label for one in truth.tolist()], dtype=np.bool_)
 
 
 def responses(estimator: Any, X: Any, y: Any, method: str, pos_label: Any) -> tuple[NDArray[np.bool_], Values]:

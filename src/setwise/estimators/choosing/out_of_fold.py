@@ -6,10 +6,10 @@ from time import perf_counter
 from typing import Any, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.refusal import Refusal
@@ -53,7 +53,7 @@ class OutOfFold(Base):
         positive: Any = 1,
         groups: Ints | None = None,
         response_method: str = "auto",
-        fit_params: Mapping[str, NDArray[Any]] | None = None,
+        fit_params: Mapping[str, Any] | None = None,
         weight_name: str | None = None,
         prefit: bool = False,
         n_jobs: int | None = None,
@@ -180,7 +180,7 @@ class OutOfFold(Base):
 
 def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
     """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
-    params = {name: values[train] for name, values in source.fit_params.items()}
+    params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
     if weight != 1.0:
         assert source.weight_name is not None
         own = params.get(source.weight_name, np.ones(len(train)))

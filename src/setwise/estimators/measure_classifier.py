@@ -288,7 +288,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and on to an estimator that requests them."""
+        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return router.add(estimator=self._base(None), method_mapping=mapping)

@@ -104,6 +104,11 @@ def tree_categories(columns: Sequence[Column]) -> list[int]:
     return list(range(len(numbers), len(numbers) + len(categories)))
 
 
+def word_places(columns: Sequence[Column]) -> list[int]:
+    """The places of the categories among the columns of X, which hold codes of words."""
+    return _split(_as_columns(columns))[1]
+
+
 def _as_columns(columns: Any) -> Sequence[Column]:
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")

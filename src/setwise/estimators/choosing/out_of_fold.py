@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
-from setwise.estimators.choosing.tables import as_numbers
+from setwise.estimators.choosing.tables import as_numbers, codes_of
 
 
 @final
@@ -64,7 +64,7 @@ class OutOfFold(Base):
         self.prefit, self.n_jobs = prefit, n_jobs
         self.name = type(estimator).__name__
         self.weighable = weight_name is not None and truth.ndim == 1 and not prefit
-        self.numbers = as_numbers(X)
+        self.numbers = as_numbers(X, codes_of(estimator))
         self.seconds = 0.0
         self._responses: dict[float, Response] = {}
         self._without: tuple[Response, ...] = ()
@@ -227,4 +227,4 @@ class Fresh(Evidence):
 
     @property
     def numbers(self) -> Values | None:
-        return as_numbers(self._X)
+        return as_numbers(self._X, codes_of(self._models(1.0)))

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from setwise import MeasureClassifier
-from setwise.compare import Measured, Plan, compare
+from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare.bases import BASES, shared_words
 from setwise.compare.reading import read
 from setwise.compare.saved import load_model, save_model
 from setwise.compare.saving import saved_model
@@ -92,3 +95,34 @@ def test_the_codes_in_front_of_an_estimator_are_found():
     assert codes_of(None) == []
     np.testing.assert_array_equal(as_numbers(np.array([[1.0, 9.0, 2.0]]), [1]), [[1.0, 2.0]])
     assert as_numbers(np.array([[1.0]]), [0]) is None
+
+
+def test_words_that_share_a_feature_because_of_the_limit_are_said():
+    rng = np.random.default_rng(0)
+    words = rng.permuted(np.repeat(np.arange(520), 5))
+    columns = (Category("place", tuple(f"{i:03}" for i in range(520))), Number("a"))
+    X = np.column_stack([words, rng.normal(size=len(words))]).astype(float)
+    problem = Problem("places", "Made up.", X, (rng.random(len(X)) < 0.5).astype(int), columns=columns)
+    plan = Plan(2, 3, (1.0,), ("linear",), ("threshold",))
+    says = "Column 'place' has more than {} words. For {} {} of them that occur in five rows or more share one feature"
+    (answer,) = compare(problem, [F1], plan, notes=("Something else.",))
+    assert answer.notes[0].startswith(says.format(500, "logistic regression", 21))
+    assert answer.notes[1:] == ("Something else.",)
+    both = shared_words(problem, list(BASES.values()))
+    assert both[1].startswith(says.format(254, "random forest and boosted trees", 520 - 253))
+    few = np.flatnonzero(words < 499)
+    assert shared_words(problem.take(few), [BASES["linear"]]) == []
+
+
+def test_many_frequent_words_are_told_apart():
+    rng = np.random.default_rng(0)
+    effect, words = rng.normal(size=300), rng.integers(0, 300, 6000)
+    columns = (Category("place", tuple(f"{i:03}" for i in range(300))),)
+    X, y = words[:, None].astype(float), (2.0 * effect[words] + rng.logistic(size=6000) > 1.0).astype(int)
+    problem = Problem("places", "Made up.", X, y, columns=columns)
+    train, test = np.arange(6000) < 4000, np.arange(6000) >= 4000
+    model = BASES["linear"].build(problem, 1.0, 0).fit(X[train], y[train])
+    plain = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()).fit(X[train], y[train])
+    assert issparse(model[0].transform(X))
+    scores = [f1_score(y[test], one.predict(X[test])) for one in (model, plain)]
+    assert scores[0] > scores[1] - 0.005

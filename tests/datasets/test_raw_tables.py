@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise.datasets import load, load_numbered, load_rows, load_table
-from setwise.datasets.columns import Category, Date, Number, Truth
+from setwise.datasets.columns import Category, Date, DecimalComma, Number, Truth
 
 
 @pytest.fixture
@@ -110,6 +110,62 @@ def test_numbers_with_a_stray_word_are_said(write):
     data = load_table(write(f"x,y\n{rows}soon,1\n"), "y")
     assert data.notes == ("Column 'x' is read as text: it holds 'soon' among its numbers.",)
     assert isinstance(data.columns[0], Category)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_decimal_commas_are_numbers_where_the_comma_parts_no_cells(write, name):
+    part = "\t" if name == "t.tsv" else ";"
+    text = "price;n;code;y\n12,50;1;a,1;0\n-3;2;b,2;1\n;3;a,1;1\n1,5e3;4;b,2;0\n".replace(";", part)
+    data = load_table(write(text, name), "y")
+    assert data.columns == (DecimalComma("price"), Number("n"), Category("code", ("a,1", "b,2")))
+    np.testing.assert_array_equal(data.X[:, 0], [12.5, -3, np.nan, 1500])
+    assert data.notes == ("Column 'price' is read as numbers with a decimal comma.",)
+    # the same for new rows, which may hold whole numbers, or numbers without text
+    new = write("n;code;price\n1;a,1;0,25\n1;a,1;7\n1;a,1;NA\n", "new.csv")
+    np.testing.assert_array_equal(load_rows(new, data.columns).X[:, 0], [0.25, 7, np.nan])
+    for cell in ("1.5", "1.234,50", "inf", "1,2,3", "1_0", "soon"):
+        with pytest.raises(ValueError, match="in row 2, and it must hold finite numbers with a decimal comma; mend it"):
+            load_rows(write(f"n;code;price\n1;a;0,25\n1;a;{cell}\n", "new.csv"), data.columns)
+    with pytest.raises(ValueError, match="column 'price' of points.csv holds '2,5' in row 1, and it must hold finite"):
+        load_rows(write("price;n\n2,5;1\n", "points.csv"), (Number("price"), Number("n")))
+
+
+def test_decimal_commas_of_a_table_of_numbers(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table({"price": [1.5, None]}), tmp_path / "t.parquet")
+    np.testing.assert_array_equal(load_rows(tmp_path / "t.parquet", [DecimalComma("price")]).X, [[1.5], [np.nan]])
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (("1,234", "2,500"), "decimal comma. If the comma of '1,234' parts thousands, take it out."),
+        (("0,234", "2,500"), "is read as numbers with a decimal comma."),
+        (
+            ("1.234,50", "12,50"),
+            "read as text: it holds '1.234,50'. If that is a number, write it with a decimal point",
+        ),
+        (("1,234,567", "12"), "read as text: it holds '1,234,567'. If that is a number"),
+        (("12,50", "2.5"), "read as text: it holds '12,50'. If that is a number"),
+    ],
+)
+def test_what_a_comma_may_mean_is_said(write, cells, note):
+    text = "".join(f"{cells[i % 2]};{i % 3 % 2}\n" for i in range(9))
+    (found,) = load_table(write(f"x;y\n{text}"), "y").notes
+    assert note in found
+
+
+def test_a_comma_in_a_quoted_cell_of_a_comma_file_is_said(write):
+    data = load_table(write('x,y\n"12,50",0\n"3,5",1\n"12,50",1\n'), "y")
+    assert data.columns == (Category("x", ("12,50", "3,5")),)
+    assert "read as text: it holds '12,50'" in data.notes[0]
+    data = load_table(write("x;n;y\n" + "".join(f"{i},5;{i};{i % 2}\n" for i in range(80)) + "soon;0;0\n"), "y")
+    assert data.notes == (
+        "Column 'x' is left out: it is text of which no value occurs twice, as an id is.",
+        "Column 'x' is read as text: it holds 'soon' among its numbers.",
+    )
 
 
 @pytest.mark.parametrize("first", ["0,1", "1,2", ","])

@@ -31,6 +31,25 @@ def test_positive_chooses_the_label(table):
     np.testing.assert_array_equal(load(table, "sick", positive="no").y, [0, 1, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ('"size, a, b, c, d, e, f";x;y', ("size, a, b, c, d, e, f", "x")),
+        ('x;"a,b,c,d";y', ("x", "a,b,c,d")),
+        ('"say ""1,2,3,4""";x;y', ('say "1,2,3,4"', "x")),
+        ('"two, three,\nfour, lines";x;y', ("two, three,\nfour, lines", "x")),
+        ('\n\n"a, b, c";x;y', ("a, b, c", "x")),
+        ('5" wide;x;y', ('5" wide', "x")),
+        ('"a;b;c",x,y', ("a;b;c", "x")),
+    ],
+)
+def test_separators_inside_of_quoted_names_do_not_count(tmp_path, header, names):
+    path, part = tmp_path / "t.csv", "," if header.endswith(",y") else ";"
+    path.write_text(header + "\n1;2;0\n3;4;1\n".replace(";", part))
+    assert load(path).features == names
+    np.testing.assert_array_equal(load(path).X, [[1, 2], [3, 4]])
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_other_separators_quotes_and_a_byte_order_mark(tmp_path, separator):
     rows = [["a", '"the label"'], ["1", "0"], ["2", "1"]]

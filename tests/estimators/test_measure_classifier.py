@@ -12,6 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, TunedThresholdClassifierCV, cross_val_score
@@ -267,12 +268,73 @@ def test_metadata_routing(rare):
         scores = cross_val_score(model, X, y, cv=GroupKFold(3), params={"groups": groups, "sample_weight": weight})
         assert np.isfinite(scores).all()
         # What was not asked for does not get there.
-        silent = MeasureClassifier(LogisticRegression().set_fit_request(sample_weight=False), levers=FAST)
-        with pytest.raises(Refusal, match="sample_weight refuses LogisticRegression"):
-            silent.fit(X, y, sample_weight=weight)
+        for base in (
+            LogisticRegression().set_fit_request(sample_weight=False),
+            LogisticRegression(),
+            make_pipeline(LogisticRegression().set_fit_request(sample_weight=False)),
+        ):
+            with pytest.raises(Refusal, match=f"refuses {type(base).__name__}, which does not request it: with metad"):
+                MeasureClassifier(base, levers=FAST).fit(X, y, sample_weight=weight)
+        with pytest.raises(Refusal, match="refuses KNeighborsClassifier, whose fit takes no weights of rows. Leave it"):
+            MeasureClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weight)
     plain = MeasureClassifier(LogisticRegression(), levers=FAST)
     with pytest.warns(UserWarning, match=r"do not reach MeasureClassifier\.(fit|score)"):
         cross_val_score(plain, X, y, cv=GroupKFold(3), groups=groups)
+
+
+class Heard(LogisticRegression):
+    """Logistic regression that keeps the groups that reach its fit."""
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        self.heard_ = groups
+        if groups is not None:
+            # the first feature tells from which group a row is
+            np.testing.assert_array_equal([f"bag {int(x)}" for x in X[:, 0]], groups)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_groups_reach_a_search_inside_that_splits_by_them(rare, n_jobs):
+    X, y = rare
+    groups = np.repeat(np.arange(50), 10)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=GroupKFold(2))
+        expected = clone(search).fit(X, y, groups=groups).cv_results_["mean_test_score"]
+        for base in (search, make_pipeline(search)):
+            model = MeasureClassifier(base, levers=["threshold"], outer_cv=3, n_jobs=n_jobs).fit(X, y, groups=groups)
+            inner = model.estimator_ if base is search else model.estimator_[-1]
+            np.testing.assert_array_equal(inner.cv_results_["mean_test_score"], expected)
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
+    X, y = rare
+    groups = pd.Series([f"bag {i // 10}" for i in range(500)], index=np.arange(500)[::-1])
+    X = np.column_stack([np.arange(500) // 10, X])
+    target = np.column_stack([y, 1 - y]) if matrix else y
+
+    def fitted(base, **more):
+        model = MeasureClassifier(base, levers=["threshold"], cv=3).fit(X, target, groups=groups, **more).estimator_
+        return model.estimators_[0] if matrix else model
+
+    # Without routing nothing but X and y arrives.
+    assert fitted(Heard()).heard_ is None
+    with config_context(enable_metadata_routing=True):
+        both = Heard().set_fit_request(groups=True, sample_weight=True)
+        assert len(fitted(both).heard_) == 500
+        assert len(fitted(both, sample_weight=np.ones(500)).heard_) == 500
+        assert len(fitted(make_pipeline(both), sample_weight=np.ones(500))[-1].heard_) == 500
+        assert fitted(Heard().set_fit_request(groups=False)).heard_ is None
+        assert fitted(make_pipeline(Heard().set_fit_request(groups=False)))[-1].heard_ is None
+        assert fitted(LogisticRegression()).n_features_in_ == X.shape[1]
+        weighted = MeasureClassifier(Heard().set_fit_request(groups=True, sample_weight=True), levers=["class_weight"])
+        assert matrix or len(weighted.fit(X, target, groups=groups).estimator_.heard_) == 500
+        with pytest.raises(UnsetMetadataPassedError, match=r"\[groups\] are passed but are not explicitly set"):
+            fitted(Heard())
+        # A fitted model needs no groups.
+        ready = Heard().fit(X, y)
+        prefit = MeasureClassifier(ready, levers=["threshold"], cv="prefit", refit=False)
+        assert prefit.fit(X, y, groups=groups).estimator_ is ready
 
 
 def test_ctrl_c_keeps_the_best_of_what_was_tried(rare, monkeypatch):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -75,15 +76,39 @@ def test_tree_features_keep_gaps_and_order():
 
 @pytest.mark.parametrize("form", ["linear", "trees"])
 def test_many_words_are_limited(form):
-    codes = np.repeat(np.arange(400.0), 2)[:, None]
-    columns = (Category("word", tuple(f"{i:03}" for i in range(400))),)
-    out = TableEncoder(columns, form, min_frequency=1).fit_transform(codes)
-    # 32 columns of 0 and 1, or 254 places
-    assert (out.shape[1] if form == "linear" else len(np.unique(out))) == (32 if form == "linear" else 254)
+    codes = np.repeat(np.arange(600.0), 2)[:, None]
+    columns = (Category("word", tuple(f"{i:03}" for i in range(600))),)
+    many = TableEncoder(columns, form, min_frequency=1)
+    out, most = many.fit_transform(codes), 500 if form == "linear" else 254
+    # 500 columns of 0 and 1, or 254 places, of which one is shared
+    assert (out.shape[1] if form == "linear" else len(np.unique(out))) == most
+    assert many.shared_ == {"word": 600 - most + 1}
     few = TableEncoder(columns, form, min_frequency=1, max_categories=4).fit_transform(codes)
     assert (few.shape[1] if form == "linear" else len(np.unique(few))) == 4
-    rare = TableEncoder(columns, form, min_frequency=3).fit_transform(codes)
-    assert len(np.unique(rare)) == 1
+    rare = TableEncoder(columns, form, min_frequency=3).fit(codes)
+    assert len(np.unique(rare.transform(codes))) == 1
+    assert rare.shared_ == {}
+    # half of the words are rare, and share a place for another reason than the limit
+    some = TableEncoder(columns, form, min_frequency=3, max_categories=101).fit(np.vstack([codes, codes[:600]]))
+    assert some.shared_ == {"word": 200}
+    if form == "linear":
+        assert TableEncoder(columns, min_frequency=1, max_categories=1000).fit(codes).shared_ == {}
+
+
+def test_features_are_sparse_where_that_is_asked_for_and_pays():
+    rng = np.random.default_rng(0)
+    columns = (Number("a"), Category("word", tuple(f"{i:02}" for i in range(40))), Number("b"))
+    rows = np.column_stack([rng.normal(size=400), rng.integers(0, 40, 400), rng.normal(size=400)])
+    rows[rng.random(rows.shape) < 0.05] = NAN
+    dense = linear(columns).fit(rows)
+    sparse = linear(columns, sparse_threshold=0.3).fit(rows)
+    assert issparse(sparse.transform(rows))
+    assert sparse.transform(rows).format == "csr"
+    np.testing.assert_array_equal(sparse.transform(rows).toarray(), dense.transform(rows))
+    assert sparse.get_feature_names_out().tolist() == dense.get_feature_names_out().tolist()
+    assert not issparse(linear(columns, sparse_threshold=0.01).fit_transform(rows))
+    assert not issparse(linear(columns[:1], sparse_threshold=0.3).fit_transform(rows[:, :1]))
+    assert not issparse(TableEncoder(columns, "trees", sparse_threshold=0.3).fit_transform(rows))
 
 
 @pytest.mark.parametrize("columns", [(Number("a"),), (Category("a", ("x", "y")),)], ids=["number", "category"])
@@ -124,7 +149,11 @@ def test_malformed_arguments_are_one_sentence():
     with pytest.raises(ValueError, match="min_frequency must be at least 1"):
         linear(min_frequency=0).fit(X)
     with pytest.raises(ValueError, match="max_categories must be at most 254"):
-        linear(max_categories=255).fit(X)
+        TableEncoder(COLUMNS, "trees", max_categories=255).fit(X)
+    with pytest.raises(ValueError, match=r"sparse_threshold must be a finite number in \[0, 1\]; got 1.5"):
+        linear(sparse_threshold=1.5).fit(X)
+    with pytest.raises(TypeError, match="sparse_threshold must be a number"):
+        linear(sparse_threshold=None).fit(X)
     with pytest.raises(ValueError, match="infinity"):
         linear().fit(np.full((3, 3), np.inf))
     with pytest.raises(ValueError, match="2 features"):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from setwise.compare.answer import Answer, Floored, Row, Winner
+from setwise.compare.bases import shared_words
 from setwise.compare.deciding import Decision, decide
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.floors import Reached, short_of
@@ -75,7 +76,7 @@ def compare(
         for judge in judges:
             judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
     fits = fits or Fits(whole, problem, plan, "all rows", advance)
-    notes = (*notes, late) if late else tuple(notes)
+    notes = (*shared_words(problem, plan.models(problem)), *notes, *([late] if late else []))
     return [judge.answer(fits, test, notes, advance) for judge in judges]
 
 

@@ -101,10 +101,28 @@ class Number(Column):
         return self.number(float(text))
 
     def number(self, value: float) -> float:
-        out = float(value)
-        if not math.isfinite(out):
-            raise ValueError(value)
-        return out
+        return _finite(value)
+
+
+@final
+@dataclass(frozen=True)
+class DecimalComma(Column):
+    """A column of finite numbers that are written with a decimal comma, as ``12,50``; each is itself."""
+
+    kind: ClassVar[str] = "number"
+    reads: ClassVar[str] = "finite numbers with a decimal comma"
+
+    @classmethod
+    def of(cls, name: str, words: Set[str]) -> "DecimalComma | None":
+        return cls(name) if all(map(_with_comma, words)) else None
+
+    def code(self, text: str) -> float:
+        if not _with_comma(text):
+            raise ValueError(text)
+        return self.number(float(text.replace(",", ".")))
+
+    def number(self, value: float) -> float:
+        return _finite(value)
 
 
 @final
@@ -200,18 +218,22 @@ class Category(Column):
         return float(place if known else len(self.words))
 
 
-KINDS: tuple[type[Column], ...] = (Number, Truth, Date, Category)
+KINDS: tuple[type[Column], ...] = (Number, DecimalComma, Truth, Date, Category)
 """The kinds in the order in which they are tried; the last one takes any text."""
 
 
-def column_of(name: str, cells: Cells) -> Column | None:
-    """The column for the cells of a file: the first of ``KINDS`` that fits them all; None if all are gaps."""
+def column_of(name: str, cells: Cells, decimal_comma: bool = False) -> Column | None:
+    """The column for the cells of a file: the first of ``KINDS`` that fits them all; None if all are gaps.
+
+    Numbers with a decimal comma are looked for where ``decimal_comma`` says that a comma does not part cells.
+    """
     if cells.dtype.kind == "b":
         return Truth(name)
     if cells.dtype.kind != "O":
         return Number(name) if (cells == cells).any() else None
     words = set(cells.tolist()) - WORDS
-    return next(found for kind in KINDS if (found := kind.of(name, words)) is not None) if words else None
+    kinds = [kind for kind in KINDS if decimal_comma or kind is not DecimalComma]
+    return next(found for kind in kinds if (found := kind.of(name, words)) is not None) if words else None
 
 
 def is_number(text: str) -> bool:
@@ -221,3 +243,15 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
+
+
+def _finite(value: float) -> float:
+    out = float(value)
+    if not math.isfinite(out):
+        raise ValueError(value)
+    return out
+
+
+def _with_comma(text: str) -> bool:
+    """Whether a text is a number with at most one comma and without a point."""
+    return "." not in text and text.count(",") <= 1 and is_number(text.replace(",", "."))

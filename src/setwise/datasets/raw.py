@@ -1,17 +1,24 @@
 """Features of a raw table: columns of numbers, dates, words and truth values, with gaps, as one matrix of numbers."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import shown
-from setwise.datasets.columns import Category, Column, Date, column_of, is_number
+from setwise.datasets.columns import Category, Column, Date, DecimalComma, column_of, is_number
 from setwise.datasets.missing import WORDS
 from setwise.datasets.tables import Columns
 
 MOSTLY = 0.9
 """The share of numbers among the distinct values from which on a column of text is worth a sentence."""
+
+GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+(,\d+)?|[1-9]\d{0,2}(,\d{3})+(\.\d+)?|\d+,\d+)")
+"""Numbers as 1.234,50 or 1,234.50, with a sign between thousands, and numbers as 12,50."""
+
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+"""What may be thousands, or a number with a decimal comma."""
 
 Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...]]
 
@@ -27,7 +34,7 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
     notes: list[str] = []
     for name in names:
         cells = table.cells(name)
-        column = column_of(name, cells)
+        column = column_of(name, cells, table.decimal_comma)
         found = None if column is None else column.codes(cells, table.path.name)
         why = _useless(column, found)
         if not name:
@@ -35,6 +42,8 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
             continue
         if column is None or found is None or why:
             notes.append(f"Column {name!r} is left out: {why}.")
+            # What looks like an id may be numbers that were not read as such.
+            notes += _doubts(column, cells) if isinstance(column, Category) else []
             continue
         notes += _doubts(column, cells)
         kept.append(column)
@@ -70,8 +79,22 @@ def _doubts(column: Column, cells: NDArray[np.object_]) -> list[str]:
         other = Date(column.name, column.form.translate(str.maketrans("md", "dm")))
         if all(map(other.fits, set(cells.tolist()) - WORDS)):
             return [f"Column {column.name!r} is read as month before day: no date in it tells the order."]
+    if isinstance(column, DecimalComma):
+        # Of three digits behind each comma nobody can tell.
+        parted = [text for text in sorted(set(cells.tolist()) - WORDS) if "," in text]
+        aside = f" If the comma of {shown(parted[0])} parts thousands, take it out."
+        return [
+            f"Column {column.name!r} is read as numbers with a decimal comma."
+            + (aside if all(map(THOUSANDS.fullmatch, parted)) else "")
+        ]
     if isinstance(column, Category):
-        strays = [text for text in column.words if not is_number(text)]
-        if 0 < len(strays) <= (1.0 - MOSTLY) * len(column.words):
+        strays = [text for text in column.words if not is_number(text) and not GROUPED.fullmatch(text)]
+        if not strays:
+            odd = next(text for text in column.words if not is_number(text))
+            return [
+                f"Column {column.name!r} is read as text: it holds {shown(odd)}. If that is a number, write it with a "
+                "decimal point, and with nothing between thousands."
+            ]
+        if len(strays) <= (1.0 - MOSTLY) * len(column.words):
             return [f"Column {column.name!r} is read as text: it holds {shown(strays[0])} among its numbers."]
     return []

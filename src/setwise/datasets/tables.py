@@ -2,8 +2,9 @@
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -18,6 +19,12 @@ from setwise.datasets.names import some
 EXACT = 2.0**53
 """From this size on, different whole numbers become equal in float64."""
 
+SEPARATORS = ",;\t"
+"""What may part the cells of a text table; the first of equally frequent ones is taken."""
+
+LONGEST_HEADER = 1000
+"""The most lines of a header, whose quoted names may hold ends of lines."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -25,13 +32,15 @@ class Columns:
     """The columns of a table by name, all with ``rows`` cells, as the file holds them.
 
     ``cells(name)`` is a column as an array of numbers, of truth values, or of Python strings as objects. One column
-    may have no name, which is then the empty one.
+    may have no name, which is then the empty one. ``decimal_comma`` tells whether numbers may be written with a comma,
+    since it does not part the cells.
     """
 
     path: Path
     names: tuple[str, ...]
     rows: int
     cells: Callable[[str], NDArray[Any]]
+    decimal_comma: bool = False
 
     def require(self, names: Sequence[str], what: str = "") -> None:
         """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
@@ -90,20 +99,40 @@ def read_csv(path: Path) -> Columns:
     """Read a text table whose first line names the columns.
 
     The separator of a ``.tsv`` file is the tab; otherwise it is the comma, semicolon or tab that occurs most often in
-    the header.
+    the header, outside of quoted names.
     """
     try:
         # Spreadsheets write a byte order mark, which utf-8-sig removes; csv asks for newline="".
         with path.open(encoding="utf-8-sig", newline="") as file:
-            separator = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=file.readline().count)
+            separator = "\t" if path.suffix.lower() == ".tsv" else _separator(file)
             file.seek(0)
             rows = (row for row in csv.reader(file, delimiter=separator, strict=True) if row)
-            return _filled(path, rows)
+            return _filled(path, rows, separator != ",")
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is not a text table in UTF-8: {error}.") from None
 
 
-def _filled(path: Path, rows: Iterator[list[str]]) -> Columns:
+def _separator(lines: Iterable[str]) -> str:
+    """The separator that occurs most often in the header, which is the first line that is not blank.
+
+    A quoted name may hold separators and ends of lines. It begins with a quote at the start of a field.
+    """
+    found, state = Counter[str](), "start"
+    for line in islice(lines, LONGEST_HEADER):
+        state = "quoted" if state == "quoted" else "start"
+        for char in line:
+            if char == '"' and state != "plain":
+                # Two quotes inside a quoted name are one.
+                state = "closed" if state == "quoted" else "quoted"
+            elif state != "quoted":
+                state = "start" if char in SEPARATORS else "plain"
+                found[char] += 1
+        if state != "quoted" and line.strip():
+            break
+    return max(SEPARATORS, key=found.__getitem__)
+
+
+def _filled(path: Path, rows: Iterator[list[str]], decimal_comma: bool) -> Columns:
     """The columns of the rows of text; the first row holds the names."""
     names = tuple(name.strip() for name in next(rows, []))
     _check_names(names, path)
@@ -117,7 +146,7 @@ def _filled(path: Path, rows: Iterator[list[str]]) -> Columns:
         raise ValueError(f"{path.name} must have a line of column names and at least one row.")
     # An array of fixed-width text would give each cell the size of the longest one.
     cells = {name: np.array(column, dtype=object) for name, column in zip(names, columns, strict=True)}
-    return Columns(path, names, len(columns[0]), cells.__getitem__)
+    return Columns(path, names, len(columns[0]), cells.__getitem__, decimal_comma)
 
 
 def read_parquet(path: Path) -> Columns:

@@ -151,7 +151,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         ----------
         X : n rows, whatever the estimator takes
         y : (n,) with two labels, or (n, p) of 0 and 1
-        groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set
+        groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
+            metadata routing they go to the fits of the estimator too, if it requests them
         sample_weight : (n,) weights of rows in the fits of the estimator. The loss counts all rows alike
         """
         self._validate_params()
@@ -287,7 +288,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and weights on to the estimator."""
+        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them."""
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return router.add(estimator=self._base(None), method_mapping=mapping)

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -12,11 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from setwise.core.checks import as_choice, as_count, as_kind, shown
+from setwise.core.checks import LARGEST_COUNT, as_choice, as_count, as_kind, as_number, shown
 from setwise.datasets.columns import Category, Column
 
 LARGEST_TREE = 254
 """The largest number of categories that ``HistGradientBoostingClassifier`` takes, less one for the unknown ones."""
+
+LARGEST = {"linear": 500, "trees": LARGEST_TREE}
+"""The usual number of places of one category; of linear models only memory and time limit it."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -32,11 +36,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     columns : the d columns of X, from ``load_table(path).columns``
     form : ``"linear"`` or ``"trees"``
     min_frequency : a word that occurs in fewer training rows is rare
-    max_categories : the most columns or places of one category; the rarest of further words are rare. None takes 32 for
-        linear models, and 254 for trees
+    max_categories : the most columns or places of one category; the rarest of further words are rare. None takes 500
+        for linear models, and 254 for trees, which take no more
+    sparse_threshold : features for linear models are CSR if they hold words and the share of them that is not 0 in the
+        training rows is below this number; 0 makes them dense always
 
     Attributes
     ----------
+    shared_ : for each column in which words share a place only because of ``max_categories`` the number of such words,
+        by the name of the column
     encoder_ : the ``ColumnTransformer`` of scikit-learn that does the work; numbers come before categories
     """
 
@@ -46,30 +54,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         form: str = "linear",
         min_frequency: int = 5,
         max_categories: int | None = None,
+        sparse_threshold: float = 0.0,
     ) -> None:
         self.columns = columns
         self.form = form
         self.min_frequency = min_frequency
         self.max_categories = max_categories
+        self.sparse_threshold = sparse_threshold
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, medians and categories from the rows of X (n, d); ``y`` is not read."""
         for column in _as_columns(self.columns):
             as_kind(column, "columns", Column, "those of load_table(path)")
-        build, largest = _FORMS[as_choice(self.form, "form", _FORMS)]
-        if self.max_categories is not None:
-            largest = as_count(self.max_categories, "max_categories", high=LARGEST_TREE)
+        build, most = _FORMS[as_choice(self.form, "form", _FORMS)]
+        largest = LARGEST[self.form] if self.max_categories is None else self.max_categories
+        largest = as_count(largest, "max_categories", high=most)
+        density = as_number(self.sparse_threshold, "sparse_threshold", low=0.0, high=1.0)
+        rare = as_count(self.min_frequency, "min_frequency")
         X = self._checked(X, reset=True)
-        encoder = build(self.columns, as_count(self.min_frequency, "min_frequency"), largest)
+        encoder = build(self.columns, rare, largest, density)
         # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
         with np.errstate(invalid="ignore"):
             self.encoder_ = encoder.fit(X)
+        self.shared_ = dict(_shared(self.encoder_, self.columns, X, rare))
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The features of the rows of X, (n, k) float64; without NaN for linear models."""
+    def transform(self, X: Any) -> Any:
+        """The features of the rows of X, (n, k) float64, dense or CSR; without NaN for linear models."""
         check_is_fitted(self)
-        return np.asarray(self.encoder_.transform(self._checked(X, reset=False)), dtype=np.float64)
+        found = self.encoder_.transform(self._checked(X, reset=False))
+        return found.tocsr() if issparse(found) else np.asarray(found, dtype=np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``."""
@@ -104,6 +118,11 @@ def tree_categories(columns: Sequence[Column]) -> list[int]:
     return list(range(len(numbers), len(numbers) + len(categories)))
 
 
+def word_places(columns: Sequence[Column]) -> list[int]:
+    """The places of the categories among the columns of X, which hold codes of words."""
+    return _split(_as_columns(columns))[1]
+
+
 def _as_columns(columns: Any) -> Sequence[Column]:
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
@@ -116,33 +135,51 @@ def _split(columns: Sequence[Column]) -> tuple[list[int], list[int]]:
     return [i for i, yes in enumerate(is_category) if not yes], [i for i, yes in enumerate(is_category) if yes]
 
 
-def _linear(columns: Sequence[Column], rare: int, largest: int) -> ColumnTransformer:
+def _linear(columns: Sequence[Column], rare: int, largest: int, density: float) -> ColumnTransformer:
     # The scale comes first, so that the indicators of gaps stay 0 and 1. A column without a value becomes 0.
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     numbers = Pipeline([("scale", StandardScaler()), ("fill", fill)])
     words = OneHotEncoder(
-        handle_unknown="ignore", min_frequency=rare, max_categories=largest, sparse_output=False, dtype=np.float64
+        handle_unknown="ignore", min_frequency=rare, max_categories=largest, sparse_output=density > 0, dtype=np.float64
     )
-    return _joined(columns, numbers, words)
+    return _joined(columns, numbers, words, density)
 
 
-def _trees(columns: Sequence[Column], rare: int, largest: int) -> ColumnTransformer:
+def _trees(columns: Sequence[Column], rare: int, largest: int, density: float) -> ColumnTransformer:
     words = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=np.nan, min_frequency=rare, max_categories=largest
     )
-    return _joined(columns, "passthrough", words)
+    return _joined(columns, "passthrough", words, 0.0)
 
 
-def _joined(columns: Sequence[Column], numbers: Any, words: Any) -> ColumnTransformer:
+def _joined(columns: Sequence[Column], numbers: Any, words: Any, density: float) -> ColumnTransformer:
     first, second = _split(columns)
     steps = [("numbers", numbers, first), ("categories", words, second)]
-    return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=0.0)
+    return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=density)
 
 
-_FORMS: dict[str, tuple[Callable[[Sequence[Column], int, int], ColumnTransformer], int]] = {
-    "linear": (_linear, 32),
+_FORMS: dict[str, tuple[Callable[[Sequence[Column], int, int, float], ColumnTransformer], int]] = {
+    "linear": (_linear, LARGEST_COUNT),
     "trees": (_trees, LARGEST_TREE),
 }
+"""How the encoder of each form is built, and the largest number of places of a category."""
+
+
+def _shared(
+    encoder: ColumnTransformer, columns: Sequence[Column], X: NDArray[np.float64], rare: int
+) -> Iterator[tuple[str, int]]:
+    """The columns in which words are called rare that are not, each with the number of such words."""
+    if "categories" not in encoder.named_transformers_:
+        return
+    codes_of = encoder.named_transformers_["categories"].infrequent_categories_
+    for place, codes in zip(word_places(columns), codes_of, strict=True):
+        # The common case, that no word is rare, costs nothing.
+        if codes is None:
+            continue
+        found, count = np.unique(X[:, place], return_counts=True)
+        too_many = int(np.sum(count[np.isin(found, codes)] >= rare))
+        if too_many:
+            yield columns[place].name, too_many
 
 
 def _names(part: Any, columns: Sequence[Column]) -> Iterator[str]:

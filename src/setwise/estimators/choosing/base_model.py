@@ -1,5 +1,6 @@
 """The base model of a choice: the default one, and what may be asked of any."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 
 
@@ -37,8 +39,7 @@ def weight_name(estimator: Any) -> str | None:
     A pipeline hands weights to its last step, a search over parameters to what it searches. With metadata routing the
     estimator must have requested ``sample_weight``.
     """
-    if isinstance(estimator, LabelByLabel):
-        return weight_name(estimator.estimator)
+    estimator = _inner(estimator)
     if get_config().get("enable_metadata_routing"):
         return "sample_weight" if get_routing_for_object(estimator).consumes("fit", ["sample_weight"]) else None
     if isinstance(estimator, Pipeline):
@@ -48,3 +49,34 @@ def weight_name(estimator: Any) -> str | None:
     if isinstance(estimator, BaseSearchCV):
         return weight_name(estimator.estimator)
     return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def refuse_weights(estimator: Any) -> Refusal:
+    """Why ``sample_weight`` cannot be given to an estimator that has no :func:`weight_name`."""
+    inner, routed = _inner(estimator), bool(get_config().get("enable_metadata_routing"))
+    name = type(inner).__name__
+    # Searches and pipelines hand weights on, so their own signature says nothing.
+    if routed and (has_fit_parameter(inner, "sample_weight") or isinstance(inner, Pipeline | BaseSearchCV)):
+        return Refusal(
+            f"sample_weight refuses {name}, which does not request it: with metadata routing weights go where "
+            "set_fit_request(sample_weight=True) was called. Call it, or leave the weights out."
+        )
+    return Refusal(f"sample_weight refuses {name}, whose fit takes no weights of rows. Leave it out.")
+
+
+def routed(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of ``estimator.fit`` among those ``given``, by its requests and those of what it holds.
+
+    A classifier that is fitted label by label gets what one of its clones requests. Without metadata routing there are
+    none. Raises ``UnsetMetadataPassedError`` of scikit-learn if the estimator takes an argument of such a name, and it
+    was not said whether it is to get it.
+    """
+    if not given or not get_config().get("enable_metadata_routing"):
+        return {}
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner="MeasureClassifier").add(estimator=_inner(estimator), method_mapping=mapping)
+    return dict(router.route_params(params=dict(given), caller="fit").estimator.fit)
+
+
+def _inner(estimator: Any) -> Any:
+    return estimator.estimator if isinstance(estimator, LabelByLabel) else estimator

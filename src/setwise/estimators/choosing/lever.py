@@ -27,7 +27,7 @@ class Evidence(ABC):
     @property
     @abstractmethod
     def numbers(self) -> Values | None:
-        """The rows as float64 (n, d), NaN where they have gaps; None if they are no dense table of numbers."""
+        """The numbers of the rows, float64 (n, d), NaN where they have gaps; None without a dense table of numbers."""
 
 
 class Base(ABC):
@@ -37,7 +37,8 @@ class Base(ABC):
     ----------
     name : the name of the classifier in sentences
     weighable : whether the model can be fitted with weighted rows
-    numbers : the training rows as float64 (n, d); None if they are no dense table of numbers
+    numbers : the numbers of the training rows, float64 (n, d), without codes of words; None without a dense table of
+        numbers
     """
 
     name: str

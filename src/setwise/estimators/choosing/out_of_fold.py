@@ -6,17 +6,17 @@ from time import perf_counter
 from typing import Any, final
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
-from setwise.estimators.choosing.tables import as_numbers
+from setwise.estimators.choosing.tables import as_numbers, codes_of
 
 
 @final
@@ -53,7 +53,7 @@ class OutOfFold(Base):
         positive: Any = 1,
         groups: Ints | None = None,
         response_method: str = "auto",
-        fit_params: Mapping[str, NDArray[Any]] | None = None,
+        fit_params: Mapping[str, Any] | None = None,
         weight_name: str | None = None,
         prefit: bool = False,
         n_jobs: int | None = None,
@@ -64,7 +64,7 @@ class OutOfFold(Base):
         self.prefit, self.n_jobs = prefit, n_jobs
         self.name = type(estimator).__name__
         self.weighable = weight_name is not None and truth.ndim == 1 and not prefit
-        self.numbers = as_numbers(X)
+        self.numbers = as_numbers(X, codes_of(estimator))
         self.seconds = 0.0
         self._responses: dict[float, Response] = {}
         self._without: tuple[Response, ...] = ()
@@ -180,7 +180,7 @@ class OutOfFold(Base):
 
 def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:
     """Fit on the rows ``train``; return the response to the rows ``test``, or the fitted model."""
-    params = {name: values[train] for name, values in source.fit_params.items()}
+    params = {name: _safe_indexing(values, train) for name, values in source.fit_params.items()}
     if weight != 1.0:
         assert source.weight_name is not None
         own = params.get(source.weight_name, np.ones(len(train)))
@@ -227,4 +227,4 @@ class Fresh(Evidence):
 
     @property
     def numbers(self) -> Values | None:
-        return as_numbers(self._X)
+        return as_numbers(self._X, codes_of(self._models(1.0)))

@@ -14,7 +14,7 @@ from setwise.core.checks import as_reals, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
-from setwise.estimators.choosing.base_model import weight_name
+from setwise.estimators.choosing.base_model import refuse_weights, routed, weight_name
 from setwise.estimators.choosing.folds import Folds, folds_of
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.choosing.out_of_fold import OutOfFold
@@ -36,6 +36,7 @@ class Problem:
     task : the truth of the rows and the loss of its sets
     groups : (n,) the number of the group of each row, which folds never split; None without groups
     sample_weight : (n,) weights of rows for the fits of base models; None for equal ones
+    ids : (n,) the groups as they were given, for base models that request them by metadata routing; None for none
     """
 
     X: Any
@@ -45,6 +46,7 @@ class Problem:
     task: Task
     groups: Ints | None = None
     sample_weight: Values | None = None
+    ids: Any = None
 
     def take(self, rows: Ints) -> "Problem":
         """The problem of some of the rows."""
@@ -55,6 +57,7 @@ class Problem:
             task=self.task.take(rows),
             groups=None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            ids=None if self.ids is None else _safe_indexing(self.ids, rows),
         )
 
     def folds(self, cv: Any, seed: int) -> Folds:
@@ -73,11 +76,10 @@ class Problem:
         base = self._for_matrix(estimator, prefit)
         name = weight_name(base)
         if self.sample_weight is not None and name is None:
-            raise Refusal(
-                f"sample_weight refuses {type(estimator).__name__}, whose fit takes no weights of rows. Leave it out, "
-                "or, with metadata routing, let the estimator request it."
-            )
+            raise refuse_weights(base)
         weights = {} if self.sample_weight is None or name is None else {name: self.sample_weight}
+        # Nothing is fitted any more where the estimator was fitted before.
+        groups = {} if self.ids is None or prefit else routed(base, {"groups": self.ids})
         return OutOfFold(
             base,
             self.X,
@@ -87,7 +89,7 @@ class Problem:
             positive=self.positive,
             groups=self.task.groups,
             response_method=response_method,
-            fit_params=weights,
+            fit_params=weights | groups,
             weight_name=name,
             prefit=prefit,
             n_jobs=n_jobs,
@@ -143,7 +145,7 @@ def problem_of(
         # This checks the labels; the sets are made anew for each part of the rows.
         group_matrix(target, None, average, names)
         truth = target.astype(np.float64) == 1.0
-        return Problem(X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight)
+        return Problem(X, truth.astype(np.int64), names, 1, Task(truth, loss, None, average), ids, weight, groups)
     classes = classes_of(target, pos_label)
     if len(classes) > 2:
         raise Refusal(
@@ -152,7 +154,8 @@ def problem_of(
         )
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)
-    return Problem(X, target, np.unique(classes), classes.tolist()[1], Task(truth, loss, ids, "samples"), ids, weight)
+    task = Task(truth, loss, ids, "samples")
+    return Problem(X, target, np.unique(classes), classes.tolist()[1], task, ids, weight, groups)
 
 
 def _weights(sample_weight: Any, n: int) -> Values:

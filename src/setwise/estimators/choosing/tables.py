@@ -1,16 +1,23 @@
 """Dense tables of numbers, which levers may read beside the responses of a base model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import MetaEstimatorMixin
+from sklearn.pipeline import Pipeline
 
 from setwise.core.arrays import Values
+from setwise.estimators.table_encoder import TableEncoder, word_places
 
 
-def as_numbers(X: Any) -> Values | None:
-    """``X`` as float64 (n, d) with NaN for gaps; None if it is sparse, or holds text, categories or inf."""
+def as_numbers(X: Any, codes: Sequence[int] = ()) -> Values | None:
+    """``X`` as float64 (n, d) with NaN for gaps, without the columns that hold ``codes`` of words.
+
+    None if it is sparse, or holds text, categories or inf, or if no column is left.
+    """
     if issparse(X):
         return None
     kinds = getattr(X, "dtypes", None)
@@ -26,7 +33,24 @@ def as_numbers(X: Any) -> Values | None:
         return None
     with np.errstate(over="ignore"):
         numbers = table.astype(np.float64)
-    return None if np.isinf(numbers).any() else numbers
+    numbers = numbers[:, [place for place in range(numbers.shape[1]) if place not in codes]]
+    return None if np.isinf(numbers).any() or not numbers.shape[1] else numbers
+
+
+def codes_of(estimator: Any) -> list[int]:
+    """The columns of X that a :class:`~setwise.estimators.TableEncoder` in front of an estimator reads as words.
+
+    It is found as the first step of pipelines, and inside searches and other estimators that hold one ``estimator``.
+    The differences of such codes mean nothing, and other names of the words would change them.
+    """
+    while not isinstance(estimator, TableEncoder):
+        if isinstance(estimator, Pipeline):
+            estimator = next((step for _, step in estimator.steps if step not in (None, "passthrough")), None)
+        elif isinstance(estimator, MetaEstimatorMixin):
+            estimator = estimator.get_params(deep=False).get("estimator")
+        else:
+            return []
+    return word_places(estimator.columns)
 
 
 @final

@@ -19,7 +19,8 @@ class Ramp(Lever):
 
     It begins at logistic regression (C = 1) on these features with its best threshold, and descends from there. For y
     (n,) the columns of X must be numbers, at most 200 of them: with log-odds alone the ramp would be another way to a
-    threshold. For a label matrix the features are the log-odds of all labels.
+    threshold. Columns that a ``TableEncoder`` in front of the base model reads as words are left out. For a label
+    matrix the features are the log-odds of all labels.
 
     Parameters
     ----------

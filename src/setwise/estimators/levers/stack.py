@@ -17,7 +17,8 @@ class Stack(Lever):
 
     For a label matrix each label has a weight for the log-odds of every label, so that labels which depend on each
     other are predicted together. For groups there are weights for the columns of X beside those of the log-odds, if
-    all columns are numbers and there are at most 200.
+    all columns are numbers and there are at most 200; columns that a ``TableEncoder`` in front of the base model reads
+    as words are left out.
 
     Where all rows are one set, the bound of a convex surrogate often says nothing; ``"ramp"`` is for these.
 

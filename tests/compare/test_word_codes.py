@@ -1,0 +1,128 @@
+"""Codes of words are no numbers: other names of the words change no result, and no lever reads a word as a number."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from setwise import MeasureClassifier
+from setwise.compare import Measured, Plan, Problem, compare
+from setwise.compare.bases import BASES, shared_words
+from setwise.compare.reading import read
+from setwise.compare.saved import load_model, save_model
+from setwise.compare.saving import saved_model
+from setwise.datasets import load_rows
+from setwise.datasets.columns import Category, Number
+from setwise.estimators import TableEncoder
+from setwise.estimators.choosing.tables import as_numbers, codes_of
+from setwise.losses import FBeta
+
+WORDS = ("ash", "beech", "cedar", "oak", "yew")
+OTHER = dict(zip(WORDS, ("yew", "ash", "oak", "beech", "cedar"), strict=True))
+F1 = Measured("f1", FBeta())
+
+
+def table(path, renamed, n=300):
+    """Rows whose label hangs on a word and a number, with outliers that draw logistic regression away."""
+    rng = np.random.default_rng(0)
+    word, spot = rng.integers(0, 5, n), rng.choice(4, n, p=[0.55, 0.2, 0.15, 0.1])
+    a, b = (np.array([[0, 0], [2, 0], [0, 9], [10, 0]])[spot] + 0.5 * rng.normal(size=(n, 2))).T
+    y = (spot == 1) ^ (np.isin(word, [0, 3]) & (rng.random(n) < 0.1))
+    names = [OTHER[WORDS[w]] if renamed else WORDS[w] for w in word]
+    lines = [f"{names[i]},{a[i]:.3f},{b[i]:.3f},g{i // 6},{int(y[i])}" for i in range(n)]
+    path.write_text("\n".join(["tree,a,b,bag,y", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("lever", "group"), [("ramp", None), ("stack", "bag")])
+def test_renamed_words_change_nothing(tmp_path, lever, group):
+    plan = Plan(2, 3, (1.0,), ("linear",), (lever,))
+    found, models = [], []
+    for renamed in (False, True):
+        path = table(tmp_path / f"{lever}{renamed}.csv", renamed)
+        problem = read(str(path), "y", group, None, None if group else "bag")
+        (answer,) = compare(problem, [F1], plan)
+        found.append(answer)
+        base = make_pipeline(TableEncoder(problem.columns), LogisticRegression(max_iter=1000))
+        models.append(MeasureClassifier(base, levers=[lever]).fit(problem.X, problem.y, groups=problem.groups))
+        rule = models[-1].rule_
+        if models[-1].best_lever_ == lever:
+            # the log-odds and the two numbers, and no code of a word
+            assert rule.coef.shape == (1, 3)
+    for one, other in zip(found[0].rows, found[1].rows, strict=True):
+        assert one.key == other.key
+        np.testing.assert_allclose(one.outer, other.outer, atol=1e-9)
+        assert one.inner == pytest.approx(other.inner, abs=1e-9)
+    assert models[0].best_lever_ == models[1].best_lever_
+
+
+def test_a_saved_winner_reads_no_codes_either(tmp_path):
+    pytest.importorskip("skops.io")
+    labels = []
+    for renamed in (False, True):
+        problem = read(str(table(tmp_path / f"{renamed}.csv", renamed)), "y", None, None, "bag")
+        (answer,) = compare(problem, [F1], Plan(2, 3, (1.0,), ("linear",), ("ramp",)))
+        winner = replace(answer.winner, key=("linear", "ramp"), threshold=None, constant=1.0)
+        model = saved_model(replace(answer, winner=winner), None)
+        assert model.estimator.best_lever_ == "ramp"
+        loaded = load_model(save_model(model, tmp_path / "m.skops"))
+        new = tmp_path / "new.csv"
+        words = [OTHER[word] if renamed else word for word in WORDS]
+        rows = [f"{word},{a},{b}" for word in (*words, "elm", "zelkova") for a in (-2, 0, 2) for b in (-1, 1)]
+        new.write_text("\n".join(["tree,a,b", *rows]) + "\n")
+        found, _ = loaded.decide(load_rows(new, loaded.columns).X)
+        labels.append(found)
+        # two words that the training did not see are alike
+        np.testing.assert_array_equal(found[-6:], found[-12:-6])
+    np.testing.assert_array_equal(labels[0], labels[1])
+
+
+def test_the_codes_in_front_of_an_estimator_are_found():
+    columns = (Number("a"), Category("w", ("x", "y")), Number("b"))
+    front = make_pipeline(TableEncoder(columns), LogisticRegression())
+    assert codes_of(front) == [1]
+    assert codes_of(make_pipeline("passthrough", front)) == [1]
+    assert codes_of(GridSearchCV(front, {})) == [1]
+    assert codes_of(MeasureClassifier(front)) == [1]
+    assert codes_of(make_pipeline(StandardScaler(), LogisticRegression())) == []
+    assert codes_of(make_pipeline(StandardScaler(), front)) == []
+    assert codes_of(None) == []
+    np.testing.assert_array_equal(as_numbers(np.array([[1.0, 9.0, 2.0]]), [1]), [[1.0, 2.0]])
+    assert as_numbers(np.array([[1.0]]), [0]) is None
+
+
+def test_words_that_share_a_feature_because_of_the_limit_are_said():
+    rng = np.random.default_rng(0)
+    words = rng.permuted(np.repeat(np.arange(520), 5))
+    columns = (Category("place", tuple(f"{i:03}" for i in range(520))), Number("a"))
+    X = np.column_stack([words, rng.normal(size=len(words))]).astype(float)
+    problem = Problem("places", "Made up.", X, (rng.random(len(X)) < 0.5).astype(int), columns=columns)
+    plan = Plan(2, 3, (1.0,), ("linear",), ("threshold",))
+    says = "Column 'place' has more than {} words. For {} {} of them that occur in five rows or more share one feature"
+    (answer,) = compare(problem, [F1], plan, notes=("Something else.",))
+    assert answer.notes[0].startswith(says.format(500, "logistic regression", 21))
+    assert answer.notes[1:] == ("Something else.",)
+    both = shared_words(problem, list(BASES.values()))
+    assert both[1].startswith(says.format(254, "random forest and boosted trees", 520 - 253))
+    few = np.flatnonzero(words < 499)
+    assert shared_words(problem.take(few), [BASES["linear"]]) == []
+
+
+def test_many_frequent_words_are_told_apart():
+    rng = np.random.default_rng(0)
+    effect, words = rng.normal(size=300), rng.integers(0, 300, 6000)
+    columns = (Category("place", tuple(f"{i:03}" for i in range(300))),)
+    X, y = words[:, None].astype(float), (2.0 * effect[words] + rng.logistic(size=6000) > 1.0).astype(int)
+    problem = Problem("places", "Made up.", X, y, columns=columns)
+    train, test = np.arange(6000) < 4000, np.arange(6000) >= 4000
+    model = BASES["linear"].build(problem, 1.0, 0).fit(X[train], y[train])
+    plain = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()).fit(X[train], y[train])
+    assert issparse(model[0].transform(X))
+    scores = [f1_score(y[test], one.predict(X[test])) for one in (model, plain)]
+    assert scores[0] > scores[1] - 0.005

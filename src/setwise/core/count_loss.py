@@ -47,6 +47,14 @@ class CountLoss(Loss):
         """
         return None
 
+    @property
+    def diluted(self) -> bool | None:
+        """Whether f never grows with P where fn, fp and N are fixed, nor with N where the others are; None: unknown.
+
+        One more right decision then never makes the loss larger. The bounds of large decisions are faster for it.
+        """
+        return None
+
     def predicted(self, P: Values, N: Values) -> Values | None:
         """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
@@ -75,6 +83,7 @@ class CountLoss(Loss):
             monge=self.monge,
             predicted=self.predicted(P, N),
             affine=True if flat else self.affine,
+            diluted=self.diluted,
         )
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:

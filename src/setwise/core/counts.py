@@ -39,6 +39,8 @@ class Counts(MistakesTerm):
     linear : (n, 2) costs of a false negative and of a false positive that are added to the formulas; None adds nothing
     affine : True promises that at a given number predicted the sum of the formulas is affine in fn; None promises
         nothing
+    diluted : True promises that one more right decision, of either class, never makes the sum of the formulas larger;
+        None promises nothing
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -51,6 +53,7 @@ class Counts(MistakesTerm):
     predicted: Values | None = None
     linear: Values | None = None
     affine: bool | None = None
+    diluted: bool | None = None
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -157,6 +160,7 @@ class Counts(MistakesTerm):
             quotient=_sum_of_quotients(self.quotient, other.quotient),
             monge=True if self.monge and other.monge else None,
             affine=True if self.affine and other.affine else None,
+            diluted=True if self.diluted and other.diluted else None,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":

@@ -8,20 +8,27 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.decisions.blocks import Blocks
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
-from setwise.decisions.intervals import bound_of_interval
-from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
-
-SEGMENTS, SHORTEST = 512, 256
-"""Decisions are counted in at most this number of segments, of at least so many decisions."""
+from setwise.decisions.halves import Halves
+from setwise.decisions.intervals import bound_of_interval, fewest
 
 WORK = 1 << 29
 """After so many values of the loss the search stops, with the bound that it has."""
 
+NODE = 1 << 15
+"""The other work for an interval, the distributions at its end, counts as so many values of the loss."""
+
 GUESSES = 4096
-"""So many numbers are tried with both counts at their means, to find one near the best."""
+"""So many numbers are tried with both counts near their means, to find one near the best."""
+
+COARSE, FINE = 16, 512
+"""A count is divided into so many blocks where an interval is too wide for its bound to matter, and at most into."""
+
+FEW = 64
+"""Counts with about so many values are not divided into blocks."""
 
 ROUNDING = 1e-11
 """A bound on the rounding of expected losses, relative to the largest loss."""
@@ -33,8 +40,9 @@ class ByBounds(BySizes):
     """``min_k E f(k, tp, fn)`` for an increasing loss, up to ``tol``.
 
     If k..K are predicted, there are no fewer false negatives than with K, and no fewer false positives than with k. So
-    ``E f(fn_K, fp_k, P, N)`` is below all expected losses of this interval of numbers. The interval of the least bound
-    is halved until no bound is below the best known expected loss by more than ``tol``.
+    a smaller loss of the counts of K is below all expected losses of this interval of numbers, see
+    :func:`bound_of_interval`. The interval of the least bound is halved until no bound is below the best known expected
+    loss by more than ``tol``. Costs that are the same for all truths have exact expectations, which are added.
 
     Parameters
     ----------
@@ -49,77 +57,62 @@ class ByBounds(BySizes):
         return _Search(self.formula, q, self.tol).run()
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Halves:
-    """The numbers of positives among the first k decisions, and among the others, for any k; probabilities fall."""
-
-    q: Values
-
-    @cached_property
-    def length(self) -> int:
-        """The length of a segment; the distributions at the ends of all segments are kept."""
-        return max(SHORTEST, -(-len(self.q) // SEGMENTS))
-
-    @cached_property
-    def _ends(self) -> tuple[list[Pmf], list[Pmf]]:
-        """The counts before and after each end of a segment."""
-        parts = [count_of(self.q[a : a + self.length]) for a in range(0, len(self.q), self.length)]
-        none = Pmf(0, np.ones(1))
-        before, after = [none], [none]
-        for part in parts:
-            before.append(trimmed(convolved(before[-1], part)))
-        for part in reversed(parts):
-            after.append(trimmed(convolved(after[-1], part)))
-        return before, after[::-1]
-
-    def first(self, k: int) -> Pmf:
-        """The positives among the first k."""
-        a = k // self.length
-        return trimmed(convolved(self._ends[0][a], count_of(self.q[a * self.length : k])))
-
-    def others(self, k: int) -> Pmf:
-        """The positives among all but the first k."""
-        b = -(-k // self.length)
-        return trimmed(convolved(self._ends[1][b], count_of(self.q[k : b * self.length])))
-
-
 class _Search:
     """The search for one set."""
 
     def __init__(self, formula: Formula, q: Values, tol: float) -> None:
-        self.formula, self.q, self.tol, self.halves = formula, q, tol, _Halves(q)
-        self.means, self.variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
+        self.formula, self.curved, self.q, self.tol = formula, formula.without_costs, q, tol
+        self.halves = Halves(q, not self.curved.diluted)
         # The mass that a bound may leave out costs a hundredth of the gap.
-        self.spare = float(np.clip(0.005 * tol / max(formula.largest, 1e-300), 1e-12, 1e-6))
+        largest = max(self.curved.largest, 1e-300)
+        self.spare = float(np.clip(0.003 * tol / largest, 1e-12, 1e-4))
+        self.lost = self.spare * largest
         self.rounding = ROUNDING * formula.largest
         self.work = 0
+
+    @cached_property
+    def costs(self) -> Values:
+        return self.formula.expected_costs(self.halves.means)
+
+    @cached_property
+    def cheapest(self) -> int:
+        """The number predicted at which these costs are least; they fall before it and grow after it."""
+        return int(self.costs.argmin())
 
     def run(self) -> tuple[int, float, float]:
         """The best number found, its expected loss, and a lower bound of the least one."""
         best = self._guess()
         value = self._value(best)
-        nodes = [(0.0, 0, len(self.q))]
-        # A single number has its own expected loss as bound, so it is never split.
-        while nodes[0][0] < value - self.tol and self.work < WORK:
+        nodes, closed = [(0.0, 0, len(self.q))], np.inf
+        while nodes and nodes[0][0] < value - self.tol and self.work < WORK:
             lower, low, high = heappop(nodes)
             middle = (low + high) // 2
             for a, b in ((low, middle), (middle + 1, high)):
-                bound = self._value(a) if a == b else max(lower, self._bound(a, b))
-                if a == b and bound < value:
-                    best, value = a, bound
-                heappush(nodes, (bound, a, b))
-        return best, value, min(value, nodes[0][0] - self.rounding)
+                bound = max(lower, self._bound(a, b, value - self.tol))
+                if a == b and bound < value - self.tol:
+                    # A single number has its own expected loss as bound, so it is never split.
+                    bound = self._value(a)
+                    if bound < value:
+                        best, value = a, bound
+                    closed = min(closed, bound)
+                else:
+                    heappush(nodes, (bound, a, b))
+        lower = min(closed, nodes[0][0] - self.rounding if nodes else np.inf)
+        return best, value, min(value, lower)
 
     def _guess(self) -> int:
-        """A number whose loss is least where both counts are at their means, first on a grid, then around it."""
-        p = len(self.q)
+        """A number whose loss is least where both counts are near their means, first on a grid, then around it."""
+        p, means = len(self.q), self.halves.means
         low, high = 0, p
         while True:
             grid = np.unique(np.linspace(low, high, GUESSES).astype(np.int64))
-            tp, fn = np.rint(self.means[grid]), np.rint(self.means[-1] - self.means[grid])
-            k = grid.astype(np.float64)
-            at = int(self.formula.at(k, np.minimum(tp, k), np.minimum(fn, p - k)).argmin())
+            k, losses = grid.astype(np.float64), np.zeros(len(grid))
+            # A mixture of the two whole numbers next to each mean has this mean.
+            for up in (False, True):
+                for more in (False, True):
+                    (tp, share), (fn, other) = _whole(means[grid], up), _whole(means[-1] - means[grid], more)
+                    losses += share * other * self.formula.at(k, np.minimum(tp, k), np.minimum(fn, p - k))
+            at = int(losses.argmin())
             if high - low < GUESSES:
                 return int(grid[at])
             low, high = int(grid[max(at - 1, 0)]), int(grid[min(at + 1, len(grid) - 1)])
@@ -127,27 +120,43 @@ class _Search:
     def _value(self, k: int) -> float:
         """The expected loss of predicting the first k."""
         first, others = self.halves.first(k), self.halves.others(k)
-        self.work += len(first.pmf) * len(others.pmf)
+        self.work += NODE if self.formula.counts.affine else len(first.pmf) * len(others.pmf)
         return expected(self.formula, first, others, k)
 
-    def _bound(self, low: int, high: int) -> float:
-        """A lower bound of the expected losses of predicting low..high, low < high."""
-        top, rest = self._cut(self.halves.first(low)), self._cut(self.halves.others(high))
-        found, work = bound_of_interval(self.formula, (low, high), top, rest, self._between(low, high))
-        self.work += work
-        return found * (1.0 - self.spare)
+    def _bound(self, low: int, high: int, wanted: float = np.inf) -> float:
+        """A lower bound of the expected losses of predicting low..high, as fine as it takes to reach ``wanted``."""
+        means, variances = self.halves.means, self.halves.variances
+        mean, variance = means[high] - means[low], variances[high] - variances[low]
+        number = low + min(high - low, fewest(self.q[low:high], mean, variance, self.spare))
+        costs = float(self.costs[min(max(self.cheapest, low), high)])
+        top, rest = self._blocks(number, high, wanted - costs)
+        found, work = bound_of_interval(self.curved, number, top, rest)
+        self.work += work + NODE
+        # Losses are not negative, so a part of the mass gives a lower bound.
+        return max(0.0, found - self.lost) + costs
 
-    def _cut(self, count: Pmf) -> Pmf:
-        """The count without tails of the mass that a bound may leave out."""
-        sums = np.cumsum(count.pmf)
-        first = int(np.searchsorted(sums, 0.5 * self.spare))
-        last = int(np.searchsorted(sums, sums[-1] - 0.5 * self.spare))
-        return Pmf(count.low + first, count.pmf[first : last + 1])
+    def _blocks(self, number: int, high: int, wanted: float) -> tuple[Blocks, Blocks]:
+        """The counts among the first ``high`` and among the others, in blocks."""
+        halves, p = self.halves, len(self.q)
+        tp, fn = halves.means[high], halves.means[-1] - halves.means[high]
+        spread = np.sqrt(halves.variances[high]), np.sqrt(halves.variances[-1] - halves.variances[high])
+        # The loss at the means of both counts, one standard deviation off either, and with as many predicted as counted.
+        t = np.clip(np.array([tp, tp + spread[0], tp - spread[0], tp, tp, tp]), 0.0, high)
+        f = np.clip(np.array([fn, fn, fn, fn + spread[1], fn - spread[1], fn]), 0.0, p - high)
+        t, f, k = np.rint(t), np.rint(f), np.array([number] * 5 + [high], dtype=np.float64)
+        at = self.curved.of(f, np.maximum(k - t, 0.0), t + f)
+        # Blocks may lose a third of what the loss at the means leaves, or else a part of what the interval loses.
+        spare = max((at[0] - wanted) / 3.0, (at[5] - at[0]) / 4.0)
+        widths = []
+        for change, sd in zip((at[2] - at[1], at[3] - at[4]), spread, strict=True):
+            # Half a block is lost on each of both counts.
+            width = 2.0 * spare * sd / (abs(change) + 1e-300)
+            coarse = 12.0 * sd / COARSE + 1.0 if 12.0 * sd > FEW else 1.0
+            widths.append(int(np.clip(width, min(12.0 * sd / FINE + 1.0, coarse), coarse)))
+        return (halves.top(high, widths[0], self.spare), halves.rest(high, widths[1], self.spare))
 
-    def _between(self, low: int, high: int) -> tuple[int, int]:
-        """The least and the largest number of positives among the decisions low..high-1, but for ``spare``."""
-        mean, variance = self.means[high] - self.means[low], max(self.variances[high] - self.variances[low], 0.0)
-        # Bernstein: a sum is r away from its mean with a probability of at most 2 exp(-r^2 / (2 (variance + r / 3))).
-        third = np.log(2.0 / self.spare) / 3.0
-        reach = third + np.sqrt(third * (third + 6.0 * variance)) + 1e-9 * len(self.q)
-        return max(0, int(np.floor(mean - reach))), min(high - low, int(np.ceil(mean + reach)))
+
+def _whole(means: Values, up: bool) -> tuple[Values, Values]:
+    """The whole numbers above or below the means, and the shares that make the mean."""
+    low = np.floor(means)
+    return (low + 1.0, means - low) if up else (low, 1.0 - (means - low))

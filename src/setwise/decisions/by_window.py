@@ -7,14 +7,18 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.decisions.blocks import Blocks
 from setwise.decisions.formula import Formula
-from setwise.decisions.intervals import BLOCK, bound_of_interval
+from setwise.decisions.intervals import BLOCK, bound_of_interval, fewest
 from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import joint_sums, prefixes
 
 INTERVALS = 64
 """So many intervals of numbers predicted, or more, are bounded before single numbers are looked at."""
+
+SPARE = 1e-4
+"""Bounds may leave out so large a mass."""
 
 REACHES = (2.0, 3.5, 5.0, np.inf)
 """Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
@@ -129,7 +133,7 @@ class ByWindow(Rule):
         p, first, rest = len(q), Heads.of(q), Heads.of(q[::-1])
         means, variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
         spread = np.sqrt(np.maximum(variances, 0.0)), np.sqrt(np.maximum(variances[-1] - variances, 0.0))
-        alive, out = self._not_bounded_away(q, first, rest), np.full(p + 1, np.inf)
+        alive, out = self._not_bounded_away(q, first, rest, means, variances), np.full(p + 1, np.inf)
         for reach in REACHES:
             # Losses are not negative, so sums over a part of the counts are lower bounds.
             lower = np.empty(len(alive))
@@ -146,16 +150,20 @@ class ByWindow(Rule):
         out[alive] = lower
         return out
 
-    def _not_bounded_away(self, q: Values, first: "Heads", rest: "Heads") -> Ints:
+    def _not_bounded_away(self, q: Values, first: Heads, rest: Heads, means: Values, variances: Values) -> Ints:
         """The k in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
         p = len(q)
         edges = np.unique(np.linspace(0, p + 1, max(INTERVALS, p // 32) + 1).astype(np.int64))
-        lower = np.empty(len(edges) - 1)
+        lower, width = np.empty(len(edges) - 1), max(1, p // (16 * INTERVALS))
+        curved, costs = self.formula.without_costs, self.formula.expected_costs(means)
+        lost, cheapest = SPARE * curved.largest, int(costs.argmin())
         for i, (a, b) in enumerate(pairwise(edges)):
             k, last = int(a), int(b) - 1
             # Parts of the mass give lower bounds too, since losses are not negative.
-            top, after = (heads.most(size, 2.5) for heads, size in ((first, k), (rest, p - last)))
-            lower[i], _ = bound_of_interval(self.formula, (k, last), top, after, (0, last - k))
+            top, after = (Blocks.of(heads.most(size, 2.5), width) for heads, size in ((first, last), (rest, p - last)))
+            number = k + fewest(q[k:last], means[last] - means[k], variances[last] - variances[k], SPARE)
+            found, _ = bound_of_interval(curved, number, top, after)
+            lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])
         i = int(lower.argmin())
         best = min(self._exact(q, int(k)) for k in (edges[i], edges[i + 1] - 1))
         keep = lower <= best * (1.0 + 1e-12)

@@ -11,6 +11,7 @@ from setwise.decisions.by_costs import ByCosts
 from setwise.decisions.by_enumeration import LIMIT, LIMIT_LABEL_FREE, ByCounts, ByEnumeration, ByMistakes
 from setwise.decisions.by_mode import ByMode
 from setwise.decisions.by_moments import ByMoments
+from setwise.decisions.by_sums import BySums
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.by_window import ByWindow
 from setwise.decisions.formula import Formula, formula_of
@@ -48,6 +49,8 @@ def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
 
 def _of_large(formula: Formula, tol: float) -> Rule:
     """The rule for an increasing function of counts that is too large for a table."""
+    if formula.modular:
+        return BySums(formula)
     if formula.size <= LARGE or formula.numbers[0] == formula.numbers[1]:
         return ByWindow(formula)
     if formula.fraction is not None:

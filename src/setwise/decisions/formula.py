@@ -1,6 +1,6 @@
 """The formula of a loss for every possible truth: the truth of a decision is random, so its counts are too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import final
 
@@ -38,12 +38,55 @@ class Formula:
 
     def of(self, fn: Values, fp: Values, P: Values) -> Values:
         """The loss at these counts, where P of the ``size`` decisions are positive; arrays broadcast."""
-        if self.counts.linear is not None:
+        if self.costs is None:
             return self.counts.of(fn, fp, np.rint(P).astype(np.int64))
         # Truth number P has P positives, so nothing need be looked up, which would take most of the time.
-        N = self.size - P
+        out = self._sum(fn, fp, P, self.size - P)
+        return out if self.costs == (0.0, 0.0) else out + (self.costs[0] * fn + self.costs[1] * fp)
+
+    def of_rights(self, tp: Values, fn: Values, fp: Values, tn: Values) -> Values:
+        """The loss at four counts, whose sum need not be ``size``, for a formula without costs; arrays broadcast."""
+        return self._sum(fn, fp, tp + fn, tn + fp)
+
+    def _sum(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        """The formulas without costs."""
+        if not self.counts.formulas:
+            return np.zeros(np.broadcast_shapes(*(np.shape(x) for x in (fn, fp, P, N))))
         parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.counts.formulas]
         return reduce(np.add, parts)
+
+    @cached_property
+    def costs(self) -> tuple[float, float] | None:
+        """The costs of a false negative and of a false positive that are added, if they are those of all truths."""
+        linear = self.counts.linear
+        if linear is None:
+            return 0.0, 0.0
+        # Truths of one class tell the cost of that class only.
+        miss, alarm = linear[1:, 0], linear[:-1, 1]
+        return (float(miss[0]), float(alarm[0])) if np.ptp(miss) == 0 and np.ptp(alarm) == 0 else None
+
+    def expected_costs(self, means: Values) -> Values:
+        """The expectations of these costs where the first k = 0..p are predicted, of which ``means`` (p+1,) are positive.
+
+        They fall up to the best k and grow after it, because the probabilities of the decisions fall.
+        """
+        miss, alarm = self.costs or (0.0, 0.0)
+        return miss * (means[-1] - means) + alarm * (np.arange(len(means)) - means)
+
+    @cached_property
+    def without_costs(self) -> "Formula":
+        """The formula without costs that are the same for all truths."""
+        return self if self.costs is None else Formula(self.size, replace(self.counts, linear=None))
+
+    @property
+    def modular(self) -> bool:
+        """Whether the loss is, for each truth, a sum of costs of mistakes."""
+        return not self.counts.formulas and self.counts.predicted is None
+
+    @property
+    def diluted(self) -> bool:
+        """Whether it is known that one more right decision never makes the loss larger, and there are no costs."""
+        return bool(self.counts.diluted) and self.counts.linear is None and self.counts.predicted is None
 
     @property
     def increasing(self) -> bool:
@@ -92,7 +135,7 @@ class Formula:
     def largest(self) -> float:
         """The largest value of an increasing loss, which is that of a labeling without a right decision."""
         P = np.arange(self.size + 1.0)
-        return float(self.counts.of(P, self.size - P).max())
+        return 0.0 if self.modular and self.counts.linear is None else float(self.counts.of(P, self.size - P).max())
 
 
 @final

@@ -1,56 +1,52 @@
 """A lower bound of the expected losses of an interval of numbers predicted, for increasing functions of the counts."""
 
-from dataclasses import dataclass
-from typing import final
-
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Values
+from setwise.decisions.blocks import Blocks
 from setwise.decisions.formula import Formula
-from setwise.decisions.pmf import Pmf
+from setwise.decisions.pmf import tail_of
+from setwise.kernels.poisson_binomial import count
 
-BLOCK = 1 << 15
+BLOCK = 1 << 14
 """About so many values of the formula are computed at once, so that they stay in the cache of a processor."""
 
+COUNTED = 256
+"""The positives among at most so many decisions are counted to tell how few they may be."""
 
-def bound_of_interval(
-    formula: Formula, interval: tuple[int, int], top: Pmf, rest: Pmf, between: tuple[int, int]
-) -> tuple[float, int]:
-    """``E min_m f(fn_K, k - tp_k, tp_k + fn_K + m)`` from below, for k..K predicted, and the number of values it took.
 
-    With k..K predicted there are no fewer false negatives than with K, and no fewer false positives than with k.
-    ``top`` counts the positives among the first k, ``rest`` those after the first K, and m, ``between`` two numbers,
-    those among the others. Counts are taken in blocks; in each the loss is at least that of its smallest counts.
+def bound_of_interval(formula: Formula, number: int, top: Blocks, rest: Blocks) -> tuple[float, int]:
+    """``E f(fn_K, max(number - tp_K, 0), P)`` from below, for k..K predicted, and the number of values it took.
+
+    If m of the decisions k+1..K are positive, ``tp_k = tp_K - m``. With k..K predicted there are no fewer false
+    negatives than with K, and no fewer false positives than with k, which are ``k + m - tp_K``; and ``P = tp_K +
+    fn_K``, two independent counts. So the bound holds wherever ``m >= number - k``. The counts ``top`` of tp_K and
+    ``rest`` of fn_K come in blocks.
+
+    In a block tp is at most ``high`` and fn at least ``low``, so fp is at least ``max(number - high, 0)``, and there
+    are no more than ``p - number - low`` true negatives. A ``diluted`` loss is least at these four counts. Otherwise it
+    is at least its least value at this fn and fp over all P that the block allows.
     """
-    low, high = interval
-    # Blocks a quarter as wide as the interval lose about as much as the interval does.
-    width = max(1, (high - low) // 4)
-    t, f = (_Blocks.of(x, min(width, -(-len(x.pmf) // 8))) for x in (top, rest))
-    fn, fp = f.low[None, :].astype(np.float64), (low - t.high[:, None]).astype(np.float64)
-    first, last = t.low[:, None] + f.low[None, :] + between[0], t.high[:, None] + f.high[None, :] + between[1]
-    total, steps = 0.0, int((last - first).max()) + 1
-    rows = max(1, BLOCK // (steps * len(f.low)))
-    shift = np.arange(steps)[:, None, None]
-    for a in range(0, len(t.low), rows):
+    fn, fp = rest.low[None, :], np.maximum(number - top.high[:, None], 0.0)
+    steps = 1
+    if not formula.diluted:
+        first, last = top.low[:, None] + rest.low[None, :], top.high[:, None] + rest.high[None, :]
+        steps = int((last - first).max()) + 1
+    total, rows = 0.0, max(1, BLOCK // (steps * len(rest.mass)))
+    for a in range(0, len(top.mass), rows):
         part = slice(a, a + rows)
-        positives = np.minimum(first[None, part] + shift, last[None, part]).astype(np.float64)
-        values = formula.of(fn[None], fp[None, part], positives)
-        total += float(t.mass[part] @ values.min(axis=0) @ f.mass)
-    return total, steps * len(t.low) * len(f.low)
+        if formula.diluted:
+            values = formula.of_rights(top.high[part, None], fn, fp[part], formula.size - number - fn)
+        else:
+            positives = np.minimum(first[None, part] + np.arange(steps)[:, None, None], last[None, part])
+            values = formula.of(fn[None], fp[None, part], positives).min(axis=0)
+        total += float(top.mass[part] @ values @ rest.mass)
+    return total, steps * len(top.mass) * len(rest.mass)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Blocks:
-    """Runs of neighboring values of a count, with the least and the largest value of each, and its probability."""
-
-    low: Ints
-    high: Ints
-    mass: Values
-
-    @classmethod
-    def of(cls, count: Pmf, width: int) -> "_Blocks":
-        """Blocks of ``width`` values, the last one maybe shorter."""
-        starts = np.arange(0, len(count.pmf), width)
-        ends = np.minimum(starts + width, len(count.pmf)) - 1
-        return cls(count.low + starts, count.low + ends, np.add.reduceat(count.pmf, starts))
+def fewest(q: Values, mean: float, variance: float, spare: float) -> int:
+    """A number that the positives among these decisions are below with a probability of at most ``spare``."""
+    if len(q) > COUNTED:
+        return max(0, int(np.floor(mean - tail_of(variance, spare) - 1e-9 * len(q))))
+    low, pmf, _ = count(q, 0.0)
+    return int(low) + int(np.searchsorted(np.cumsum(pmf), 0.999 * spare, side="right"))

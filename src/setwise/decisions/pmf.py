@@ -68,3 +68,12 @@ def trimmed(a: Pmf) -> Pmf:
     inside = np.flatnonzero(a.pmf > NOISE)
     first, last = int(inside[0]), int(inside[-1])
     return Pmf(a.low + first, a.pmf[first : last + 1])
+
+
+def tail_of(variance: float, spare: float) -> float:
+    """How far a count is from its mean, to one side, with a probability of at most ``spare`` (Bernstein).
+
+    A sum of decisions is r above its mean with a probability of at most ``exp(-r^2 / (2 (variance + r / 3)))``.
+    """
+    third = -np.log(spare) / 3.0
+    return float(third + np.sqrt(third * (third + 6.0 * max(variance, 0.0))))

@@ -30,6 +30,11 @@ class BalancedError(CountLoss):
     def traits(self) -> frozenset[Trait]:
         return CURVATURES | {Trait.INCREASING, Trait.COUNTS}
 
+    @property
+    def diluted(self) -> bool:
+        """True: each share of wrong decisions falls with right ones. A class that was absent comes in with the share 0."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         miss, alarm = _weights(P, N)
         return fn * miss + fp * alarm

@@ -67,7 +67,9 @@ class Capped(Loss):
         if Trait.MODULAR in self.traits:
             return Structure(batch, (Mistakes(weights[batch.places]),))
         if Trait.CARDINALITY in self.traits:
-            return Structure(batch, (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), self.traits),))
+            return Structure(
+                batch, (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), self.traits, diluted=True),)
+            )
         return Structure(batch, (SetFunction(self._values, self.traits, self._gains, self._marginals),))
 
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:

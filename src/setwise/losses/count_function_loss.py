@@ -102,6 +102,11 @@ class CountFunctionLoss(CountLoss):
         promises = "".join(f", {t.name}" for t in SHAPES if t in self.traits)
         return f"CountFunctionLoss({getattr(self.f, '__name__', type(self.f).__name__)}{promises})"
 
+    @property
+    def diluted(self) -> bool | None:
+        """True for functions of fn and fp alone, which do not see right decisions."""
+        return None if self._takes_all else True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         shape = np.broadcast_shapes(*(np.shape(c) for c in (fn, fp, P, N)))
         try:

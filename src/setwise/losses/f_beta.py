@@ -49,6 +49,11 @@ class FBeta(CountLoss):
     def denied(self) -> frozenset[Trait]:
         return CURVATURES
 
+    @property
+    def diluted(self) -> bool:
+        """True: right decisions only add to the denominator, and 0/0 becomes 0."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         square = self.beta**2
         # ``whole`` is 0 only where F is 0/0.

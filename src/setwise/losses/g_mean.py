@@ -34,6 +34,11 @@ class GMean(CountLoss):
     def denied(self) -> frozenset[Trait]:
         return CURVATURES
 
+    @property
+    def diluted(self) -> bool:
+        """True: both recalls grow with right decisions. A class that was absent comes in with the recall 1."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
         return 1.0 - np.sqrt(positive * negative)

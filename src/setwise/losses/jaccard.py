@@ -45,6 +45,11 @@ class Jaccard(CountLoss):
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS})
 
+    @property
+    def diluted(self) -> bool | None:
+        """True for the limit of the formula: right decisions only add to the union. Other choices leave it at P = 0."""
+        return True if self.empty == "perfect" else None
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         union = P + fp
         if self.empty == "perfect":

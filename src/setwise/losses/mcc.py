@@ -38,6 +38,13 @@ class MCC(CountLoss):
         """True: at a given number predicted the root is a constant, and ``tp tn - fp fn = p tp - (tp + fp) P``."""
         return True
 
+    @property
+    def diluted(self) -> bool:
+        """True: with ``A = tp tn - fp fn`` the derivative of ``log |A|`` by tp is ``tn / A``, that of the root's logarithm
+        ``(1 / (tp + fp) + 1 / (tp + fn)) / 2``, which is at most 1 / tp. So A over the root grows with tp, and with tn.
+        """
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         tp, tn = P - fn, N - fp
         # The root is taken in two steps, because the product of four large counts has more digits than a float.

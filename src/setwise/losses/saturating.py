@@ -59,7 +59,9 @@ class Saturating(Loss):
     def bind(self, batch: Sets) -> Structure:
         # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
-        terms: tuple[Term, ...] = (Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises),)
+        terms: tuple[Term, ...] = (
+            Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises, diluted=True),
+        )
         if self.weights is not None:
             terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))
         return Structure(batch, terms)

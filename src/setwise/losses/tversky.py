@@ -61,6 +61,11 @@ class Tversky(CountLoss):
         curved = {Trait.MODULAR, Trait.SUPERMODULAR}
         return frozenset(curved if self.beta >= 1.0 else curved | {Trait.SUBMODULAR})
 
+    @property
+    def diluted(self) -> bool:
+        """True: right decisions only add to the denominator, and 0/0 becomes 0."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         wrong = self.alpha * fp + self.beta * fn
         # ``whole`` is 0 only where the index is 0/0.

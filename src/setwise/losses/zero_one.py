@@ -25,5 +25,10 @@ class ZeroOne(CountLoss):
     def traits(self) -> frozenset[Trait]:
         return frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
 
+    @property
+    def diluted(self) -> bool:
+        """True: the loss does not see right decisions."""
+        return True
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         return np.where(fn + fp > 0, 1.0, 0.0)

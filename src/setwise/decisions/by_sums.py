@@ -1,0 +1,45 @@
+"""Decisions of sets for losses that are sums of costs of mistakes, where the costs depend on the number of positives."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.decisions.by_sizes import BySizes
+from setwise.decisions.by_window import expected
+from setwise.decisions.formula import Formula
+from setwise.decisions.pmf import Pmf, count_of
+from setwise.kernels.poisson_binomial import joint_sums
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BySums(BySizes):
+    """``min_k E[sum_(i > k) c(P) y_i + sum_(i <= k) d(P) (1 - y_i)]``, exact; about O(p log p).
+
+    The expected loss of a labeling is that of predicting none, and ``w_i = E[d(P) (1 - y_i)] - E[c(P) y_i]`` for each
+    decision predicted. The k most probable decisions are the best k for every k, so w grows as the probabilities fall,
+    and the decisions with ``w_i < 0`` are found by bisection.
+    """
+
+    formula: Formula
+
+    def least(self, q: Values) -> tuple[int, float, float]:
+        every = count_of(q)
+        low, high = 0, len(q)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._weight(q, middle, every) < 0.0 else (low, middle)
+        value = expected(self.formula, count_of(q[:low]), count_of(q[low:]), low)
+        return low, value, value
+
+    def _weight(self, q: Values, i: int, every: Pmf) -> float:
+        """``w_i``."""
+        linear = self.formula.counts.linear
+        assert linear is not None
+        both = np.empty((1, len(every.pmf)))
+        # The probabilities that decision i and s - 1 others are positive.
+        joint_sums(q, i, i + 1, every.pmf, np.zeros(len(every.pmf)), both)
+        costs = linear[every.low : every.low + len(every.pmf)]
+        return float((every.pmf - both[0]) @ costs[:, 1] - both[0] @ costs[:, 0])

@@ -32,7 +32,7 @@ class Blocks:
             pmf = pmf[first : int(np.searchsorted(sums, sums[-1] - 0.5 * spare)) + 1]
         starts = np.arange(0, len(pmf), width)
         ends = np.minimum(starts + width, len(pmf)) - 1
-        low = float(count.low + first)
+        low = np.float64(count.low + first)
         return cls(low + starts, low + ends, np.add.reduceat(pmf, starts))
 
     @classmethod

@@ -15,7 +15,7 @@ from setwise.decisions.formula import Formula
 from setwise.decisions.halves import Halves
 from setwise.decisions.intervals import bound_of_interval, fewest
 
-WORK = 1 << 29
+WORK = 1 << 30
 """After so many values of the loss the search stops, with the bound that it has."""
 
 NODE = 1 << 15
@@ -63,10 +63,10 @@ class _Search:
     def __init__(self, formula: Formula, q: Values, tol: float) -> None:
         self.formula, self.curved, self.q, self.tol = formula, formula.without_costs, q, tol
         self.halves = Halves(q, not self.curved.diluted)
-        # The mass that a bound may leave out costs a hundredth of the gap.
+        # The mass that a bound may leave out of both counts, and of the positives inside the interval.
         largest = max(self.curved.largest, 1e-300)
-        self.spare = float(np.clip(0.003 * tol / largest, 1e-12, 1e-4))
-        self.lost = self.spare * largest
+        self.spare, self.rare = (float(np.clip(x * tol / largest, 1e-12, 1e-3)) for x in (0.003, 0.03))
+        self.lost = self.rare * largest
         self.rounding = ROUNDING * formula.largest
         self.work = 0
 
@@ -126,25 +126,30 @@ class _Search:
     def _bound(self, low: int, high: int, wanted: float = np.inf) -> float:
         """A lower bound of the expected losses of predicting low..high, as fine as it takes to reach ``wanted``."""
         means, variances = self.halves.means, self.halves.variances
-        mean, variance = means[high] - means[low], variances[high] - variances[low]
-        number = low + min(high - low, fewest(self.q[low:high], mean, variance, self.spare))
+        inside, mean, variance = self.q[low:high], means[high] - means[low], variances[high] - variances[low]
+        # What the positives between may deviate is better lost on the larger class.
+        if 2.0 * mean <= high - low:
+            end, number, most = high, low + fewest(inside, mean, variance, self.rare), 0
+        else:
+            end, number, most = low, low, high - low - fewest(1.0 - inside, high - low - mean, variance, self.rare)
         costs = float(self.costs[min(max(self.cheapest, low), high)])
-        top, rest = self._blocks(number, high, wanted - costs)
-        found, work = bound_of_interval(self.curved, number, top, rest)
+        top, rest = self._blocks(number, most, end, wanted - costs)
+        found, work = bound_of_interval(self.curved, number, most, top, rest)
         self.work += work + NODE
         # Losses are not negative, so a part of the mass gives a lower bound.
         return max(0.0, found - self.lost) + costs
 
-    def _blocks(self, number: int, high: int, wanted: float) -> tuple[Blocks, Blocks]:
-        """The counts among the first ``high`` and among the others, in blocks."""
+    def _blocks(self, number: int, most: int, end: int, wanted: float) -> tuple[Blocks, Blocks]:
+        """The counts among the first decisions up to ``end``, and among the others, in blocks."""
         halves, p = self.halves, len(self.q)
-        tp, fn = halves.means[high], halves.means[-1] - halves.means[high]
-        spread = np.sqrt(halves.variances[high]), np.sqrt(halves.variances[-1] - halves.variances[high])
-        # The loss at the means of both counts, one standard deviation off either, and with as many predicted as counted.
-        t = np.clip(np.array([tp, tp + spread[0], tp - spread[0], tp, tp, tp]), 0.0, high)
-        f = np.clip(np.array([fn, fn, fn, fn + spread[1], fn - spread[1], fn]), 0.0, p - high)
-        t, f, k = np.rint(t), np.rint(f), np.array([number] * 5 + [high], dtype=np.float64)
-        at = self.curved.of(f, np.maximum(k - t, 0.0), t + f)
+        tp, fn = halves.means[end], halves.means[-1] - halves.means[end]
+        spread = np.sqrt(halves.variances[end]), np.sqrt(halves.variances[-1] - halves.variances[end])
+        # The loss at the means of both counts, one standard deviation off either, and with the mistakes of one number.
+        t = np.clip(np.array([tp, tp + spread[0], tp - spread[0], tp, tp, tp]), 0.0, end)
+        f = np.clip(np.array([fn, fn, fn, fn + spread[1], fn - spread[1], fn]), 0.0, p - end)
+        t, f = np.rint(t), np.rint(f)
+        k, m = np.array([number] * 5 + [end], dtype=np.float64), np.array([most] * 5 + [0.0])
+        at = self.curved.of(np.maximum(f - m, 0.0), np.maximum(k - t, 0.0), t + f)
         # Blocks may lose a third of what the loss at the means leaves, or else a part of what the interval loses.
         spare = max((at[0] - wanted) / 3.0, (at[5] - at[0]) / 4.0)
         widths = []
@@ -153,7 +158,7 @@ class _Search:
             width = 2.0 * spare * sd / (abs(change) + 1e-300)
             coarse = 12.0 * sd / COARSE + 1.0 if 12.0 * sd > FEW else 1.0
             widths.append(int(np.clip(width, min(12.0 * sd / FINE + 1.0, coarse), coarse)))
-        return (halves.top(high, widths[0], self.spare), halves.rest(high, widths[1], self.spare))
+        return (halves.top(end, widths[0], self.spare), halves.rest(end, widths[1], self.spare))
 
 
 def _whole(means: Values, up: bool) -> tuple[Values, Values]:

@@ -1,4 +1,4 @@
-"""Decisions of sets for losses that are sums of costs of mistakes, where the costs depend on the number of positives."""
+"""Decisions for losses that are sums of costs of mistakes, which depend on the number of positives."""
 
 from dataclasses import dataclass
 from typing import final

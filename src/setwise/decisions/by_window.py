@@ -162,7 +162,7 @@ class ByWindow(Rule):
             # Parts of the mass give lower bounds too, since losses are not negative.
             top, after = (Blocks.of(heads.most(size, 2.5), width) for heads, size in ((first, last), (rest, p - last)))
             number = k + fewest(q[k:last], means[last] - means[k], variances[last] - variances[k], SPARE)
-            found, _ = bound_of_interval(curved, number, top, after)
+            found, _ = bound_of_interval(curved, number, 0, top, after)
             lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])
         i = int(lower.argmin())
         best = min(self._exact(q, int(k)) for k in (edges[i], edges[i + 1] - 1))

@@ -17,7 +17,7 @@ from setwise.decisions.by_window import ByWindow
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.rule import Rule
 
-LARGE, LARGE_AFFINE = 4096, 16384
+LARGE, LARGE_AFFINE = 4096, 32768
 """Larger sets are decided up to a tolerance; the second number is for losses that are affine in the true positives."""
 
 

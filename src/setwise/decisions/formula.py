@@ -53,7 +53,7 @@ class Formula:
         if not self.counts.formulas:
             return np.zeros(np.broadcast_shapes(*(np.shape(x) for x in (fn, fp, P, N))))
         parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.counts.formulas]
-        return reduce(np.add, parts)
+        return np.asarray(reduce(np.add, parts))
 
     @cached_property
     def costs(self) -> tuple[float, float] | None:
@@ -66,12 +66,12 @@ class Formula:
         return (float(miss[0]), float(alarm[0])) if np.ptp(miss) == 0 and np.ptp(alarm) == 0 else None
 
     def expected_costs(self, means: Values) -> Values:
-        """The expectations of these costs where the first k = 0..p are predicted, of which ``means`` (p+1,) are positive.
+        """The expectations of these costs, (p+1,), where the first k are predicted and ``means`` (p+1,) of them positive.
 
         They fall up to the best k and grow after it, because the probabilities of the decisions fall.
         """
         miss, alarm = self.costs or (0.0, 0.0)
-        return miss * (means[-1] - means) + alarm * (np.arange(len(means)) - means)
+        return np.asarray(miss * (means[-1] - means) + alarm * (np.arange(len(means)) - means))
 
     @cached_property
     def without_costs(self) -> "Formula":
@@ -184,8 +184,14 @@ def formula_of(loss: Loss, size: int) -> Formula | None:
     if not _of_counts(loss):
         return None
     loss.check(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
-    counts_or_none = _bind(loss, _pieces(size)).counts
-    return None if counts_or_none is None else Formula(size, counts_or_none)
+    pieces = _pieces(size)
+    found = _bind(loss, pieces).counts
+    if found is None:
+        return None
+    formula = Formula(size, found)
+    # A sum of costs that depend on P and of other formulas is better one formula: it tells what is known of it.
+    whole = _bind(loss, pieces, whole=True).counts if formula.costs is None and not formula.modular else None
+    return formula if whole is None else Formula(size, whole)
 
 
 def _of_counts(loss: Loss) -> bool:
@@ -197,10 +203,15 @@ def _of_counts(loss: Loss) -> bool:
     return Trait.COUNTS in loss.traits
 
 
-def _bind(loss: Loss, pieces: Sets) -> Structure:
-    """The loss bound to pieces of sets, which are smaller than the sets whose size was checked."""
+def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> Structure:
+    """The loss bound to pieces of sets, which are smaller than the sets whose size was checked.
+
+    With ``whole`` modular losses that depend on P are bound by their formulas, not as costs of mistakes.
+    """
     if isinstance(loss, Combination):
-        return reduce(Structure.__add__, [factor * _bind(part, pieces) for factor, part in loss.parts])
+        return reduce(Structure.__add__, [factor * _bind(part, pieces, whole) for factor, part in loss.parts])
+    if whole and isinstance(loss, CountLoss) and Trait.LABEL_FREE not in loss.traits:
+        return Structure(pieces, (loss.counts(pieces.count(1), pieces.count(0)),))
     # The mean over two classes of a loss that does not tell them apart is the loss itself.
     if isinstance(loss, MeanOverClasses | OneClass) and Trait.LABEL_FREE in loss.loss.traits:
         return _bind(loss.loss, pieces)

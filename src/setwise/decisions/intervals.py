@@ -15,28 +15,31 @@ COUNTED = 256
 """The positives among at most so many decisions are counted to tell how few they may be."""
 
 
-def bound_of_interval(formula: Formula, number: int, top: Blocks, rest: Blocks) -> tuple[float, int]:
-    """``E f(fn_K, max(number - tp_K, 0), P)`` from below, for k..K predicted, and the number of values it took.
+def bound_of_interval(formula: Formula, number: int, most: int, top: Blocks, rest: Blocks) -> tuple[float, int]:
+    """``E f(max(fn - most, 0), max(number - tp, 0), tp + fn)`` from below, and the number of values it took.
 
-    If m of the decisions k+1..K are positive, ``tp_k = tp_K - m``. With k..K predicted there are no fewer false
-    negatives than with K, and no fewer false positives than with k, which are ``k + m - tp_K``; and ``P = tp_K +
-    fn_K``, two independent counts. So the bound holds wherever ``m >= number - k``. The counts ``top`` of tp_K and
-    ``rest`` of fn_K come in blocks.
+    With k..K predicted there are no fewer false negatives than with K, and no fewer false positives than with k. Let m
+    of the decisions k+1..K be positive. With the counts of K, ``tp_k = tp_K - m``, so there are at least fn_K false
+    negatives and ``k + m - tp_K`` false positives: the bound holds for ``most = 0`` wherever ``m >= number - k``. With
+    those of k, ``fn_K = fn_k - m``: it holds for ``number = k`` wherever ``m <= most``. The sum of tp and fn is the
+    number of positives either way, and they are independent. ``top`` counts tp and ``rest`` fn, in blocks.
 
-    In a block tp is at most ``high`` and fn at least ``low``, so fp is at least ``max(number - high, 0)``, and there
-    are no more than ``p - number - low`` true negatives. A ``diluted`` loss is least at these four counts. Otherwise it
-    is at least its least value at this fn and fp over all P that the block allows.
+    In a block tp is at most ``high`` and fn at least ``low``. So there are at least ``max(low - most, 0)`` false
+    negatives and ``max(number - high, 0)`` false positives, and at most ``high + most`` true positives and ``p - number
+    - low`` true negatives. A ``diluted`` loss is least at these four counts. Otherwise it is at least its least value
+    at these mistakes over all P that the block allows.
     """
-    fn, fp = rest.low[None, :], np.maximum(number - top.high[:, None], 0.0)
+    low, high = rest.low[None, :], top.high[:, None]
+    fn, fp = np.maximum(low - most, 0.0), np.maximum(number - high, 0.0)
     steps = 1
     if not formula.diluted:
-        first, last = top.low[:, None] + rest.low[None, :], top.high[:, None] + rest.high[None, :]
+        first, last = top.low[:, None] + low, high + rest.high[None, :]
         steps = int((last - first).max()) + 1
     total, rows = 0.0, max(1, BLOCK // (steps * len(rest.mass)))
     for a in range(0, len(top.mass), rows):
         part = slice(a, a + rows)
         if formula.diluted:
-            values = formula.of_rights(top.high[part, None], fn, fp[part], formula.size - number - fn)
+            values = formula.of_rights(high[part] + most, fn, fp[part], formula.size - number - low)
         else:
             positives = np.minimum(first[None, part] + np.arange(steps)[:, None, None], last[None, part])
             values = formula.of(fn[None], fp[None, part], positives).min(axis=0)

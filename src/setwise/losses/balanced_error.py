@@ -32,7 +32,7 @@ class BalancedError(CountLoss):
 
     @property
     def diluted(self) -> bool:
-        """True: each share of wrong decisions falls with right ones. A class that was absent comes in with the share 0."""
+        """True: right decisions lower the shares of wrong ones. A class that was absent comes in with the share 0."""
         return True
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:

@@ -40,8 +40,10 @@ class MCC(CountLoss):
 
     @property
     def diluted(self) -> bool:
-        """True: with ``A = tp tn - fp fn`` the derivative of ``log |A|`` by tp is ``tn / A``, that of the root's logarithm
-        ``(1 / (tp + fp) + 1 / (tp + fn)) / 2``, which is at most 1 / tp. So A over the root grows with tp, and with tn.
+        """True: the coefficient grows with tp, and so with tn.
+
+        Its numerator A has the derivative tn by tp. Where A > 0 this is at least ``A / tp``, and the root grows by at
+        most its own share ``1 / tp``. Where A <= 0 the numerator grows and the root does not fall.
         """
         return True
 

@@ -92,7 +92,8 @@ def _mean_one(weight: Any) -> Values | None:
     if weight is None:
         return None
     # Divided by the largest first, for a sum of large weights may overflow.
-    scaled = np.asarray(weight, dtype=np.float64) / np.max(weight)
+    scaled = np.asarray(weight, dtype=np.float64)
+    scaled = scaled / scaled.max()
     return np.asarray(scaled / scaled.mean())
 
 

@@ -5,11 +5,26 @@ import pytest
 
 from decisions.cases import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
-from setwise.decisions.by_bounds import ByBounds, _Search
-from setwise.decisions.by_window import ByWindow
+from setwise.decisions.blocks import Blocks
+from setwise.decisions.by_bounds import WORK, ByBounds, _Search
+from setwise.decisions.by_sums import BySums
+from setwise.decisions.by_window import ByWindow, expected
 from setwise.decisions.formula import formula_of
 from setwise.decisions.pmf import Pmf, convolved, count_of
-from setwise.losses import MCC, CountFunctionLoss, ErrorRate, FBeta, GMean, Hamming, Jaccard, Saturating, Trait, ZeroOne
+from setwise.losses import (
+    MCC,
+    BalancedError,
+    CountFunctionLoss,
+    ErrorRate,
+    FBeta,
+    GMean,
+    Hamming,
+    HMean,
+    Jaccard,
+    Saturating,
+    Trait,
+    ZeroOne,
+)
 
 
 def sets(p):
@@ -21,6 +36,10 @@ def sets(p):
         "tied": np.round(3 * rng.random(p)) / 3,
         "equal": np.full(p, 0.3),
         "never": np.zeros(p),
+        "very rare": 10.0 * rng.random(p) / p,
+        "nearly all": 1.0 - 10.0 * rng.random(p) / p,
+        "zeros and ones": rng.choice([0.0, 0.5, 1.0], p),
+        "two values": np.where(rng.random(p) < 0.3, 0.7, 1e-3),
         "few": np.where(np.arange(p) < 9, 0.7, 1e-6),
     }
 
@@ -59,6 +78,86 @@ def test_a_large_set_has_a_certified_gap(loss):
         assert found.bounds[0] <= found.values[0] <= found.bounds[0] + 1e-3
         assert found.exact[0] == (found.bounds[0] == found.values[0])
         np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * Jaccard(), Jaccard() + Hamming()], ids=repr)
+def test_bounds_of_large_intervals_are_below_their_numbers(loss):
+    p, rng, normal = 30_000, np.random.default_rng(2), 0
+    for name in ("uniform", "equal", "two values", "nearly all"):
+        ordered = np.sort(sets(p)[name])[::-1]
+        search = _Search(formula_of(loss, p), ordered, 1e-3)
+        for low in rng.integers(0, p - 3000, 6):
+            low, high = int(low), int(low + rng.choice([30, 300, 3000]))
+            # A low bound is wanted, so the blocks are coarse; then a high one, so they are fine.
+            bounds = [search._bound(low, high, wanted) for wanted in (0.0, np.inf)]
+            normal += search.halves._normal(float(search.halves.variances[high]), 100)
+            for k in (low, (low + high) // 2, high):
+                value = expected(search.formula, search.halves.first(k), search.halves.others(k), k)
+                assert max(bounds) <= value + 1e-9 * max(1.0, value)
+    assert normal > 3
+
+
+@pytest.mark.parametrize("loss", [MCC(), GMean(), HMean(), Jaccard() + Hamming(), BalancedError() + GMean()], ids=repr)
+def test_the_search_in_sets_of_thousands_finds_what_windows_find(loss):
+    p = 1500
+    for q in sets(p).values():
+        exact = ByWindow(formula_of(loss, p)).decide(q[None, :]).values[0]
+        found = ByBounds(formula_of(loss, p), 2e-3).decide(q[None, :])
+        assert found.bounds[0] - 1e-9 <= exact <= found.values[0] + 1e-9
+        assert found.values[0] <= found.bounds[0] + 2.001e-3
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss", "tol", "most"),
+    [
+        ("equal", MCC(), 4e-3, 1 << 27),
+        ("very rare", MCC(), 1e-3, 1 << 27),
+        ("nearly all", MCC(), 1e-3, 1 << 27),
+        ("equal", GMean(), 1e-3, 1 << 26),
+        ("very rare", GMean(), 1e-3, 1 << 27),
+        ("very rare", HMean(), 1e-3, 1 << 27),
+        ("nearly all", GMean(), 1e-3, 1 << 27),
+        ("uniform", Jaccard() + Hamming(), 1e-3, 1 << 26),
+        ("equal", FBeta() + 0.5 * Jaccard(), 1e-3, 1 << 26),
+        ("two values", BalancedError() + GMean(), 1e-3, 1 << 26),
+    ],
+    ids=repr,
+)
+def test_nasty_large_sets_reach_the_gap_with_little_work(kind, loss, tol, most):
+    p = 60_000
+    search = _Search(formula_of(loss, p), np.sort(sets(p)[kind])[::-1], tol)
+    _, value, bound = search.run()
+    assert bound <= value <= bound + tol
+    assert search.work < most < WORK
+
+
+def test_a_search_that_stops_early_says_so(monkeypatch):
+    monkeypatch.setattr("setwise.decisions.by_bounds.WORK", 1 << 20)
+    found = least_expected_loss(np.full(40_000, 0.5), MCC())
+    assert found.bounds[0] <= 1.0 - 1e-3
+    assert abs(found.values[0] - 1.0) < 1e-9
+    assert not found.exact[0]
+
+
+@pytest.mark.parametrize("loss", [BalancedError(), 2.0 * BalancedError() + Hamming()], ids=repr)
+def test_sums_of_costs_are_decided_exactly_in_sets_of_any_size(loss):
+    for p in (2, 60, 400):
+        for q in sets(p).values():
+            window = ByWindow(formula_of(loss, p)).decide(q[None, :])
+            np.testing.assert_allclose(BySums(formula_of(loss, p)).decide(q[None, :]).values, window.values, rtol=1e-11)
+    assert least_expected_loss(np.random.default_rng(0).random(100_000), loss).exact.all()
+
+
+@pytest.mark.parametrize("width", [1, 7, 40])
+def test_normal_bounds_are_stochastically_larger(width):
+    for q in (np.full(12_000, 0.5), np.random.default_rng(0).random(20_000), np.full(90_000, 0.99)):
+        exact = count_of(q)
+        found = Blocks.above(len(q), float(q.sum()), float((q * (1.0 - q)).sum()), width, 1e-6)
+        at = np.searchsorted(found.high, exact.numbers, side="right")
+        # At most this probability is left above each number.
+        assert (np.concatenate(([0.0], np.cumsum(found.mass)))[at] <= np.cumsum(exact.pmf) + 1e-9).all()
+        np.testing.assert_allclose(found.mass.sum(), 1.0 - 1e-6, atol=1e-12)
+        assert found.mass @ found.high <= exact.mean + 5.0 + width
 
 
 def test_the_gap_is_asked_for():

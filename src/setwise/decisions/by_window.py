@@ -20,7 +20,7 @@ INTERVALS = 64
 SPARE = 1e-4
 """Bounds may leave out so large a mass."""
 
-REACHES = (2.0, 3.5, 5.0, np.inf)
+REACH, REACHES = 4.0, (3.5, 5.0, np.inf)
 """Expectations are summed up to so many standard deviations, first roughly, and then for the sizes that may be best."""
 
 
@@ -153,14 +153,16 @@ class ByWindow(Rule):
     def _not_bounded_away(self, q: Values, first: Heads, rest: Heads, means: Values, variances: Values) -> Ints:
         """The k in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
         p = len(q)
-        edges = np.unique(np.linspace(0, p + 1, max(INTERVALS, p // 32) + 1).astype(np.int64))
-        lower, width = np.empty(len(edges) - 1), max(1, p // (16 * INTERVALS))
+        edges = np.unique(np.linspace(0, p + 1, max(INTERVALS, p // 16) + 1).astype(np.int64))
+        lower, width = np.empty(len(edges) - 1), max(2, p // (8 * INTERVALS))
         curved, costs = self.formula.without_costs, self.formula.expected_costs(means)
         lost, cheapest = SPARE * curved.largest, int(costs.argmin())
         for i, (a, b) in enumerate(pairwise(edges)):
             k, last = int(a), int(b) - 1
             # Parts of the mass give lower bounds too, since losses are not negative.
-            top, after = (Blocks.of(heads.most(size, 2.5), width) for heads, size in ((first, last), (rest, p - last)))
+            top, after = (
+                Blocks.of(heads.most(size, REACH), width) for heads, size in ((first, last), (rest, p - last))
+            )
             number = k + fewest(q[k:last], means[last] - means[k], variances[last] - variances[k], SPARE)
             found, _ = bound_of_interval(curved, number, 0, top, after)
             lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])

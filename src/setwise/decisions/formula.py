@@ -66,7 +66,7 @@ class Formula:
         return (float(miss[0]), float(alarm[0])) if np.ptp(miss) == 0 and np.ptp(alarm) == 0 else None
 
     def expected_costs(self, means: Values) -> Values:
-        """The expectations of these costs, (p+1,), where the first k are predicted, ``means`` (p+1,) of them positive.
+        """The expected costs, (p+1,), where the first k = 0..p are predicted and ``means`` (p+1,) of them are positive.
 
         They fall up to the best k and grow after it, because the probabilities of the decisions fall.
         """

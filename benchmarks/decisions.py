@@ -32,8 +32,8 @@ def sets(p: int) -> dict[str, np.ndarray]:
         "certain": rng.beta(0.1, 0.2, p),
         "2,000 of all": np.where(rng.random(p) < 2000 / p, rng.random(p), 1e-5),
         "equal": np.full(p, 0.5),
-        "very rare": 10.0 * rng.random(p) / p,
-        "nearly all": 1.0 - 10.0 * rng.random(p) / p,
+        "very rare": np.minimum(10.0 * rng.random(p) / p, 1.0),
+        "nearly all": 1.0 - np.minimum(10.0 * rng.random(p) / p, 1.0),
     }
 
 

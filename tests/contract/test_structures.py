@@ -102,17 +102,13 @@ def test_monge_losses_have_mixed_differences_of_one_sign(make_any):
 
 
 def test_one_more_right_decision_never_makes_diluted_losses_larger(make_any):
-    promised = 0
     for loss in make_any(8):
         if not isinstance(loss, CountLoss) or not loss.diluted:
             continue
-        promised += 1
         fn, fp, tp, tn = (x.ravel() for x in np.meshgrid(*[np.arange(6.0)] * 4, indexing="ij"))
         values = loss.of_counts(fn, fp, tp + fn, tn + fp)
         assert (loss.of_counts(fn, fp, tp + fn + 1.0, tn + fp) <= values + 1e-12).all()
         assert (loss.of_counts(fn, fp, tp + fn, tn + fp + 1.0) <= values + 1e-12).all()
-    if not promised:
-        pytest.skip("no example promises it")
 
 
 def test_costs_and_the_rest_make_the_loss(make, rng):

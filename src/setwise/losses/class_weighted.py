@@ -69,6 +69,11 @@ class ClassWeighted(CountLoss):
         # The weights tell positives from negatives, so no trait that ignores labels is left.
         return frozenset({Trait.COUNTS}) | (self.loss.traits & {Trait.INCREASING, Trait.SUBMODULAR})
 
+    @property
+    def diluted(self) -> bool | None:
+        """As f: a right decision adds a or b to the counts of f."""
+        return self._inner.diluted
+
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         a, b = self.negative, self.positive
         return self._inner.of_counts(b * fn, a * fp, b * P, a * N)

@@ -83,9 +83,14 @@ def _give_up_broken_streams() -> None:
 
 def _complain(text: str, code: int) -> int:
     """Print the text to standard error, if that is possible, and return the exit code."""
-    with contextlib.suppress(OSError):
-        print(text, file=sys.stderr)
+    _note(text)
     return code
+
+
+def _note(text: str) -> None:
+    """Print a sentence to standard error, beside the line of progress, if that is possible."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -190,12 +195,6 @@ def _compare(options: argparse.Namespace) -> int:
     print("\n\n".join(sections))
     _say_files(files, begin)
     return 0
-
-
-def _note(text: str) -> None:
-    """Print a sentence to standard error, beside the line of progress, if that is possible."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(text, file=sys.stderr, flush=True)
 
 
 def _predict(options: argparse.Namespace) -> int:

@@ -83,46 +83,58 @@ class Column(ABC):
         return self.number(cell)
 
 
-@final
 @dataclass(frozen=True)
-class Number(Column):
+class Numbers(Column):
     """A column of finite numbers; each is itself."""
 
     kind: ClassVar[str] = "number"
-    reads: ClassVar[str] = "finite numbers"
 
+    @staticmethod
+    @abstractmethod
+    def fits(text: str) -> bool:
+        """Whether a text is a number in the form of the column."""
+
+    @final
     @classmethod
-    def of(cls, name: str, words: Set[str]) -> "Number | None":
-        return cls(name) if all(map(is_number, words)) else None
+    def of(cls, name: str, words: Set[str]) -> Self | None:
+        return cls(name) if all(map(cls.fits, words)) else None
 
+    @final
     def code(self, text: str) -> float:
-        if not is_number(text):
+        if not self.fits(text):
             raise ValueError(text)
-        return self.number(float(text))
+        return self.number(float(text.replace(",", ".")))
 
+    @final
     def number(self, value: float) -> float:
-        return _finite(value)
+        out = float(value)
+        if not math.isfinite(out):
+            raise ValueError(value)
+        return out
 
 
 @final
 @dataclass(frozen=True)
-class DecimalComma(Column):
+class Number(Numbers):
+    """A column of finite numbers that are written with a decimal point; each is itself."""
+
+    reads: ClassVar[str] = "finite numbers"
+
+    @staticmethod
+    def fits(text: str) -> bool:
+        return is_number(text)
+
+
+@final
+@dataclass(frozen=True)
+class DecimalComma(Numbers):
     """A column of finite numbers that are written with a decimal comma, as ``12,50``; each is itself."""
 
-    kind: ClassVar[str] = "number"
     reads: ClassVar[str] = "finite numbers with a decimal comma"
 
-    @classmethod
-    def of(cls, name: str, words: Set[str]) -> "DecimalComma | None":
-        return cls(name) if all(map(_with_comma, words)) else None
-
-    def code(self, text: str) -> float:
-        if not _with_comma(text):
-            raise ValueError(text)
-        return self.number(float(text.replace(",", ".")))
-
-    def number(self, value: float) -> float:
-        return _finite(value)
+    @staticmethod
+    def fits(text: str) -> bool:
+        return "." not in text and text.count(",") <= 1 and is_number(text.replace(",", "."))
 
 
 @final
@@ -243,15 +255,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return "_" not in text
-
-
-def _finite(value: float) -> float:
-    out = float(value)
-    if not math.isfinite(out):
-        raise ValueError(value)
-    return out
-
-
-def _with_comma(text: str) -> bool:
-    """Whether a text is a number with at most one comma and without a point."""
-    return "." not in text and text.count(",") <= 1 and is_number(text.replace(",", "."))

@@ -68,7 +68,7 @@ def test_bad_input_is_refused_in_a_sentence(change, words):
 @pytest.mark.parametrize(
     "parameters",
     [
-        *({"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": 0.0}, {"tol": -1.0}, {"max_iter": 0}),
+        *({"loss": "nope"}, {"surrogate": "nope"}, {"learner": 3}, {"C": -1.0}, {"tol": -1.0}, {"max_iter": 0}),
         *({"loss": Jaccard}, {"surrogate": MarginRescaling}, {"learner": OneSlack}, {"tol": "a"}),
     ],
 )

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import setwise
@@ -57,15 +59,16 @@ def test_the_choice_is_made_by_the_scores_on_the_folds():
     X, y = noisy()
     Cs = [1e3, 1.0, 30.0]
     found = SetClassifierCV(SetClassifier("f1", "ramp"), Cs=Cs, cv=4).fit(X, y)
-    np.testing.assert_array_equal(found.Cs_, sorted(Cs))
-    assert found.scores_.shape == (4, 3)
+    Cs = [C for _, C in found.candidates_]
+    assert found.candidates_ == (("ramp", 0.0), ("ramp", 1.0), ("ramp", 30.0), ("ramp", 1e3))
+    assert found.scores_.shape == (4, 4)
     # Fits of the ramp begin at the start, so each is what fit alone gives.
     for row, (train, test) in zip(found.scores_, folds(y, None, 4, "x"), strict=True):
-        alone = [SetClassifier("f1", "ramp", C=C).fit(X[train], y[train]).score(X[test], y[test]) for C in found.Cs_]
+        alone = [SetClassifier("f1", "ramp", C=C).fit(X[train], y[train]).score(X[test], y[test]) for C in Cs]
         np.testing.assert_allclose(row, alone)
     at = smallest_within_error(found.scores_)
     assert found.best_score_ == found.scores_[:, at].mean()
-    assert found.Cs_[at] == found.C_
+    assert Cs[at] == found.C_
     same = SetClassifier("f1", "ramp", C=found.C_).fit(X, y)
     np.testing.assert_array_equal(found.coef_, same.coef_)
     np.testing.assert_array_equal(found.predict(X), same.predict(X))
@@ -113,17 +116,17 @@ def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
     for name in ("auto", "ramp", "convex"):
         found[name] = SetClassifierCV(SetClassifier("f1", name), Cs=Cs, cv=3).fit(X, y, groups)
     auto = found["auto"]
-    assert auto.surrogates_ == ("ramp", "convex")
+    assert auto.candidates_ == (("ramp", 0.0), ("ramp", 1.0), ("ramp", 100.0), ("convex", 1.0), ("convex", 100.0))
+    assert found["convex"].candidates_ == auto.candidates_[3:]
     np.testing.assert_array_equal(auto.scores_, np.hstack([found["ramp"].scores_, found["convex"].scores_]))
     at = smallest_within_error(auto.scores_)
-    assert Cs[at % 2] == auto.C_
-    assert auto.estimator_.surrogate == auto.surrogates_[at // 2]
+    assert (auto.estimator_.surrogate, auto.C_) == auto.candidates_[at]
     assert auto.best_score_ == auto.scores_[:, at].mean()
     one, ramp = (SetClassifierCV(SetClassifier("f1", name), Cs=Cs, cv=3).fit(X, y) for name in ("auto", "ramp"))
-    assert one.surrogates_ == ("ramp",)
+    assert one.candidates_ == auto.candidates_[:3]
     np.testing.assert_array_equal(one.coef_, ramp.coef_)
     ranked = SetClassifierCV(SetClassifier("auc"), Cs=[1.0], cv=2).fit(X, y)
-    assert ranked.surrogates_ == ("auto",)
+    assert ranked.candidates_ == (("auto", 1.0),)
     with pytest.raises(Refusal, match=r"refuses OneSlack\(.*\), which brings its own C. Name the learner."):
         SetClassifierCV(SetClassifier("f1", learner=OneSlack()), Cs=[1.0], cv=2).fit(X, y)
 
@@ -131,10 +134,10 @@ def test_auto_tries_the_ramp_and_for_several_sets_the_convex_surrogate_too():
 @pytest.mark.parametrize("grouped", [False, True])
 def test_exact_thresholds_come_from_the_scores_that_chose_c(grouped):
     X, y = noisy()
-    groups, Cs = np.arange(300) % 30 if grouped else None, np.array([1.0, 100.0, 1e4])
-    found = SetClassifierCV(SetClassifier("f1", "ramp", threshold="exact"), Cs=Cs, cv=3).fit(X, y, groups)
+    groups, Cs = np.arange(300) % 30 if grouped else None, np.array([0.0, 1.0, 100.0, 1e4])
+    found = SetClassifierCV(SetClassifier("f1", "ramp", threshold="exact"), Cs=Cs[1:], cv=3).fit(X, y, groups)
     splits = folds(y, groups, 3, "x")
-    held_out = np.zeros((3, 300))
+    held_out = np.zeros((4, 300))
     for train, test in splits:
         for scores, C in zip(held_out, Cs, strict=True):
             fitted = SetClassifier("f1", "ramp", C=C).fit(X[train], y[train], None if groups is None else groups[train])
@@ -253,3 +256,41 @@ def test_a_model_of_another_version_warns_when_it_is_read():
     assert state["_setwise_version"] == setwise.__version__
     with pytest.warns(InconsistentVersionWarning, match="SetClassifierCV from version setwise 9"):
         SetClassifierCV().__setstate__(state | {"_setwise_version": "9"})
+
+
+@pytest.mark.parametrize("start", ["auto", LogisticRegression(C=0.1)])
+def test_no_weight_leaves_logistic_regression_with_its_threshold(start):
+    X, y = noisy()
+    at_start, near = (SetClassifier("f1", "ramp", C=C, start=start).fit(X, y) for C in (0, 1e-9))
+    np.testing.assert_array_equal(at_start.predict(X), near.predict(X))
+    np.testing.assert_allclose(at_start.coef_, near.coef_, atol=1e-6)
+    assert (at_start.C_, at_start.n_iter_, at_start.status_, at_start.objective_) == (0.0, 0, "converged", 0.0)
+    if start != "auto":
+        slope = LogisticRegression(C=0.1).fit(StandardScaler().fit_transform(X), y).coef_ / X.std(axis=0)
+        np.testing.assert_allclose(
+            at_start.coef_ / np.linalg.norm(at_start.coef_), slope / np.linalg.norm(slope), atol=1e-4
+        )
+    convex = SetClassifier("f1", "convex", C=0, start="logistic").fit(X, y)
+    np.testing.assert_array_equal(convex.predict(X), SetClassifier("f1", "ramp", C=0).fit(X, y).predict(X))
+    assert convex.certain_share_ == 1.0
+
+
+@pytest.mark.parametrize(("surrogate", "start"), [("auto", "auto"), ("convex", "auto"), ("ramp", "zero")])
+def test_no_weight_is_refused_where_the_start_is_empty(surrogate, start):
+    X, y = noisy()
+    with pytest.raises(
+        ValueError, match=r"^C must be above 0 where the start is w = 0, .* got 0\. Use start='logistic'\.$"
+    ):
+        SetClassifier("f1", surrogate, C=0, start=start).fit(X, y)
+
+
+def test_logistic_regression_stays_where_no_fit_is_better():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 30))
+    y = (X[:, 0] + 2 * rng.standard_normal(400) > 2).astype(int)
+    found = SetClassifierCV(SetClassifier("jaccard", threshold="exact"), Cs=[1e4, 1e6]).fit(X, y)
+    assert found.C_ == 0
+    same = SetClassifier("jaccard", "ramp", C=0).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, same.coef_)
+    # Without it the smallest C was already far away.
+    assert found.scores_[:, 0].mean() > found.scores_[:, 1:].mean(axis=0).max()

@@ -19,7 +19,7 @@ CONSTRAINTS: dict[str, Any] = {
     "start": [StrOptions({"auto", "zero", "logistic"}), LogisticRegression],
     "threshold": [StrOptions({"zero", "exact"})],
     "learner": [StrOptions({"auto", *LEARNERS}), Learner],
-    "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "C": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "fit_intercept": ["boolean"],

@@ -23,9 +23,10 @@ def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
     return SCALED if isinstance(surrogate, MarginRescaling) and surrogate.scale == "size" else OTHERS
 
 
-def learner_for(model: Any, surrogate: Surrogate, convex: bool, shape: tuple[int, int]) -> Learner:
+def learner_for(model: Any, surrogate: Surrogate, convex: bool, shape: tuple[int, int]) -> Learner | None:
     """The learner that the parameters of ``model`` name, for a risk that is convex or not; an object keeps its own.
 
+    With C = 0 there is nothing to learn, hence none.
     ``"auto"`` is OneSlack for convex risks and NRBM for others. Where the ramp was not asked for, as under
     ``surrogate="auto"``, the learner that was named minimizes the majorants of ConvexConcave. ``shape`` is that of X.
     """
@@ -33,6 +34,8 @@ def learner_for(model: Any, surrogate: Surrogate, convex: bool, shape: tuple[int
         found: Learner = model.learner
         return found
     C = default_c(surrogate, *shape) if model.C == "auto" else model.C
+    if C == 0:
+        return None
     common: dict[str, Any] = {"C": C, "tol": model.tol, "max_iter": int(model.max_iter)}
     kind: Any = LEARNERS.get(model.learner, OneSlack if convex else NRBM)
     if not convex and kind.needs_convex and model.surrogate == "auto":

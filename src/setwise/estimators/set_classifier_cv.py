@@ -36,6 +36,7 @@ POWERS = tuple(10.0**k for k in range(7))
 class SetClassifierCV(ClassifierMixin, Versioned):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
+    Where fits start at logistic regression, C = 0, which is logistic regression itself, is tried first.
     With ``surrogate="auto"`` the ramp is tried, where the loss has one. For several sets the convex surrogate is tried
     too, after the ramp: of all that are within one standard error of the best, the first is the nearest to logistic
     regression. For one set the convex surrogate gained nothing over the ramp in trials on imbalanced tables, and was
@@ -62,8 +63,8 @@ class SetClassifierCV(ClassifierMixin, Versioned):
     ----------
     C_, best_score_ : the value that was chosen, and its mean score on held-out rows, which choosing makes a little too
         high
-    Cs_, surrogates_ : (m,) the values of C, rising, and the s surrogates that were tried
-    scores_ : (folds, s m), the scores on each fold of all values with the first surrogate, then with the next one
+    candidates_ : the m pairs of a surrogate and a C that were tried, C rising for each surrogate
+    scores_ : (folds, m), the scores of the candidates on each fold
     estimator_ : the SetClassifier with the C and the surrogate that were chosen, fitted on all rows
     coef_, intercept_, classes_, n_features_in_ : those of ``estimator_``
     """
@@ -101,14 +102,14 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))
-        tried = surrogates(model, problem)
-        scores, shifts = _judge(model, problem, tried, Cs, groups, sample_weight, splits)
+        tried = [(surrogate, with_start(problem, surrogate, Cs)) for surrogate in surrogates(model, problem)]
+        scores, shifts = _judge(model, problem, tried, groups, sample_weight, splits)
+        self.candidates_ = tuple((surrogate, float(C)) for surrogate, values in tried for C in values)
         chosen = smallest_within_error(scores)
-        surrogate, C = tried[chosen // len(Cs)], float(Cs[chosen % len(Cs)])
+        surrogate, C = self.candidates_[chosen]
         final = clone(model).set_params(surrogate=surrogate, C=C)
         self.estimator_ = final._fit(X, y, groups, sample_weight, shifts[chosen])
-        self.Cs_, self.surrogates_, self.scores_ = Cs, tried, scores
-        self.C_, self.best_score_ = C, float(scores[:, chosen].mean())
+        self.scores_, self.C_, self.best_score_ = scores, C, float(scores[:, chosen].mean())
         self.coef_, self.intercept_ = self.estimator_.coef_, self.estimator_.intercept_
         self.classes_, self.n_features_in_ = self.estimator_.classes_, self.estimator_.n_features_in_
         if "feature_names_in_" in self.estimator_.__dict__:
@@ -153,22 +154,21 @@ class SetClassifierCV(ClassifierMixin, Versioned):
 def _judge(
     model: SetClassifier,
     problem: Problem,
-    tried: tuple[Any, ...],
-    Cs: Values,
+    tried: list[tuple[Any, Values]],
     groups: Any,
     sample_weight: Any,
     splits: list[Split],
 ) -> tuple[Values, list[Any]]:
-    """The score of each surrogate and C on each fold, (folds, m), and their best thresholds, None for zero."""
+    """The score of each surrogate with each of its C on each fold, (folds, m), and their best thresholds or None."""
     exact = model.threshold == "exact"
     data: list[Any] = [problem.X, problem.target, groups, sample_weight]
     shape = problem.target.shape if problem.grouping.is_matrix else problem.target.shape[:1]
-    m = len(tried) * len(Cs)
+    m = sum(len(Cs) for _, Cs in tried)
     scores, held_out = np.empty((len(splits), m)), np.zeros((m, *shape) if exact else 0)
     for k, rows in enumerate(splits):
         parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
         part, fold = parts
-        fits = (path(clone(model).set_params(surrogate=name), part, Cs) for name in tried)
+        fits = (path(clone(model).set_params(surrogate=surrogate), part, Cs) for surrogate, Cs in tried)
         with warnings.catch_warnings():
             # The fit on all rows warns of the same for the C that is chosen.
             for kind in (VacuousBoundWarning, ConvergenceWarning):
@@ -196,6 +196,12 @@ def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
     except Refusal:
         return (model.surrogate,)
     return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
+
+
+def with_start(problem: Problem, surrogate: Any, Cs: Values) -> Values:
+    """``Cs``, after 0 where fits of the surrogate start at logistic regression."""
+    convex = surrogate != Ramp.name if isinstance(surrogate, str) else surrogate.on(problem.grouping.batch).convex
+    return np.union1d([0.0], Cs) if problem.starts_at_logistic(convex) else Cs
 
 
 def smallest_within_error(scores: NDArray[np.float64]) -> int:

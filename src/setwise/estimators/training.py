@@ -30,8 +30,8 @@ from setwise.estimators.vacuous import (
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
-MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner]
-"""A function of the surrogate, of whether it is convex, and of the shape of X."""
+MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner | None]
+"""A function of the surrogate, of whether it is convex, and of the shape of X; None where C is 0."""
 
 
 @final
@@ -177,6 +177,13 @@ class Problem:
             self.risks[surrogate.name] = self._risk(surrogate)
         risk, origin = self.risks[surrogate.name]
         learner = make(surrogate, risk.convex, self.X.shape)
+        if learner is None:
+            if not self.starts_at_logistic(risk.convex):
+                raise ValueError(
+                    "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
+                )
+            fit = _unmoved(risk.size)
+            return Trained(origin, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
         fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self._loss(origin + fit.w) > self._loss(origin):
@@ -190,7 +197,7 @@ class Problem:
         evaluator, features = surrogate.on(self.grouping.batch), self.features
         origin = np.zeros(features.size)
         risk = MeanRisk(features, evaluator, self.weights, self.jobs)
-        if self._logistic_start or (self.start == "auto" and not evaluator.convex):
+        if self.starts_at_logistic(evaluator.convex):
             origin = scaled(risk, *self.logistic)
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
         # A single fit has no use for the memory of planes.
@@ -208,6 +215,10 @@ class Problem:
             shift = self.grouping.flat(np.broadcast_to(shift, self.target.shape))
         return float(certain(scores - shift, lengths, False, trained.radius).mean())
 
+    def starts_at_logistic(self, convex: bool) -> bool:
+        """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
+        return self._logistic_start or (self.start == "auto" and not convex)
+
     @property
     def _logistic_start(self) -> bool:
         return self.start not in ("auto", "zero")
@@ -217,6 +228,11 @@ class Problem:
         scores, batch = self.features.scores(w), self.grouping.batch
         predictions = scores if self.loss.reads == "scores" else batch.decide(scores)
         return float(self.omega @ self.loss.values(batch, predictions))
+
+
+def _unmoved(size: int) -> Fit:
+    """The minimum of 0.5 |w|^2, where C is 0: no step from the start."""
+    return Fit(np.zeros(size), 0.0, 0.0, 0.0, 0.0, "converged", "C = 0 leaves the start as it is", ())
 
 
 def _at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:

@@ -34,13 +34,13 @@ def held_out_thresholds(model: Any, problem: Problem, groups: Any, sample_weight
     scores = np.zeros(target.shape if grouping.is_matrix else len(target))
     groups, weights = (None if given is None else np.asarray(given) for given in (groups, sample_weight))
     for train, test in folds(target, groups, FOLDS, "threshold='exact'"):
-        one = clone(model).set_params(threshold="zero", verbose=0, warm_start=False)
+        one = clone(model).set_params(verbose=0, warm_start=False)
         with warnings.catch_warnings():
             # The fit on all rows has warned of the same.
             for kind in (VacuousBoundWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", kind)
             rest = (None if given is None else given[train] for given in (groups, weights))
-            one.fit(problem.X[train], target[train], *rest)
+            one._fit(problem.X[train], target[train], *rest, 0.0)
         scores[test] = one.decision_function(problem.X[test])
     return thresholds(loss, grouping, model.average, scores)
 

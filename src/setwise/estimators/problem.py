@@ -31,4 +31,4 @@ def problem_of(
     loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
     more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
-    return Problem(X, target, grouping, loss, train, *more)
+    return Problem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact")

@@ -1,7 +1,7 @@
 """SetClassifierCV: SetClassifier with the C that has the best score on held-out rows."""
 
 import warnings
-from itertools import chain
+from itertools import chain, product
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -16,7 +16,6 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_reals, shown
 from setwise.core.refusal import Refusal
 from setwise.estimators.exact_threshold import cross_fitted_scores, refuse_without_threshold
-from setwise.estimators.objective import named_surrogate
 from setwise.estimators.path import path
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups
@@ -24,9 +23,12 @@ from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.splits import Split, as_splits, folds, refuse_unless_once
 from setwise.estimators.start import thresholds
 from setwise.estimators.training import Problem
+from setwise.estimators.tried import tried
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.estimators.versioned import Versioned
-from setwise.surrogates import Ramp
+
+LUCK, FEWEST, MOST = 0.16, 3, 10
+"""How often luck may look like a gain, and the least and the largest number of folds whose signs are drawn freely."""
 
 POWERS = tuple(10.0**k for k in range(7))
 """The values of C that are tried where none are given."""
@@ -36,7 +38,11 @@ POWERS = tuple(10.0**k for k in range(7))
 class SetClassifierCV(ClassifierMixin, Versioned):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
-    Where fits start at logistic regression, C = 0, which is logistic regression itself, is tried first.
+    Where fits start at logistic regression, C = 0, which is logistic regression itself, is tried first, and left only
+    for a gain that is more than luck: if the signs of the gains on the folds were drawn at random, the best candidate
+    would gain as much in at most 16 % of all cases. With
+    ``threshold="exact"`` the C of logistic regression is the one whose held-out scores have the least loss at their
+    best threshold, on the same folds; so a fit that is not left for the ramp is a tuned logistic regression.
     With ``surrogate="auto"`` the ramp is tried, where the loss has one. For several sets the convex surrogate is tried
     too, after the ramp: of all that are within one standard error of the best, the first is the nearest to logistic
     regression. For one set the convex surrogate gained nothing over the ramp in trials on imbalanced tables, and was
@@ -102,13 +108,13 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))
-        tried = [(surrogate, with_start(problem, surrogate, Cs)) for surrogate in surrogates(model, problem)]
-        scores, shifts = _judge(model, problem, tried, groups, sample_weight, splits)
-        self.candidates_ = tuple((surrogate, float(C)) for surrogate, values in tried for C in values)
-        chosen = smallest_within_error(scores)
-        surrogate, C = self.candidates_[chosen]
-        final = clone(model).set_params(surrogate=surrogate, C=C)
-        self.estimator_ = final._fit(X, y, groups, sample_weight, shifts[chosen])
+        candidates = tried(model, problem, Cs, groups, sample_weight, splits)
+        scores, shifts = _judge(candidates, problem, groups, sample_weight, splits)
+        left = candidates[0][1][0] > 0 or beats_first(scores)
+        chosen = smallest_within_error(scores) if left else 0
+        final, C = [(one, float(C)) for one, values in candidates for C in values][chosen]
+        self.estimator_ = clone(final).set_params(C=C)._fit(X, y, groups, sample_weight, shifts[chosen])
+        self.candidates_ = tuple((one.surrogate, float(C)) for one, values in candidates for C in values)
         self.scores_, self.C_, self.best_score_ = scores, C, float(scores[:, chosen].mean())
         self.coef_, self.intercept_ = self.estimator_.coef_, self.estimator_.intercept_
         self.classes_, self.n_features_in_ = self.estimator_.classes_, self.estimator_.n_features_in_
@@ -152,23 +158,22 @@ class SetClassifierCV(ClassifierMixin, Versioned):
 
 
 def _judge(
-    model: SetClassifier,
+    candidates: list[tuple[SetClassifier, Values]],
     problem: Problem,
-    tried: list[tuple[Any, Values]],
     groups: Any,
     sample_weight: Any,
     splits: list[Split],
 ) -> tuple[Values, list[Any]]:
-    """The score of each surrogate with each of its C on each fold, (folds, m), and their best thresholds or None."""
-    exact = model.threshold == "exact"
+    """The score of each model with each of its C on each fold, (folds, m), and their best thresholds or None."""
+    exact = candidates[0][0].threshold == "exact"
     data: list[Any] = [problem.X, problem.target, groups, sample_weight]
     shape = problem.target.shape if problem.grouping.is_matrix else problem.target.shape[:1]
-    m = sum(len(Cs) for _, Cs in tried)
+    m = sum(len(Cs) for _, Cs in candidates)
     scores, held_out = np.empty((len(splits), m)), np.zeros((m, *shape) if exact else 0)
     for k, rows in enumerate(splits):
         parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
         part, fold = parts
-        fits = (path(clone(model).set_params(surrogate=surrogate), part, Cs) for surrogate, Cs in tried)
+        fits = (path(one, part, Cs) for one, Cs in candidates)
         with warnings.catch_warnings():
             # The fit on all rows warns of the same for the C that is chosen.
             for kind in (VacuousBoundWarning, ConvergenceWarning):
@@ -184,24 +189,20 @@ def _judge(
     return cross_fitted_scores(problem, groups, sample_weight, held_out, splits), best
 
 
-def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
-    """The surrogates that are tried: for ``"auto"`` the ramp, and for several sets the convex one too.
+def beats_first(scores: Values) -> bool:
+    """Whether the best mean gain of ``scores`` (folds, m) over their first column is more than luck.
 
-    Where the loss has no ramp it is the convex one alone.
+    If no column were better, the gains of a fold might as well have the other sign. Of all choices of signs of the
+    folds the luckiest column may gain as much in at most 16 %, as luck exceeds one standard error. One or two folds
+    cannot show this, and pass.
     """
-    if model.surrogate != "auto" or problem.loss.reads == "scores":
-        return (model.surrogate,)
-    try:
-        named_surrogate(Ramp.name, problem.loss, problem.grouping).on(problem.grouping.batch)
-    except Refusal:
-        return (model.surrogate,)
-    return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
-
-
-def with_start(problem: Problem, surrogate: Any, Cs: Values) -> Values:
-    """``Cs``, after 0 where fits of the surrogate start at logistic regression."""
-    convex = surrogate != Ramp.name if isinstance(surrogate, str) else surrogate.on(problem.grouping.batch).convex
-    return np.union1d([0.0], Cs) if problem.starts_at_logistic(convex) else Cs
+    gains = scores - scores[:, :1]
+    if len(gains) < FEWEST:
+        return True
+    signs = np.array(list(product((1.0, -1.0), repeat=min(len(gains), MOST))))
+    # Folds beyond the tenth share the signs of the first ones.
+    luckiest = (signs[:, np.arange(len(gains)) % MOST] @ gains).max(axis=1)
+    return bool((luckiest >= gains.sum(axis=0).max() - 1e-12).mean() <= LUCK)
 
 
 def smallest_within_error(scores: NDArray[np.float64]) -> int:

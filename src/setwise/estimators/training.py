@@ -73,6 +73,8 @@ class Problem:
     row_weights : the weight of each row, (n,), or None
     jobs : the number of threads
     path : whether it is solved for several C, so that planes are remembered
+    bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
+        several folds would differ by noise
     """
 
     X: Any
@@ -87,6 +89,7 @@ class Problem:
     row_weights: Any
     jobs: int
     path: bool = False
+    bare: bool = False
 
     @cached_property
     def risks(self) -> dict[str, tuple[Risk, Values]]:
@@ -110,13 +113,25 @@ class Problem:
         Where C of logistic regression is chosen on held-out rows, so is the threshold, unless a constant labeling is as
         good as it in training.
         """
-        rows = self.X, self.grouping, self.target, self.row_weights
-        found = Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start)
+        found = self._regression
         scores = found.scores(self.X)
         w, size = self._at_threshold(found, scores, scores if found.held_out is None else found.held_out)
         if found.held_out is not None and self._loss(w) >= self.constant:
             w, size = self._at_threshold(found, scores, scores)
         return w, size
+
+    @cached_property
+    def _regression(self) -> Logistic:
+        rows = self.X, self.grouping, self.target, self.row_weights
+        return Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start)
+
+    @property
+    def _bare_logistic(self) -> Values:
+        """The weights of logistic regression as it is."""
+        found = self._regression
+        return (
+            np.column_stack([found.coef, found.intercept / self.intercept]) if self.intercept else found.coef
+        ).ravel()
 
     def _at_threshold(self, found: Logistic, scores: Values, chosen_on: Values) -> tuple[Values, float]:
         """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""
@@ -183,7 +198,8 @@ class Problem:
                     "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
                 )
             fit = _unmoved(risk.size)
-            return Trained(origin, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
+            w = self._bare_logistic if self.bare else origin
+            return Trained(w, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
         fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self._loss(origin + fit.w) > self._loss(origin):

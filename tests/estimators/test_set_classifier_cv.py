@@ -1,7 +1,10 @@
 """SetClassifierCV chooses C on held-out rows, along a path that reuses planes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -168,7 +171,7 @@ def test_exact_thresholds_come_from_the_scores_that_chose_c(grouped):
         for scores, C in zip(held_out, Cs, strict=True):
             fitted = SetClassifier("f1", "ramp", C=C, start=found.estimator_.start)
             if C == 0:
-                fitted = make_pipeline(StandardScaler(), LogisticRegression(C=found.estimator_.start.C, max_iter=1000))
+                fitted = make_pipeline(StandardScaler(), clone(found.estimator_.start))
                 fitted.fit(X[train], y[train])
             else:
                 fitted.fit(X[train], y[train], None if groups is None else groups[train])
@@ -323,13 +326,14 @@ def test_with_exact_thresholds_c_0_is_logistic_regression_tuned_on_the_same_fold
     splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     found = SetClassifierCV(SetClassifier("jaccard", threshold="exact"), Cs=[1e-6], cv=splits).fit(X, y)
     tuned = []
-    for C in CS:
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=1000))
+    for weight, C in product((None, "balanced"), CS):
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=C, class_weight=weight, max_iter=1000))
         scores = cross_val_predict(model, X, y, cv=splits, method="decision_function")
         tuned.append((best_threshold(y, scores, "jaccard"), model.fit(X, y)))
     best, model = min(tuned, key=lambda pair: round(pair[0].loss, 12))
     assert len({round(one.loss, 12) for one, _ in tuned}) > 1
-    assert (found.C_, found.estimator_.start.C) == (0.0, model[-1].C)
+    start = found.estimator_.start
+    assert (found.C_, start.C, start.class_weight) == (0.0, model[-1].C, model[-1].class_weight)
     new = rng.standard_normal((1000, 20))
     # Another solver ends at slightly other weights.
     assert np.mean(found.predict(new) == (model.decision_function(new) >= best.threshold)) > 0.99

@@ -55,14 +55,15 @@ def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
 def tuned_start(
     model: SetClassifier, problem: Problem, groups: Any, sample_weight: Any, splits: list[Split]
 ) -> LogisticRegression:
-    """Logistic regression with the C of ``CS`` whose scores of held-out rows lose least with their best thresholds.
+    """Logistic regression whose scores of held-out rows lose least with their best thresholds.
 
-    Of equal losses the smallest C wins. Each row must be held out once.
+    Its C is one of ``CS``, its classes are weighted equally or ``"balanced"``. Of equal losses the first one wins, the
+    smallest C with equal weights. Each row must be held out once.
     """
     loss, grouping = problem.loss, problem.grouping
-    models = [LogisticRegression(C=C, max_iter=1000) for C in CS]
+    models = [LogisticRegression(C=C, class_weight=w, max_iter=1000) for w in (None, "balanced") for C in CS]
     shape = problem.target.shape if grouping.is_matrix else problem.target.shape[:1]
-    held_out = np.zeros((len(CS), *shape))
+    held_out = np.zeros((len(models), *shape))
     for train, test in splits:
         given = problem.X, problem.target, groups, sample_weight
         X, y, sets, weights = (None if whole is None else whole[train] for whole in given)

@@ -357,3 +357,17 @@ def test_a_start_of_ones_own_is_kept():
     assert found.estimator_.start.C == 0.03
     several = SetClassifierCV(SetClassifier("f1", threshold="exact"), Cs=[10.0], cv=3).fit(X, y, np.arange(300) // 10)
     assert several.candidates_ == (("ramp", 0.0), ("ramp", 10.0), ("convex", 10.0))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_no_weight_with_exact_thresholds_is_logistic_regression_at_the_best_cut_of_held_out_rows(intercept):
+    X, y = noisy()
+    start = LogisticRegression(C=0.1)
+    found = SetClassifier("f1", "ramp", C=0, start=start, threshold="exact", fit_intercept=intercept).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(with_mean=intercept), LogisticRegression(C=0.1, max_iter=1000, fit_intercept=intercept)
+    )
+    splits = folds(y, None, 5, "x")
+    best = best_threshold(y, cross_val_predict(model, X, y, cv=splits, method="decision_function"), "f1").threshold
+    scores = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(found.decision_function(X), scores - best, atol=1e-4)

@@ -327,7 +327,8 @@ def test_with_exact_thresholds_c_0_is_logistic_regression_tuned_on_the_same_fold
     found = SetClassifierCV(SetClassifier("jaccard", threshold="exact"), Cs=[1e-6], cv=splits).fit(X, y)
     tuned = []
     for weight, C in product((None, "balanced"), CS):
-        model = make_pipeline(StandardScaler(), LogisticRegression(C=C, class_weight=weight, max_iter=1000))
+        one = LogisticRegression(C=C, class_weight=weight, max_iter=1000, solver="newton-cholesky")
+        model = make_pipeline(StandardScaler(), one)
         scores = cross_val_predict(model, X, y, cv=splits, method="decision_function")
         tuned.append((best_threshold(y, scores, "jaccard"), model.fit(X, y)))
     best, model = min(tuned, key=lambda pair: round(pair[0].loss, 12))

@@ -64,8 +64,7 @@ class Logistic:
         positive = grouping.classes[-1] if grouping.layout == "vector" else 1
         classes = grouping.layout == "classes"
         labels = target.reshape(len(target), 1) if classes else target.reshape(len(target), -1) == positive
-        solver = "newton-cholesky" if X.shape[1] <= NARROW and not classes else "lbfgs"
-        one = LogisticRegression(max_iter=1000, solver=solver) if model is None else clone(model)
+        one = plain_logistic(X.shape[1], classes) if model is None else clone(model)
         one.set_params(fit_intercept=intercept)
         self.held_out: Values | None = None
         numbers = (X.nnz if issparse(X) else X.size) * labels.shape[1]
@@ -85,6 +84,12 @@ class Logistic:
         """``X coef^T + intercept``, (n,) or (n, p)."""
         scores = np.asarray(X @ self.coef.T + self.intercept)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def plain_logistic(columns: int, classes: bool = False, **parameters: Any) -> LogisticRegression:
+    """Logistic regression with the solver that is faster for so many columns, and for two classes or more."""
+    solver = "newton-cholesky" if columns <= NARROW and not classes else "lbfgs"
+    return LogisticRegression(max_iter=1000, solver=solver, **parameters)
 
 
 def _mean_one(weight: Any) -> Values | None:

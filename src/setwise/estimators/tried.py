@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
 from setwise.core.refusal import Refusal
-from setwise.estimators.logistic import CS, Logistic
+from setwise.estimators.logistic import CS, Logistic, plain_logistic
 from setwise.estimators.objective import named_surrogate
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier
@@ -61,7 +61,8 @@ def tuned_start(
     smallest C with equal weights. Each row must be held out once.
     """
     loss, grouping = problem.loss, problem.grouping
-    models = [LogisticRegression(C=C, class_weight=w, max_iter=1000) for w in (None, "balanced") for C in CS]
+    columns = problem.X.shape[1]
+    models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
     shape = problem.target.shape if grouping.is_matrix else problem.target.shape[:1]
     held_out = np.zeros((len(models), *shape))
     for train, test in splits:

@@ -38,12 +38,12 @@ POWERS = tuple(10.0**k for k in range(7))
 class SetClassifierCV(ClassifierMixin, Versioned):
     """``SetClassifier`` with the smallest C whose score on held-out folds is within one standard error of the best.
 
-    Where fits start at logistic regression, C = 0, which is logistic regression itself, is tried first, and left only
-    for a gain that is more than luck: if the signs of the gains on the folds were drawn at random, the best candidate
-    would gain as much in at most 16 % of all cases. With
-    ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced, are those with which
-    held-out scores have the least loss at their best threshold, on the same folds; so a start that is not left is a
-    tuned logistic regression.
+    Where fits start at logistic regression, this is tried first, as C = 0. It is left only for a gain that is more than
+    luck: if the signs of the gains on the folds were drawn at random, the best candidate would gain as much in at most
+    16 % of all cases. With ``threshold="exact"`` the C of logistic regression, and whether its classes are balanced,
+    are those with which held-out scores have the least loss at their best threshold, on the same folds; so a start that
+    is not left is a tuned logistic regression.
+
     With ``surrogate="auto"`` the ramp is tried, where the loss has one. For several sets the convex surrogate is tried
     too, after the ramp: of all that are within one standard error of the best, the first is the nearest to logistic
     regression. For one set the convex surrogate gained nothing over the ramp in trials on imbalanced tables, and was

@@ -147,7 +147,8 @@ def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds
             # A fit that ends before its gap is closed is judged like any other.
             warnings.simplefilter("ignore", ConvergenceWarning)
             fitted.fit(part.X, part.y)
-        cells.append((*_judged(held.y, reference, fitted.predict(held.X), loss, held.X), model.estimator_.surrogate_))
+        chosen = model.estimator_.surrogate_ if model.C_ else "logistic start"
+        cells.append((*_judged(held.y, reference, fitted.predict(held.X), loss, held.X), chosen))
     return cells
 
 

@@ -41,7 +41,10 @@ class GMean(CountLoss):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
-        return 1.0 - np.sqrt(positive * negative)
+        found = np.asarray(positive * negative)
+        # Tables of counts are large, so no more arrays are made.
+        np.sqrt(found, out=found)
+        return np.subtract(1.0, found, out=found)
 
     @property
     def monge(self) -> bool:

@@ -1,13 +1,11 @@
 """What is left out to fit into a budget, for made-up costs."""
 
 import pytest
-from threadpoolctl import threadpool_info
 
 from setwise.compare.bases import GRID, QUICK_GRID
 from setwise.compare.measures import Measured
 from setwise.compare.plan import Plan
 from setwise.compare.timing import Costs, Line, measured_costs, within
-from setwise.estimators.threads import openmp_threads
 from setwise.losses import FBeta
 
 PLAN = Plan(levers=("as_it_is", "threshold", "class_weight", "stack"))
@@ -69,15 +67,3 @@ def test_times_are_measured_on_small_parts():
     assert set(costs.fits) == {"linear"}
     assert set(costs.levers) == {("linear", lever) for lever in ("as_it_is", "threshold", "stack")}
     assert 0 < costs.expected(plan, 400) < costs.expected(plan, 4000)
-
-
-def test_small_tables_get_one_thread_of_boosted_trees():
-    def counts():
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
-
-    before = counts()
-    with openmp_threads(1000):
-        assert counts() == {1}
-    with openmp_threads(10**7):
-        assert counts() == before
-    assert counts() == before

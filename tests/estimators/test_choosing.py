@@ -1,5 +1,7 @@
 """The choice: cross-fitting by hand, the bootstrap against its definition, and the rule that prefers the reference."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
@@ -303,3 +306,34 @@ def test_levers_of_many_numbers_refuse_two_folds(many):
     assert said["threshold"] == ""
     assert "2 folds are too few" in said["ramp"]
     assert ("2 folds are too few" in said["stack"]) == many
+
+
+class Counting(LogisticRegression):
+    """Notes how many OpenMP threads there are where it is asked."""
+
+    seen: ClassVar[set] = set()
+
+    def fit(self, X, y):
+        self.note()
+        return super().fit(X, y)
+
+    def predict_proba(self, X):
+        self.note()
+        return super().predict_proba(X)
+
+    def note(self):
+        self.seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp")
+
+
+@pytest.mark.parametrize(("small", "threads"), [(1 << 19, {1}), (10, {2})])
+def test_base_models_of_small_tables_get_one_openmp_thread(small, threads, monkeypatch):
+    monkeypatch.setattr("setwise.estimators.threads.SMALL_TABLE", small)
+    Counting.seen.clear()
+    X, y = noisy()
+    with threadpool_limits(2, user_api="openmp"):
+        _, base = out_of_fold(X, y, estimator=Counting())
+        base.response()
+        base.fresh(X).response()
+        left = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+    assert Counting.seen == threads
+    assert left == {2}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
-import numpy as np
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
@@ -26,7 +25,6 @@ from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
 from setwise.estimators.levers import LEVERS
-from setwise.estimators.threads import openmp_threads
 from setwise.losses import parse_losses
 
 QUICK_ROWS = 3000
@@ -100,8 +98,7 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
         check_place(options.save)
     made = made_folders(options.out)
     try:
-        with openmp_threads(max(int(np.prod(np.shape(one.problem.X))) for one in work)):
-            return _answered(options, work, say, bold, begin)
+        return _answered(options, work, say, bold, begin)
     except BaseException:
         # An interrupted run leaves no empty folders behind.
         for folder in made:

@@ -31,7 +31,7 @@ def held_out_thresholds(model: Any, problem: Problem, groups: Any, sample_weight
     """
     loss, grouping, target = problem.loss, problem.grouping, problem.target
     refuse_without_threshold(problem)
-    scores = np.zeros(target.shape if grouping.is_matrix else len(target))
+    scores = np.zeros(problem.shape)
     groups, weights = (None if given is None else np.asarray(given) for given in (groups, sample_weight))
     for train, test in folds(target, groups, FOLDS, "threshold='exact'"):
         one = clone(model).set_params(verbose=0, warm_start=False)

@@ -26,9 +26,9 @@ def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
 def learner_for(model: Any, surrogate: Surrogate, convex: bool, shape: tuple[int, int]) -> Learner | None:
     """The learner that the parameters of ``model`` name, for a risk that is convex or not; an object keeps its own.
 
-    With C = 0 there is nothing to learn, hence none.
-    ``"auto"`` is OneSlack for convex risks and NRBM for others. Where the ramp was not asked for, as under
-    ``surrogate="auto"``, the learner that was named minimizes the majorants of ConvexConcave. ``shape`` is that of X.
+    There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and NRBM for others.
+    Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the majorants
+    of ConvexConcave. ``shape`` is that of X.
     """
     if not isinstance(model.learner, str):
         found: Learner = model.learner

@@ -168,9 +168,8 @@ def _judge(
     """The score of each model with each of its C on each fold, (folds, m), and their best thresholds or None."""
     exact = candidates[0][0].threshold == "exact"
     data: list[Any] = [problem.X, problem.target, groups, sample_weight]
-    shape = problem.target.shape if problem.grouping.is_matrix else problem.target.shape[:1]
     m = sum(len(Cs) for _, Cs in candidates)
-    scores, held_out = np.empty((len(splits), m)), np.zeros((m, *shape) if exact else 0)
+    scores, held_out = np.empty((len(splits), m)), np.zeros((m, *problem.shape) if exact else 0)
     for k, rows in enumerate(splits):
         parts: list[list[Any]] = [[None if given is None else given[at] for given in data] for at in rows]
         part, fold = parts

@@ -1,10 +1,11 @@
-"""The number of threads for the linear algebra of a fit."""
+"""The number of threads for the linear algebra of a fit, and for base models."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
@@ -26,9 +27,10 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def openmp_threads(numbers: int) -> Iterator[None]:
-    """Limit OpenMP, as of boosted trees, to one thread for tables of few numbers."""
-    if numbers >= SMALL_TABLE:
+def openmp_threads(X: Any) -> Iterator[None]:
+    """Limit OpenMP, as of boosted trees, to one thread for rows ``X`` that hold few numbers."""
+    # Rows may be anything that the base model reads, as a list of texts.
+    if np.prod(getattr(X, "shape", (len(X),))) >= SMALL_TABLE:
         yield
         return
     with _controller().limit(limits=1, user_api="openmp"):

@@ -96,6 +96,12 @@ class Problem:
         """The risk of each surrogate that was tried, and the start that it is centred at, for further values of C."""
         return {}
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of decisions and thresholds: (n,), or (n, p) for a label matrix."""
+        shape: tuple[int, ...] = self.target.shape
+        return shape if self.grouping.is_matrix else shape[:1]
+
     @cached_property
     def features(self) -> Features:
         """The linear model of the scores."""
@@ -128,10 +134,8 @@ class Problem:
     @property
     def _bare_logistic(self) -> Values:
         """The weights of logistic regression as it is."""
-        found = self._regression
-        return (
-            np.column_stack([found.coef, found.intercept / self.intercept]) if self.intercept else found.coef
-        ).ravel()
+        coef, intercept = self._regression.coef, self._regression.intercept
+        return np.ravel(np.column_stack([coef, intercept / self.intercept]) if self.intercept else coef)
 
     def _at_threshold(self, found: Logistic, scores: Values, chosen_on: Values) -> tuple[Values, float]:
         """The weights with the best threshold of the scores ``chosen_on``, and the mean size of ``scores`` with it."""

@@ -26,14 +26,15 @@ def tried(
     Where fits start at logistic regression, C = 0 comes first; with ``threshold="exact"`` it is the one of
     :func:`tuned_start`, unless the model brings its own.
     """
-    found = []
+    found, start = [], model.start
     for surrogate in surrogates(model, problem):
         one, values = clone(model).set_params(surrogate=surrogate), Cs
         convex = surrogate != Ramp.name if isinstance(surrogate, str) else surrogate.on(problem.grouping.batch).convex
         if problem.starts_at_logistic(convex):
             values = np.union1d([0.0], Cs)
-            if model.threshold == "exact" and isinstance(model.start, str):
-                one.set_params(start=tuned_start(model, problem, groups, sample_weight, splits))
+            if model.threshold == "exact" and isinstance(start, str):
+                start = tuned_start(model, problem, groups, sample_weight, splits)
+            one.set_params(start=start)
         found.append((one, values))
     return found
 
@@ -63,8 +64,7 @@ def tuned_start(
     loss, grouping = problem.loss, problem.grouping
     columns = problem.X.shape[1]
     models = [plain_logistic(columns, C=C, class_weight=w) for w in (None, "balanced") for C in CS]
-    shape = problem.target.shape if grouping.is_matrix else problem.target.shape[:1]
-    held_out = np.zeros((len(models), *shape))
+    held_out = np.zeros((len(models), *problem.shape))
     for train, test in splits:
         given = problem.X, problem.target, groups, sample_weight
         X, y, sets, weights = (None if whole is None else whole[train] for whole in given)

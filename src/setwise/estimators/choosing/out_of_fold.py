@@ -17,6 +17,7 @@ from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
 from setwise.estimators.choosing.tables import as_numbers, codes_of
+from setwise.estimators.threads import openmp_threads
 
 
 @final
@@ -186,7 +187,9 @@ def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> An
         own = params.get(source.weight_name, np.ones(len(train)))
         params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
     model = clone(source.estimator)
-    model.fit(_safe_indexing(source.X, train), source.target[train], **params)
+    X = _safe_indexing(source.X, train)
+    with openmp_threads(X):
+        model.fit(X, source.target[train], **params)
     return model if test is None else source._respond(model, _safe_indexing(source.X, test))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.estimators.threads import openmp_threads
 
 METHODS = {"auto": ("predict_proba", "decision_function")}
 """The methods that are tried in turn for each ``response_method``; any other name is tried alone."""
@@ -61,12 +62,13 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
     ValueError : for a classifier without scores, and for scores that are not finite
     """
     name = method_of(estimator, response_method)
-    predicted = np.asarray(estimator.predict(X))
-    if p is None:
-        scores, labels = scores_of(estimator, X, name, positive), predicted == positive
-    else:
-        scores = _columns(getattr(estimator, name)(X), estimator, p)
-        labels = predicted.astype(np.float64).reshape(-1, p) == 1.0
+    with openmp_threads(X):
+        predicted = np.asarray(estimator.predict(X))
+        if p is None:
+            scores, labels = scores_of(estimator, X, name, positive), predicted == positive
+        else:
+            scores = _columns(getattr(estimator, name)(X), estimator, p)
+            labels = predicted.astype(np.float64).reshape(-1, p) == 1.0
     if not np.isfinite(scores).all():
         raise ValueError(f"{type(estimator).__name__}.{name} gave NaN or inf; the scores must be finite.")
     return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")

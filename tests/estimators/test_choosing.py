@@ -4,11 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import _NotAnArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from setwise import MeasureClassifier
@@ -19,6 +21,7 @@ from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repea
 from setwise.estimators.choosing.choice import chosen_of, errors_needed
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.levers import LEVERS, as_levers
+from setwise.estimators.threads import openmp_threads
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
 
@@ -337,3 +340,11 @@ def test_base_models_of_small_tables_get_one_openmp_thread(small, threads, monke
         left = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
     assert Counting.seen == threads
     assert left == {2}
+
+
+def test_rows_of_every_kind_are_counted():
+    table = np.zeros((10, 2))
+    with threadpool_limits(2, user_api="openmp"):
+        for X in [["a", "b"], [["a"], ["b", "c"]], table, csr_matrix(table), csr_array(table), _NotAnArray(table)]:
+            with openmp_threads(X):
+                assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"} == {1}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.utils.validation import _num_samples
 from threadpoolctl import ThreadpoolController
 
 SMALL_PRODUCT, SMALL_TABLE = 1 << 24, 1 << 19
@@ -30,7 +31,7 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
 def openmp_threads(X: Any) -> Iterator[None]:
     """Limit OpenMP, as of boosted trees, to one thread for rows ``X`` that hold few numbers."""
     # Rows may be anything that the base model reads, as a list of texts.
-    if np.prod(getattr(X, "shape", (len(X),))) >= SMALL_TABLE:
+    if np.prod(getattr(X, "shape", None) or _num_samples(X)) >= SMALL_TABLE:
         yield
         return
     with _controller().limit(limits=1, user_api="openmp"):

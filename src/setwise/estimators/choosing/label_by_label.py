@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.estimators.choosing.responses import scores_of
 
@@ -48,7 +48,7 @@ class LabelByLabel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[np.int64]:
         """The labels, (n, p) of 0 and 1."""
         check_is_fitted(self)
-        n = X.shape[0] if getattr(X, "shape", None) is not None else len(X)
+        n = _num_samples(X)
         columns = [np.full(n, e) if isinstance(e, int) else np.asarray(e.predict(X)) for e in self.estimators_]
         return np.column_stack(columns).astype(np.int64)
 
@@ -64,7 +64,7 @@ class LabelByLabel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any, method: str, low: float, high: float) -> NDArray[np.float64]:
         check_is_fitted(self)
-        n = X.shape[0] if getattr(X, "shape", None) is not None else len(X)
+        n = _num_samples(X)
         return np.column_stack(
             [
                 np.full(n, high if e else low) if isinstance(e, int) else scores_of(e, X, method, 1)

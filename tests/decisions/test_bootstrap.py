@@ -111,9 +111,9 @@ def test_unknown_labels_are_not_drawn():
 
 @pytest.mark.parametrize("loss", [EarlyDetection(), AreaWeighted(FBeta(), np.ones(3)), Hamming([1.0, 2.0, 3.0])])
 def test_decisions_with_places_are_not_resampled_one_by_one(loss):
-    with pytest.raises(ValueError, match=r"bootstrap_threshold refuses .* for a single set: it .*Give several sets"):
+    with pytest.raises(ValueError, match=r"the bootstrap refuses .* for a single set: it .*Give several sets"):
         bootstrap_threshold([0, 1, 1], [0.0, 1.0, 2.0], loss, 3)
-    with pytest.raises(ValueError, match=r"bootstrap_threshold refuses .* for a single set: it .*Give several sets"):
+    with pytest.raises(ValueError, match=r"the bootstrap refuses .* for a single set: it .*Give several sets"):
         bootstrap_threshold([0, 1, 1], [0.0, 1.0, 2.0], Hamming(np.ones(3)), 3)
     sets = Sets.rows([[0, 1, 1], [1, 0, 0]])
     assert bootstrap_threshold(sets, np.arange(6.0), loss, 3, random_state=0).thresholds.shape == (3,)

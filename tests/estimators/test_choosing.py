@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
-from setwise.decisions import best_threshold
+from setwise.decisions import bagged_threshold
 from setwise.decisions.replicates import formula_of, replicated_losses
 from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice
 from setwise.estimators.choosing.choice import chosen_of, errors_needed
@@ -53,14 +53,14 @@ def test_losses_of_candidates_by_hand():
     np.testing.assert_array_equal(base.response().scores, probability)
     tuned = np.zeros(len(y), int)
     for train, test in folds:
-        tuned[test] = probability[test] >= best_threshold(y[train], probability[train], FBeta()).threshold
+        tuned[test] = probability[test] >= bagged_threshold(y[train], probability[train], FBeta()).threshold
     reference, as_it_is = choice.candidates
     assert (reference.lever, as_it_is.lever) == ("threshold", "as_it_is")
     assert reference.loss == pytest.approx(1 - f1_score(y, tuned))
     assert as_it_is.loss == pytest.approx(1 - f1_score(y, own))
     assert as_it_is.gain == pytest.approx(reference.loss - as_it_is.loss)
     assert reference.gain == reference.gain_error == 0.0
-    assert choice.rule.threshold == best_threshold(y, probability, FBeta()).threshold
+    assert choice.rule.threshold == bagged_threshold(y, probability, FBeta()).threshold
 
 
 def test_a_fit_is_made_once_for_all_levers_and_measures():

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
-from setwise.decisions import best_threshold, gfm
+from setwise.decisions import bagged_threshold, best_threshold, gfm
 from setwise.decisions.task import Task
 from setwise.estimators.choosing import choose, problem_of
 from setwise.estimators.choosing.calibration import isotonic, sigmoid
@@ -26,8 +26,18 @@ from setwise.estimators.choosing.choice import cross_fitted
 from setwise.estimators.choosing.lever import Evidence
 from setwise.estimators.choosing.responses import Response
 from setwise.estimators.choosing.tables import Scaling, as_numbers
-from setwise.estimators.levers import GFM, LEVERS, ClassWeight, Decision, LabelThresholds, Ramp, Stack, as_levers
-from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard
+from setwise.estimators.levers import (
+    GFM,
+    LEVERS,
+    ClassWeight,
+    Decision,
+    LabelThresholds,
+    Ramp,
+    Stack,
+    Threshold,
+    as_levers,
+)
+from setwise.losses import EarlyDetection, ErrorRate, FBeta, Hamming, Jaccard
 
 
 class Given(Evidence):
@@ -145,7 +155,7 @@ def test_class_weights_run_from_equal_to_balanced():
     y = (X[:, 0] ** 2 + 0.3 * rng.standard_normal(300) > 2.0).astype(int)
     problem = problem_of(X, y, FBeta())
     base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
-    lever = ClassWeight().bound(problem.task)
+    lever = ClassWeight(n_resamples=0).bound(problem.task)
     assert lever.fits[0] == 1.0
     assert lever.fits[-1] == pytest.approx((y == 0).sum() / (y == 1).sum())
     rule = lever.tune(base.held_out(), problem.task)
@@ -161,6 +171,36 @@ def test_class_weights_run_from_equal_to_balanced():
     least = min(loss for loss, _ in by_hand.values())
     assert by_hand[rule.weight][0] == pytest.approx(least)
     assert rule.threshold == pytest.approx(by_hand[rule.weight][1])
+    steady = ClassWeight().bound(problem.task).tune(base.held_out(), problem.task)
+    assert steady.weight == rule.weight
+    scores = base.response(rule.weight).scores
+    assert steady.threshold == bagged_threshold(y, scores, FBeta()).threshold != rule.threshold
+
+
+def test_the_tuned_threshold_is_bagged_where_there_are_resamples():
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((300, 2))
+    y = (X[:, 0] + rng.logistic(size=300) > 2).astype(int)
+    groups = np.arange(300) // 10
+    for many, loss, lever, by_hand in [
+        (None, FBeta(), Threshold(), bagged_threshold),
+        (groups, FBeta(), Threshold(), bagged_threshold),
+        (groups, EarlyDetection(), Threshold(), bagged_threshold),
+        (None, EarlyDetection(), Threshold(), best_threshold),
+        (None, FBeta(), Threshold(n_resamples=0), best_threshold),
+    ]:
+        problem = problem_of(X, y, loss, groups=many)
+        base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
+        found = lever.tune(base.held_out(), problem.task).threshold
+        assert found == by_hand(problem.task.sets, base.response().scores, loss).threshold
+    Y = np.column_stack([y, X[:, 1] > 0]).astype(int)
+    problem = problem_of(X, Y, FBeta())
+    base = problem.out_of_fold(LogisticRegression(), problem.folds(3, 0))
+    best = best_threshold(problem.task.sets, base.response().scores.ravel(), FBeta())
+    assert Threshold().tune(base.held_out(), problem.task).threshold == best.threshold
+    for wrong in (-1, 2.5, True):
+        with pytest.raises((TypeError, ValueError), match="n_resamples must be"):
+            Threshold(n_resamples=wrong)
 
 
 def test_refusals():

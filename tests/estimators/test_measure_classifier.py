@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
-from setwise.decisions import best_threshold, threshold_curve
+from setwise.decisions import bagged_threshold, threshold_curve
 from setwise.losses import FBeta, Jaccard, plain_losses
 
 FAST = ["as_it_is", "threshold"]
@@ -87,7 +87,7 @@ def test_prefit_tunes_the_model_that_is_given(rare):
     np.testing.assert_array_equal(base.coef_, before)
     if model.best_lever_ == "threshold":
         scores = base.predict_proba(X[250:])[:, 1]
-        assert model.best_threshold_ == best_threshold(y[250:], scores, FBeta()).threshold
+        assert model.best_threshold_ == bagged_threshold(y[250:], scores, FBeta()).threshold
     for settings in ({"cv": "prefit"}, {"refit": False}):
         with pytest.raises(ValueError, match="refit must be"):
             MeasureClassifier(base, **settings).fit(X, y)

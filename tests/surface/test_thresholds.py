@@ -8,6 +8,7 @@ import pytest
 from setwise.core.sets import Sets
 from setwise.decisions import (
     Floor,
+    bagged_threshold,
     best_threshold,
     bootstrap_threshold,
     constrained_threshold,
@@ -43,6 +44,7 @@ def calls():
         threshold_curve: ("threshold_curve", ()),
         constrained_threshold: ("constrained_threshold", (Floor("recall", 0.5),)),
         bootstrap_threshold: ("bootstrap_threshold", (3,)),
+        bagged_threshold: ("bagged_threshold", (3,)),
     }
     for ask, (name, more) in asked.items():
         yield Parameter(f"{name}(y)", lambda v, ask=ask, more=more: ask(v, S, "f1", *more), labels(P))
@@ -70,6 +72,9 @@ def of_intervals():
     yield Parameter("bootstrap_threshold(n_resamples)", ask, COUNTS | {"zero": 0})
     yield Parameter("bootstrap_threshold(confidence)", lambda v: ask(3, v), LEVELS)
     yield Parameter("bootstrap_threshold(random_state)", lambda v: ask(3, random_state=v), SEEDS)
+    bag = partial(bagged_threshold, Y, S, "f1")
+    yield Parameter("bagged_threshold(n_resamples)", bag, COUNTS | {"zero": 0})
+    yield Parameter("bagged_threshold(random_state)", lambda v: bag(3, v), SEEDS)
 
 
 def of_matrices():

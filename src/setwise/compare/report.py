@@ -52,7 +52,7 @@ HOW = (
 )
 
 RULES = {
-    "tuned threshold": "the threshold with the best measure on training rows that were held out",
+    "tuned threshold": "the threshold with the best measure on held-out training rows, averaged over resamples of them",
     "at 0.5": "positive from the probability 0.5 on",
     "threshold for each label": "such a threshold for each label by itself",
     "weighted positives": "the model is fitted again with heavier positive rows, each time with the best threshold",

@@ -1,5 +1,6 @@
 """What to predict once scores or probabilities are known: thresholds, and labelings of least expected loss."""
 
+from setwise.decisions.bagging import bagged_threshold
 from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
 from setwise.decisions.decision import Decision
 from setwise.decisions.floors import Floor, UnmetFloor
@@ -25,6 +26,7 @@ __all__ = [
     "OperatingPoint",
     "Threshold",
     "UnmetFloor",
+    "bagged_threshold",
     "best_threshold",
     "bootstrap_threshold",
     "constrained_threshold",

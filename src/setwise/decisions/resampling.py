@@ -59,7 +59,7 @@ def resampling(loss: Loss, structure: Structure, order: Falling) -> Resampling:
         raise ValueError("y must hold a known label; got none.")
     if structure.counts is None or structure.counts.areas is not None or sets.totals is not None:
         raise Refusal(
-            f"bootstrap_threshold refuses {structure!r} for a single set: it is no function of counts, and resampled "
+            f"the bootstrap refuses {structure!r} for a single set: it is no function of counts, and resampled "
             "decisions have no places. Give several sets, which are resampled as a whole."
         )
     return OfDecisions(order, loss)
@@ -128,7 +128,7 @@ def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
         counts = None
     if counts is None:
         raise Refusal(
-            f"bootstrap_threshold refuses {loss!r} for a single set: it has parameters of single decisions. Give "
+            f"the bootstrap refuses {loss!r} for a single set: it has parameters of single decisions. Give "
             "several sets, which are resampled as a whole."
         )
     return counts

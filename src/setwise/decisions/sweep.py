@@ -30,7 +30,7 @@ class Threshold:
         one of them where no number lies between
     loss : the mean loss over the sets at this threshold
     low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores, up to rounding
-    exact : whether no other threshold has a smaller loss on these scores
+    exact : whether it is known that no other threshold has a smaller loss on these scores
     """
 
     threshold: float
@@ -129,14 +129,22 @@ class Sweep:
 
     def best(self) -> list[Threshold]:
         """The threshold of least loss of each segment; O(m)."""
-        cuts, first, last = best_cuts(self.order.scores, self.losses, self.start, self.order.offsets, EQUAL)
+        return self._thresholds(*best_cuts(self.order.scores, self.losses, self.start, self.order.offsets, EQUAL), True)
+
+    def threshold(self, cut: int) -> Threshold:
+        """The threshold at a cut of the only segment."""
+        at = np.array([cut])
+        return self._thresholds(at, at, at, False)[0]
+
+    def _thresholds(self, cuts: Ints, first: Ints, last: Ints, exact: bool) -> list[Threshold]:
+        """One threshold for each segment, at a cut in a flat run."""
         upper, _ = self.order.neighbors(first)
         _, lower = self.order.neighbors(last)
         # A threshold equal to the score below would predict that one too, so the interval begins above it.
         with np.errstate(over="ignore"):
             low = np.where(lower > -np.inf, np.nextafter(lower, np.inf, dtype=self.order.scores.dtype), lower)
         found = zip(self.order.between(cuts), self.at(cuts), low, upper, strict=True)
-        return [Threshold(float(t), float(loss), float(a), float(b)) for t, loss, a, b in found]
+        return [Threshold(float(t), float(loss), float(a), float(b), exact) for t, loss, a, b in found]
 
     def at(self, cuts: Ints) -> Values:
         """The loss at one cut of each segment, (n,)."""

@@ -1,5 +1,6 @@
 """The learner of an estimator."""
 
+from math import sqrt
 from typing import Any
 
 from sklearn.utils import check_random_state
@@ -9,8 +10,11 @@ from setwise.core.learner import Learner
 from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
 from setwise.surrogates import MarginRescaling, Ramp
 
-RAMP, SCALED, OTHERS = 40.0, 300.0, 30.0
-"""Values of C="auto": of the ramp for each row that a feature has, of margin rescaling by size, and of the others."""
+RAMP, SCALED, OTHERS = 0.1, 300.0, 30.0
+"""Values of C="auto": of the ramp as a factor of ``n^2 / d^1.5``, of margin rescaling by size, and of the others."""
+
+LARGEST = 1e6
+"""The largest default of the ramp; no data was tried on which a larger C is better."""
 
 
 def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
@@ -19,7 +23,7 @@ def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
     How far it is below the best of a grid, ``benchmarks/default_c.py`` measures.
     """
     if isinstance(surrogate, Ramp):
-        return RAMP * rows / features
+        return min(RAMP * rows**2 / (features * sqrt(features)), LARGEST)
     return SCALED if isinstance(surrogate, MarginRescaling) and surrogate.scale == "size" else OTHERS
 
 

@@ -74,8 +74,9 @@ class SetClassifier(ClassifierMixin, Versioned):
         least. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer. The mean is over *sets*, so C does not grow with the
         number of rows, and if the whole sample is one set useful values are large, 1e1 to 1e6. 0 leaves logistic
-        regression as it is, and is refused where the start is w = 0. ``"auto"`` is 40 n / d for the ramp, 300 for
-        margin rescaling by the size of the sets, and 30 for other surrogates. Scale the features first
+        regression as it is, and is refused where the start is w = 0. ``"auto"`` is ``n^2 / (10 d^1.5)`` for the ramp,
+        but at most 1e6; 300 for margin rescaling by the size of the sets, and 30 for other surrogates. Scale the
+        features first
     tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
     max_iter : the largest number of iterations; a warning says if they did not suffice
     fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)

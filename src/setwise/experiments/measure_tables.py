@@ -84,7 +84,7 @@ class Split:
 
 def run(settings: Settings, advance: Advance) -> Outcome:
     """Ten splits of twenty tables; the quick version has two splits of the first rows of two of scikit-learn's."""
-    tables = list(_tables(settings))
+    tables = list(all_tables(settings))
     splits = 2 if settings.quick else SPLITS
     results = over_splits(tables, splits, one_split, advance)
     shape = (len(tables), splits, len(METHODS), len(MEASURES))
@@ -158,7 +158,7 @@ def _judged(y: Bools, reference: Tuned, labels: Bools, loss: Loss, X: Any) -> tu
     return loss(y, usual), loss(y, labels), int(constant)
 
 
-def _tables(settings: Settings) -> Iterator[Table]:
+def all_tables(settings: Settings) -> Iterator[Table]:
     """The twenty tables of the protocol, or two bundled ones."""
     if settings.quick:
         for problem in (digits(), breast_cancer()):

@@ -1,13 +1,13 @@
 """The base model fitted with weighted positives, and its best threshold for each weight."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
-from setwise.core.checks import as_reals, shown
+from setwise.core.checks import as_count, as_reals, shown
 from setwise.decisions import best_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
-from setwise.estimators.levers.threshold import AtThreshold
+from setwise.estimators.levers.threshold import AtThreshold, steady_threshold
 
 
 @final
@@ -26,13 +26,16 @@ class ClassWeight(Lever):
     Parameters
     ----------
     weights : the weights w above 0, each of which needs a fit of the base model for each fold; None takes the default
+    n_resamples : once w is chosen, t is steadied as in :class:`~setwise.estimators.levers.Threshold`
     """
 
     weights: tuple[float, ...] | None = None
+    n_resamples: int = 100
 
     name: ClassVar[str] = "class_weight"
 
     def __post_init__(self) -> None:
+        as_count(self.n_resamples, "n_resamples", low=0)
         if self.weights is None:
             return
         given = as_reals(self.weights, "weights")
@@ -51,7 +54,7 @@ class ClassWeight(Lever):
         if self.weights is not None:
             return self
         P = int(task.truth.sum())
-        return ClassWeight(tuple(dict.fromkeys(((len(task.truth) - P) / P) ** (a / 4) for a in range(5))))
+        return replace(self, weights=tuple(dict.fromkeys(((len(task.truth) - P) / P) ** (a / 4) for a in range(5))))
 
     @property
     def fits(self) -> tuple[float, ...]:
@@ -59,8 +62,6 @@ class ClassWeight(Lever):
         return self.weights
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        found = []
-        for weight in self.fits:
-            best = best_threshold(task.sets, task.flat(evidence.response(weight).scores), task.loss)
-            found.append((best.loss, AtThreshold(best.threshold, weight)))
-        return min(found, key=lambda pair: pair[0])[1]
+        flat = {weight: task.flat(evidence.response(weight).scores) for weight in self.fits}
+        weight = min(flat, key=lambda w: best_threshold(task.sets, flat[w], task.loss).loss)
+        return AtThreshold(steady_threshold(task, evidence.response(weight).scores, self.n_resamples), weight)

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Bools
-from setwise.decisions import best_threshold
+from setwise.core.arrays import Bools, Floats
+from setwise.core.checks import as_count
+from setwise.core.refusal import Refusal
+from setwise.decisions import bagged_threshold, best_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 
@@ -12,18 +14,42 @@ from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 @final
 @dataclass(frozen=True)
 class Threshold(Lever):
-    """``[score >= t]`` with the t of least mean loss on out-of-fold scores, among all cut points.
+    """``[score >= t]`` with one t for all out-of-fold scores, where their mean loss is least, steadied by bagging.
 
-    This is the reference: the other levers must gain over it.
+    This is the reference: the other levers must gain over it. The best of all cut points is partly the luck of the
+    rows, so t is the mean of the best cuts of resamples, see :func:`~setwise.decisions.bagged_threshold`. A label
+    matrix holds more decisions, and a loss that is no function of counts has no resamples of a single set: there t is
+    the best of all cut points.
+
+    Parameters
+    ----------
+    n_resamples : how many resamples are drawn; 0 takes the best of all cut points
     """
 
+    n_resamples: int = 100
+
     name: ClassVar[str] = "threshold"
+
+    def __post_init__(self) -> None:
+        as_count(self.n_resamples, "n_resamples", low=0)
 
     def refuses(self, task: Task, base: Base) -> str | None:
         return None
 
     def tune(self, evidence: Evidence, task: Task) -> Rule:
-        return AtThreshold(best_threshold(task.sets, task.flat(evidence.response().scores), task.loss).threshold)
+        return AtThreshold(steady_threshold(task, evidence.response().scores, self.n_resamples))
+
+
+def steady_threshold(task: Task, scores: Floats, n_resamples: int) -> float:
+    """The bagged threshold of one set of rows, or of groups of rows; otherwise the best one."""
+    flat = task.flat(scores)
+    if n_resamples and not task.is_matrix:
+        try:
+            return bagged_threshold(task.sets, flat, task.loss, n_resamples).threshold
+        except Refusal:
+            # Either there are no resamples, or no threshold fits the loss at all, which the next line says.
+            pass
+    return best_threshold(task.sets, flat, task.loss).threshold
 
 
 @final

@@ -1,0 +1,59 @@
+"""The mean of the best cuts of resamples: a threshold that follows the luck of a sample less than the best one."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Floats
+from setwise.core.checks import as_count, as_random_state
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.decisions.resampling import resampling
+from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all
+from setwise.losses import as_loss
+
+HILL = 3.0
+"""How many times the optimism of the best threshold a bagged one may lose more than that on the scores themselves."""
+
+
+def bagged_threshold(
+    y: ArrayLike | Sets,
+    scores: ArrayLike,
+    loss: Loss | str,
+    n_resamples: int = 100,
+    random_state: int | np.random.Generator | None = 0,
+) -> Threshold:
+    """The cut nearest to ``mean_b argmin over k of the loss of resample b``, k decisions being predicted; O(b m).
+
+    The loss of a few hundred positives is a jagged curve of the threshold, and its least point is partly luck. The mean
+    over bootstrap resamples (bagging, Breiman 1996) is steadier, so that the loss on *new* scores is less on average,
+    though not on these. Where the curve has two valleys their mean may lie on the hill between them: if the loss there
+    is above the least one by more than luck explains, ``HILL`` times the optimism of
+    :func:`~setwise.decisions.bootstrap_threshold`, the best threshold of these scores is taken.
+
+    Parameters
+    ----------
+    y, scores, loss : as in :func:`~setwise.decisions.best_threshold`; for a single set a function of counts
+    n_resamples : how many resamples are drawn: of decisions for a single set, of whole sets where there are several
+    random_state : the seed of the resamples, an int, a numpy Generator or None
+
+    Raises
+    ------
+    Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
+    """
+    as_count(n_resamples, "n_resamples")
+    loss, sets, rng = as_loss(loss), as_sets(y), np.random.default_rng(as_random_state(random_state))
+    structure = bound(loss, sets, "bagged_threshold")
+    swept = sweep_all(structure, scores)
+    order, losses = swept.order, np.append(swept.start, swept.losses)
+    drawn = resampling(loss, structure, order).draw(n_resamples, rng)
+    thresholds, least = np.array([resample.best() for resample in drawn]).T
+    cuts, best = order.cuts_at(thresholds), swept.best()[0]
+    bagged, optimism = _nearest(order.scores, float(cuts.mean())), float((losses[cuts] - least).mean())
+    return swept.threshold(bagged) if losses[bagged] <= best.loss + HILL * optimism else best
+
+
+def _nearest(falling: Floats, cut: float) -> int:
+    """The number of decisions predicted nearest to ``cut`` that does not separate equal scores."""
+    upper, lower = np.append(np.inf, falling), np.append(falling, -np.inf)
+    allowed = np.flatnonzero(upper != lower)
+    return int(allowed[np.abs(allowed - cut).argmin()])

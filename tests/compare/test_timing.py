@@ -45,6 +45,9 @@ def test_ever_more_is_left_out_and_named():
         ):
             assert (words in note) == done
         assert share < 0.5 or all(lever == "class_weight" for _, lever in plan.skipped)
+        # Levers have the names that they have in the table.
+        assert "class weight" not in note
+        assert ("weighted positives over " in note) == ("over " in note)
         assert not any(lever in ("as_it_is", "threshold") for _, lever in plan.skipped)
         assert "linear" in plan.bases
         assert len(plan.bases) >= 2

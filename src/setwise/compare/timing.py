@@ -11,6 +11,7 @@ from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
+from setwise.compare.words import lever_title
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
@@ -158,7 +159,7 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         notes.append(f"there are {LEAST_FOLDS} outer folds")
     leave_out(0.01)
     # Levers over a base model that is left out need no words of their own.
-    named = [f"{lever.replace('_', ' ')} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
+    named = [f"{lever_title(lever)} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
     if named:
         notes.append(f"{listed(named)} {'is' if len(named) == 1 else 'are'} left out")
     if late():

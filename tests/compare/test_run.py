@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import precision_score, recall_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -13,7 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from setwise.compare import Measured, Plan, Problem, compare
 from setwise.compare.bundled import bags, digit_traits
 from setwise.compare.deciding import simplest
+from setwise.compare.figures import figure as figure_of
 from setwise.compare.floors import FlooredThreshold
+from setwise.compare.words import on_test_file
 from setwise.core.refusal import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task
@@ -169,6 +172,29 @@ def test_further_rows_judge_the_recommendation():
     assert low > 0
     rows = {row.key: row.test for row in found.rows}
     assert rows["linear", "threshold"] - rows[found.winner.key] == pytest.approx(gain)
+    (said,) = on_test_file(found)
+    assert said.startswith(f"On the rows of the test file: F1 {figure_of(1.0 - rows[found.winner.key])}, +")
+    assert "over logistic regression with a tuned threshold, interval +" in said
+
+
+def test_further_rows_judge_the_reference_where_it_is_kept():
+    rows, further = made(), made(600, 1)
+    plan = replace(FAST, grid=(0.1,), bases=("linear",), levers=("threshold",))
+    (found,) = compare(rows, [F1], plan, test=further)
+    assert found.test_gain is None
+    labels = found.winner.fitted.predict_proba(further.X)[:, 1] >= found.winner.threshold
+    loss = FBeta()(further.y, labels.astype(int))
+    assert found.reference.test == pytest.approx(loss)
+    assert on_test_file(found) == [f"On the rows of the test file: F1 {figure_of(1.0 - loss)}."]
+    (found,) = compare(rows, [F1], replace(plan, floor=FlooredThreshold(recall=0.7)), test=further)
+    labels = found.winner.fitted.predict_proba(further.X)[:, 1] >= found.winner.threshold
+    recall, precision = recall_score(further.y, labels), precision_score(further.y, labels)
+    (said,) = on_test_file(found)
+    verdict = "keeps" if recall >= 0.7 else "breaks"
+    assert said.endswith(
+        f", with recall {figure_of(recall)} and precision {figure_of(precision)}, which {verdict} the floor."
+    )
+    assert on_test_file(compare(rows, [F1], plan)[0]) == []
 
 
 def test_the_simplest_of_those_that_cannot_be_told_apart_is_taken():

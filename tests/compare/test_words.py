@@ -106,7 +106,7 @@ def test_a_threshold_for_each_label_is_named_by_the_labels():
 def test_the_details_name_the_flat_range_the_constant_the_coefficients_and_the_file():
     found = made_up(chosen=REFERENCE, winner=STAYED, saved="m.skops", notes=("Something is left out.",))
     assert details(found) == [
-        "From the threshold 0.20 to 0.30, F1 stays within .010 of its best, out of fold on all rows.",
+        "From the threshold 0.20 to 0.30, F1 is at most .010 worse, out of fold on all rows.",
         "C of logistic regression: 0.1, from 0.01, 0.1, 1, 10, 100.",
         "Coefficients, for features of standard deviation 1: sex -2.00, age +1.50.",
         "Saved in m.skops. Next: setwise predict m.skops new.csv --out labels.csv",

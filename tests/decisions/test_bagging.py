@@ -71,6 +71,17 @@ def test_it_loses_less_on_new_scores(loss):
     assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(len(gains))
 
 
+def test_decisions_of_unknown_label_are_left_out():
+    rng = np.random.default_rng(3)
+    y, s = np.where(rng.random(200) < 0.3, 1, 0).astype(np.int8), rng.standard_normal(200)
+    y[::4] = -1
+    known = y >= 0
+    whole, part = (Sets(labels, np.array([0, len(labels)])) for labels in (y, y[known] == 1))
+    assert bagged_threshold(whole, s, "f1") == bagged_threshold(part, s[known], "f1")
+    none = Sets(np.full(3, -1, dtype=np.int8), np.array([0, 3]))
+    assert bagged_threshold(none, s[:3], "f1") == best_threshold(none, s[:3], "f1")
+
+
 def test_the_same_seed_gives_the_same_threshold():
     rng = np.random.default_rng(2)
     s = rng.standard_normal(300)

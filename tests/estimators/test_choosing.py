@@ -342,9 +342,23 @@ def test_base_models_of_small_tables_get_one_openmp_thread(small, threads, monke
     assert left == {2}
 
 
+class Lazy(list):
+    """Rows whose number is not known before they are counted."""
+
+    shape = (None, 3)
+
+
 def test_rows_of_every_kind_are_counted():
     table = np.zeros((10, 2))
     with threadpool_limits(2, user_api="openmp"):
-        for X in [["a", "b"], [["a"], ["b", "c"]], table, csr_matrix(table), csr_array(table), _NotAnArray(table)]:
+        for X in [
+            Lazy(),
+            ["a", "b"],
+            [["a"], ["b", "c"]],
+            table,
+            csr_matrix(table),
+            csr_array(table),
+            _NotAnArray(table),
+        ]:
             with openmp_threads(X):
                 assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"} == {1}

@@ -216,8 +216,8 @@ def test_objects_are_taken_at_their_word():
         assert SetClassifier("f1", Ramp("f1", scale="size")).fit(X, y).surrogate_ == "ramp"
     with pytest.warns(VacuousBoundWarning):
         assert SetClassifier("f1", learner=OneSlack(C=100.0)).fit(X, y).surrogate_ == "margin"
-    by_object = SetClassifier("f1", "ramp", ConvexConcave(C=8e3)).fit(X, y)
     by_name = SetClassifier("f1", "ramp", "convex_concave").fit(X, y)
+    by_object = SetClassifier("f1", "ramp", ConvexConcave(C=by_name.C_)).fit(X, y)
     np.testing.assert_array_equal(by_object.coef_, by_name.coef_)
     assert SetClassifier("f1", learner="n_slack").fit(X, y).surrogate_ == "ramp"
     with pytest.raises(Refusal, match=r"NSlack refuses a risk that is not convex.*learner='nrbm' or 'convex_concave'"):

@@ -119,11 +119,13 @@ class Floored:
     all_rows : for each way what it reaches out of fold on all rows, with the threshold that is tuned on them
     folds : for each outer fold what each way reaches on its test part; kept only if it was on the training part too
     able : the ways that keep the floors on all rows, with their confidence
+    test : for each way what it reaches on the rows of ``--test``; empty without them
     """
 
     all_rows: Mapping[Key, Reached]
     folds: tuple[Mapping[Key, Reached], ...]
     able: frozenset[Key]
+    test: Mapping[Key, Reached] = field(default_factory=dict)
 
 
 @final
@@ -138,10 +140,11 @@ class Answer:
     chosen : the way that was chosen on all rows
     choices : the way that each outer fold chose on its training part
     own : (folds,) the losses on the test parts of what each outer fold chose
-    own_base : (folds,) those of the chosen base model with its best threshold
+    own_base : (folds,) those of the chosen base model with a tuned threshold
     winner : what is recommended
     constants : the constant of each base model on all rows
-    test_gain : with rows of ``--test``, the gain there with its interval, (gain, low, high); otherwise None
+    test_gain : with rows of ``--test``, the gain there over the reference with its interval, (gain, low, high); None
+        without them, and where the reference is kept
     floored : how the floors are kept; None without floors
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
@@ -166,7 +169,7 @@ class Answer:
 
     @property
     def reference(self) -> Row:
-        """Logistic regression with its best threshold; for losses of a ranking, in its order."""
+        """Logistic regression with a tuned threshold; for losses of a ranking, in its order."""
         return self.rows[0]
 
     def row(self, key: Key) -> Row:

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES, GRID, QUICK_GRID
 from setwise.compare.bundled import bags, breast_cancer, digit_traits
-from setwise.compare.figures import seconds_text
+from setwise.compare.figures import listed, seconds_text
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.outer import check_size, compare
@@ -24,6 +24,7 @@ from setwise.compare.report import earlier, write_report
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
+from setwise.compare.words import lever_title
 from setwise.estimators.levers import LEVERS
 from setwise.losses import parse_losses
 
@@ -211,7 +212,8 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
         n = len(one.problem.y)
         small = n * one.problem.X.shape[1] <= SMALL
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
-        own, notes = replace(plan_for(options, one.problem), n_jobs=jobs), list[str]()
+        own = replace(plan_for(options, one.problem), n_jobs=jobs)
+        notes = floorless(options, own)
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
             # Each problem has an equal share of the budget, less what the measuring took so far.
@@ -238,6 +240,14 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
         )
     line.close()
     return found
+
+
+def floorless(options: Options, plan: Plan) -> list[str]:
+    """A sentence on the levers that were asked for and keep no floor; none without floors."""
+    asked = () if plan.floor is None or options.levers is None else plan.levers
+    gone = [lever_title(name) for name in asked if name not in ("as_it_is", "threshold")]
+    verb = "is" if len(gone) == 1 else "are"
+    return [f"A floor is kept by a threshold, so {listed(gone)} {verb} left out (--levers)."] if gone else []
 
 
 def work_of(options: Options, plan: Plan) -> list[Work]:

@@ -45,7 +45,7 @@ def decide(fits: Fits, task: Task, plan: Plan, reference: Lever, where: str, adv
 
     First each base model chooses among its levers, as :class:`setwise.MeasureClassifier` does: its tuned threshold,
     unless a lever gains more than one standard error over it. Of these choices those remain that gain more than one
-    standard error over logistic regression with its best threshold. The first of them is taken, in the order of the
+    standard error over logistic regression with a tuned threshold. The first of them is taken, in the order of the
     base models, that is within one standard error of the best. Under floors only what keeps them on these rows is
     taken, if anything does.
 

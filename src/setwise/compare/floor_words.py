@@ -28,6 +28,14 @@ def floor_gain(found: Answer) -> list[str]:
     return sentences
 
 
+def floor_on_test(found: Answer) -> str:
+    """What the recommendation reaches on the rows of ``--test``, behind other words; nothing without floors."""
+    if found.floored is None or found.winner.key not in found.floored.test:
+        return ""
+    reached = found.floored.test[found.winner.key]
+    return f", with {_shares(found, reached)}, which {'keeps' if reached.kept else 'breaks'} the floor"
+
+
 def floor_reference(found: Answer) -> str:
     """That logistic regression keeps no floor, and what it reaches at best."""
     assert found.floored is not None

@@ -194,7 +194,7 @@ class _Judge:
                 reached[key] = replace(found, kept=found.kept and not short_of(rule))
         return losses, reached
 
-    def _floored(self, decision: Decision, task: Task) -> Floored | None:
+    def _floored(self, decision: Decision, task: Task, test: Mapping[Key, Reached]) -> Floored | None:
         """How the ways keep the floors; None without floors."""
         if self.plan.floor is None:
             return None
@@ -203,15 +203,15 @@ class _Judge:
             for key, rule in decision.rules.items()
         }
         able = frozenset(key for key, rule in decision.rules.items() if not short_of(rule) and reached[key].kept)
-        return Floored(reached, tuple(self.reached), able)
+        return Floored(reached, tuple(self.reached), able, test)
 
     def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:
         """The choice on all rows, beside what the outer folds say."""
         start = time.perf_counter()
         decision = self._decide(fits, "all rows", advance)
-        on_test: Mapping[Key, float] = {}
+        on_test, kept_on_test = dict[Key, float](), dict[Key, Reached]()
         if test is not None:
-            on_test, _ = self._judged(decision, rows_of(test, self.measured))
+            on_test, kept_on_test = self._judged(decision, rows_of(test, self.measured))
         rows = tuple(
             Row(
                 c.base, c.lever, c.loss, c.gain, c.gain_error,
@@ -223,7 +223,7 @@ class _Judge:
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
             _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
-            decision.sources.constants, None, self._floored(decision, fits.rows.task), notes,
+            decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         found = replace(

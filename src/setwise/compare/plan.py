@@ -18,7 +18,7 @@ Key = tuple[str, str]
 FIRST = next(iter(BASES))
 
 REFERENCE: Key = (FIRST, "threshold")
-"""Logistic regression with its best threshold, by which every other way is judged."""
+"""Logistic regression with a tuned threshold, by which every other way is judged."""
 
 PLAIN: Key = (FIRST, "as_it_is")
 """Logistic regression at 0.5."""
@@ -80,7 +80,7 @@ class Plan:
         return tuple(base for base in named if base.refuses(problem) is None)
 
     def tried(self, base: str) -> tuple[Lever, ...]:
-        """The levers that are tried over a base model; as it is and with its best threshold each model is tried."""
+        """The levers that are tried over a base model; as it is and with a tuned threshold each model is tried."""
         if self.floor is not None:
             return (NearestThreshold(self.floor),)
         names = dict.fromkeys(("as_it_is", "threshold", *self.levers))

@@ -8,7 +8,7 @@ import numpy as np
 from setwise.compare.answer import Answer, Row
 from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
-from setwise.compare.floor_words import floor_gain, floor_reference
+from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
 from setwise.compare.plan import PLAIN, Key
 from setwise.compare.text import grid
 
@@ -98,10 +98,19 @@ def how_much(found: Answer) -> list[str]:
                 f"The tuned threshold gains {signed(gain.mean)} over the usual 0.5 ({figure(shown(found.plain.mean))})."
             )
     sentences += floor_gain(found)
+    return sentences + on_test_file(found)
+
+
+def on_test_file(found: Answer) -> list[str]:
+    """What the recommendation reaches on the rows of ``--test``, and what it gains there; nothing without them."""
+    loss = next((row.test for row in found.rows if row.key == found.winner.key), np.nan)
+    if np.isnan(loss):
+        return []
+    words = f"On the rows of the test file: {found.measured.title} {figure(found.measured.shown(loss))}"
     if found.test_gain is not None and found.stands:
-        gain_, low, high = found.test_gain
-        sentences.append(f"On the rows of the test file it gains {signed(gain_)}, interval {between(low, high)}.")
-    return sentences
+        gain, low, high = found.test_gain
+        words += f", {signed(gain)} over {way(found.reference.key)}, interval {between(low, high)}"
+    return [f"{words}{floor_on_test(found)}."]
 
 
 def how_sure(found: Answer) -> list[str]:
@@ -235,8 +244,8 @@ def details(found: Answer) -> list[str]:
         if low == high:
             low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
         sentences.append(
-            f"From the threshold {low} to {high}, {found.measured.title} stays within {figure(winner.flat.tolerance)} "
-            f"of its best{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
+            f"From the threshold {low} to {high}, {found.measured.title} is at most {figure(winner.flat.tolerance)} "
+            f"worse{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
         )
     if winner.constant is not None:
         sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")

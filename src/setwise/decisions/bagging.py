@@ -30,6 +30,9 @@ def bagged_threshold(
     is above the least one by more than luck explains, ``HILL`` times the optimism of
     :func:`~setwise.decisions.bootstrap_threshold`, the best threshold of these scores is taken.
 
+    Decisions of unknown label have no loss; without any known one there is nothing to resample, and the best threshold
+    is returned.
+
     Parameters
     ----------
     y, scores, loss : as in :func:`~setwise.decisions.best_threshold`; for a single set a function of counts
@@ -45,6 +48,8 @@ def bagged_threshold(
     structure = bound(loss, sets, "bagged_threshold")
     swept = sweep_all(structure, scores)
     order, losses = swept.order, np.append(swept.start, swept.losses)
+    if not len(order.items):
+        return swept.best()[0]
     drawn = resampling(loss, structure, order).draw(n_resamples, rng)
     thresholds, least = np.array([resample.best() for resample in drawn]).T
     cuts, best = order.cuts_at(thresholds), swept.best()[0]

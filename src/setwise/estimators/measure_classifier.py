@@ -44,7 +44,7 @@ def _base_has(name: str) -> Any:
 class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     """A classifier with the threshold, or the other way to decide, of least out-of-fold loss of whole sets.
 
-    The reference is ``estimator`` with its exact best threshold. It is left only for a candidate whose gain over it, on
+    The reference is ``estimator`` with a tuned threshold. It is left only for a candidate whose gain over it, on
     the same rows out of fold, is above one standard error, or more where the luckiest of several equal candidates would
     have as much; of several such candidates the one with the least mean loss is taken. Each candidate is tuned on the
     other folds and judged on this one. Choosing bounds the loss by noise, it does not abolish it: on some data the

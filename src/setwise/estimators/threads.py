@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,10 @@ def blas_threads(multiplications: int, n_jobs: int | None) -> Iterator[None]:
 @contextmanager
 def openmp_threads(X: Any) -> Iterator[None]:
     """Limit OpenMP, as of boosted trees, to one thread for rows ``X`` that hold few numbers."""
-    # Rows may be anything that the base model reads, as a list of texts.
-    if np.prod(getattr(X, "shape", None) or _num_samples(X)) >= SMALL_TABLE:
+    # Rows may be anything that the base model reads, as a list of texts, or a table whose shape is not known.
+    shape: Any = getattr(X, "shape", None)
+    known = isinstance(shape, tuple) and all(isinstance(size, Integral) for size in shape)
+    if np.prod(shape if known else _num_samples(X)) >= SMALL_TABLE:
         yield
         return
     with _controller().limit(limits=1, user_api="openmp"):

@@ -15,7 +15,7 @@ from setwise.estimators.choosing.lever import Lever, Rule
 from setwise.estimators.choosing.out_of_fold import OutOfFold
 
 REFERENCE = "threshold"
-"""The lever that is left only for a better one: the base model with its best threshold."""
+"""The lever that is left only for a better one: the base model with a tuned threshold."""
 
 REPLICATES = 400
 """Draws of the bootstrap; the standard errors then have a relative error of about 4 %."""

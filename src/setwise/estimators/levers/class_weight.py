@@ -1,4 +1,4 @@
-"""The base model fitted with weighted positives, and its best threshold for each weight."""
+"""The base model fitted with weighted positives, with a threshold."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final

@@ -52,6 +52,16 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     assert "boosted trees with a tuned threshold (2 of 3) and logistic" in headline(found)["HOW SURE"][0]
 
 
+def test_the_usual_threshold_may_stay_where_it_is_nearly_as_good():
+    wide = replace(FLAT, low=0.2, high=0.5)
+    found = made_up(chosen=REFERENCE, winner=replace(STAYED, flat=wide))
+    assert what_to_do(found)[0] == (
+        "Stay with logistic regression; its threshold may stay at 0.5, which is at most .010 worse than the tuned 0.27."
+    )
+    for other in (replace(STAYED, flat=wide, probability=False), replace(STAYED, flat=replace(wide, high=0.49))):
+        assert what_to_do(made_up(chosen=REFERENCE, winner=other))[0].endswith("move its threshold to 0.27.")
+
+
 def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
     found = made_up(other=(0.55, 0.54, 0.56), chosen=REFERENCE, winner=STAYED)
     words = headline(found)

@@ -26,6 +26,9 @@ LEVERS: dict[str, tuple[str, str]] = {
 """For each lever its name in a table, and the words for it behind the name of a base model."""
 
 
+USUAL = 0.5
+"""The threshold of probabilities that classifiers have by themselves."""
+
 EXPLAINED = {
     "as_it_is": ": what has a probability of at least 0.5 is positive",
     "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
@@ -210,6 +213,10 @@ def _move(found: Answer) -> str:
         return "leave it as it is"
     if np.isinf(threshold):
         return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
+    flat = found.winner.flat
+    if flat is not None and found.winner.probability and flat.low <= USUAL <= flat.high:
+        less = f"at most {figure(flat.tolerance)} worse than the tuned {threshold_text(threshold)}"
+        return f"its threshold may stay at {USUAL}, which is {less}"
     return f"move its threshold to {threshold_text(threshold)}"
 
 

@@ -11,7 +11,7 @@ from setwise.datasets.early_detection import early_stage
 def bags(n: int, seed: int) -> Problem:
     """The problem of early detection in ``n`` bags of 15 samples (LH 6.1)."""
     X, y, groups = early_detection(n, random_state=seed)
-    about = "Synthetic bags of 15 samples in time order (LH 6.1): early positives lie elsewhere than late ones."
+    about = "Synthetic bags of 15 samples in time order: early positives lie elsewhere than late ones."
     # Pictures tell early positives from late ones, which the label does not.
     kinds = np.where(y == 0, 0, np.where(np.tile(early_stage(15), n), 1, 2))
     names = ("negative", "early positive", "late positive")

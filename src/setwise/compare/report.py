@@ -55,7 +55,7 @@ RULES = {
     "tuned threshold": "the threshold with the best measure on held-out training rows, averaged over resamples of them",
     "at 0.5": "positive from the probability 0.5 on",
     "threshold for each label": "such a threshold for each label by itself",
-    "weighted positives": "the model is fitted again with heavier positive rows, each time with the best threshold",
+    "weighted positives": "the model is fitted again with heavier positive rows, with a tuned threshold",
     "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
     "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
     "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Floats
 from setwise.core.checks import as_count, as_random_state
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
@@ -52,13 +51,7 @@ def bagged_threshold(
         return swept.best()[0]
     drawn = resampling(loss, structure, order).draw(n_resamples, rng)
     thresholds, least = np.array([resample.best() for resample in drawn]).T
-    cuts, best = order.cuts_at(thresholds), swept.best()[0]
-    bagged, optimism = _nearest(order.scores, float(cuts.mean())), float((losses[cuts] - least).mean())
+    cuts, allowed, best = order.cuts_at(thresholds), order.allowed, swept.best()[0]
+    bagged = int(allowed[np.abs(allowed - cuts.mean()).argmin()])
+    optimism = float((losses[cuts] - least).mean())
     return swept.threshold(bagged) if losses[bagged] <= best.loss + HILL * optimism else best
-
-
-def _nearest(falling: Floats, cut: float) -> int:
-    """The number of decisions predicted nearest to ``cut`` that does not separate equal scores."""
-    upper, lower = np.append(np.inf, falling), np.append(falling, -np.inf)
-    allowed = np.flatnonzero(upper != lower)
-    return int(allowed[np.abs(allowed - cut).argmin()])

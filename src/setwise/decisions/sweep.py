@@ -96,6 +96,11 @@ class Falling:
         """The negative scores, which rise."""
         return -self.scores
 
+    @property
+    def allowed(self) -> Ints:
+        """The cuts of the only segment that do not separate equal scores, none and all included; they rise."""
+        return np.flatnonzero(np.append(np.inf, self.scores) != np.append(self.scores, -np.inf))
+
     def between(self, cuts: Ints) -> Values:
         """The threshold of one cut of each segment, (n,)."""
         upper, lower = self.neighbors(cuts)

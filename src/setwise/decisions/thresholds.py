@@ -44,8 +44,6 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
     the errors are those of :func:`best_threshold`.
     """
     swept = sweep_all(bound(loss, as_sets(y), "threshold_curve"), scores)
-    s = swept.order.scores
-    # A cut lies where two neighboring scores differ, before the first and after the last.
+    s, cuts = swept.order.scores, swept.order.allowed
     upper, lower = np.append(np.inf, s), np.append(s, -np.inf)
-    cuts = np.flatnonzero(upper != lower)
     return thresholds_between(upper[cuts], lower[cuts], s.dtype), np.append(swept.start, swept.losses)[cuts]

@@ -1,4 +1,4 @@
-"""The ramp in SetClassifier: its logistic start, the change to it where a convex bound says nothing, thresholds."""
+"""The ramp in SetClassifier: its logistic start, when ``"auto"`` takes it, thresholds."""
 
 import os
 import warnings
@@ -174,25 +174,47 @@ def test_training_is_never_worse_than_the_start_and_never_empty(learner, loss):
     assert better > 0 or loss == "g_mean"
 
 
-def test_auto_takes_the_ramp_where_the_convex_bound_says_nothing():
+def test_auto_takes_the_ramp_for_one_set():
     X, y = overlapping()
+    # With classes far apart a convex bound would say something, and still fit the training rows too closely.
+    for rows in (X, X + 8.0 * y[:, None]):
+        for loss in ("f1", "jaccard", "error_rate"):
+            auto, ramp = SetClassifier(loss).fit(rows, y), SetClassifier(loss, "ramp").fit(rows, y)
+            assert auto.surrogate_ == "ramp"
+            assert rows is not X or auto.status_ == "local"
+            np.testing.assert_array_equal(auto.coef_, ramp.coef_)
+    micro, named = (SetClassifier("f1", one, average="micro").fit(X, y[:, None] == [0, 1]) for one in ("auto", "ramp"))
+    np.testing.assert_array_equal(micro.coef_, named.coef_)
+
+
+def test_auto_stays_convex_for_one_set_without_a_ramp_or_a_start():
+    X, y = overlapping()
+    far = X + 8.0 * y[:, None]
+    for model, convex in ((SetClassifier("auc"), "margin"), (SetClassifier("jaccard", start="zero"), "lovasz")):
+        model.fit(far, y)
+        assert (model.surrogate_, model.status_) == (convex, "converged")
+
+
+def test_auto_takes_the_ramp_for_several_sets_whose_convex_bound_says_nothing():
+    X, y = overlapping()
+    groups = np.arange(600) // 200
     for loss, convex in (("f1", "margin"), ("jaccard", "lovasz")):
         with pytest.warns(VacuousBoundWarning, match=f"the convex surrogate '{convex}' promises no less loss .*'auto'"):
-            named = SetClassifier(loss, "convex").fit(X, y)
-        auto, ramp = SetClassifier(loss).fit(X, y), SetClassifier(loss, "ramp").fit(X, y)
+            named = SetClassifier(loss, "convex").fit(X, y, groups=groups)
+        auto, ramp = (SetClassifier(loss, one).fit(X, y, groups=groups) for one in ("auto", "ramp"))
         assert (named.surrogate_, auto.surrogate_, auto.status_) == (convex, "ramp", "local")
         np.testing.assert_array_equal(auto.coef_, ramp.coef_)
-        assert auto.score(X, y) > named.score(X, y)
+        assert auto.score(X, y, groups=groups) > named.score(X, y, groups=groups)
         assert named.predict(X).sum() in (0, 600) or loss == "f1"
 
 
-def test_auto_keeps_a_convex_surrogate_whose_bound_says_something():
+def test_auto_keeps_a_convex_surrogate_of_several_sets_whose_bound_says_something():
     X, y = overlapping()
-    far = X + 8.0 * y[:, None]
+    far, groups = X + 8.0 * y[:, None], np.arange(600) // 200
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for loss, convex in (("f1", "margin"), ("jaccard", "lovasz"), ("auc", "margin")):
-            auto, named = (SetClassifier(loss, surrogate).fit(far, y) for surrogate in ("auto", "convex"))
+            auto, named = (SetClassifier(loss, one).fit(far, y, groups=groups) for one in ("auto", "convex"))
             assert auto.surrogate_ == named.surrogate_ == convex
             np.testing.assert_array_equal(auto.coef_, named.coef_)
             assert auto.status_ == "converged"
@@ -229,8 +251,8 @@ def test_c_auto_is_a_number_that_is_told():
     far = X + 8.0 * y[:, None]
     grouped = SetClassifier("f1", "ramp").fit(X, y, groups=np.arange(600) // 30)
     np.testing.assert_allclose([SetClassifier("f1").fit(X, y).C_, grouped.C_], 600**2 / (10 * 3**1.5))
-    assert SetClassifier("f1").fit(far, y).C_ == 300.0
-    assert SetClassifier("jaccard").fit(far, y).C_ == 30.0
+    assert SetClassifier("f1", "convex").fit(far, y).C_ == 300.0
+    assert SetClassifier("jaccard", "convex").fit(far, y).C_ == 30.0
     assert SetClassifier("f1", C=7.0).fit(X, y).C_ == 7.0
     assert SetClassifier("f1", learner=OneSlack(C=5.0)).fit(far, y).C_ == 5.0
 

@@ -36,7 +36,7 @@ PARAMETERS = {
     "loss": NAMES | {"class": Jaccard, "needs parameters": "capped"},
     "surrogate": NAMES | {"class": LovaszHinge, "loss": Jaccard()},
     "learner": NAMES | {"class": OneSlack, "loss": Jaccard()},
-    "C": without(NUMBERS, "truth") | {"zero": 0.0},
+    "C": without(NUMBERS, "truth"),
     "tol": without(NUMBERS, "truth"),
     "max_iter": without(COUNTS, "truth") | {"zero": 0},
     "fit_intercept": without(FLAGS, "one"),

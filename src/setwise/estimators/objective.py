@@ -68,6 +68,17 @@ def convex_surrogate(loss: Loss, grouping: Grouping) -> Surrogate:
     return MarginRescaling(loss, scale="size")
 
 
+def has_ramp(loss: Loss, grouping: Grouping) -> bool:
+    """Whether the loss has a ramp for this target: it reads labels, and some inference takes it."""
+    if loss.reads == "scores":
+        return False
+    try:
+        named_surrogate(Ramp.name, loss, grouping).on(grouping.batch)
+    except Refusal:
+        return False
+    return True
+
+
 def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -> tuple[float, float] | None:
     """The weights of a negative and of a positive decision; None if both weights are 1."""
     if class_weight is None:

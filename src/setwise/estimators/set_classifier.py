@@ -54,12 +54,13 @@ class SetClassifier(ClassifierMixin, Versioned):
     ----------
     loss : a loss, or the short name of one (``setwise list`` shows them)
     surrogate : ``"convex"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and
-        ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"auto"`` begins with it too, and takes
-        the ramp instead where its bound says nothing: where w = 0 is optimal up to ``tol``, or the bound is at least
-        .95 of the loss of the best constant prediction; or where it is at least half of that and logistic regression
-        has a smaller training loss. ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"``, which
-        is ``Ramp(loss, scale="size")``, name a surrogate. A surrogate object brings the loss that is trained for;
-        ``loss`` is then only what :meth:`score` measures
+        ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"auto"`` takes the ramp where the whole
+        sample is one set, but for losses of rankings, which have none, and for ``start="zero"``. Elsewhere it begins
+        with the convex surrogate, and takes the ramp instead where that bound says nothing: where w = 0 is optimal up
+        to ``tol``, or the bound is at least .95 of the loss of the best constant prediction; or where it is at least
+        half of that and logistic regression has a smaller training loss. ``"lovasz"``, ``"margin"``, ``"slack"`` and
+        ``"ramp"``, which is ``Ramp(loss, scale="size")``, name a surrogate. A surrogate object brings the loss that is
+        trained for; ``loss`` is then only what :meth:`score` measures
     learner : ``"auto"`` takes ``"one_slack"`` for convex surrogates and ``"nrbm"`` for the ramp. ``"n_slack"``,
         ``"block_frank_wolfe"``, ``"subgradient"`` and ``"convex_concave"`` name others. Where ``surrogate="auto"``
         takes the ramp, a learner for convex risks minimizes its majorants. A learner object brings its own C, tol and

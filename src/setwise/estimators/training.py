@@ -1,4 +1,4 @@
-"""The training of a linear model: its objective, its start, and the change to the ramp where a bound says nothing."""
+"""The training of a linear model: its objective, its start, and when it takes the ramp."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from setwise.core.risk import Risk
 from setwise.estimators.certain import certain, radius
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.logistic import Logistic
-from setwise.estimators.objective import convex_surrogate, named_surrogate
+from setwise.estimators.objective import convex_surrogate, has_ramp, named_surrogate
 from setwise.estimators.start import scaled, thresholds
 from setwise.estimators.vacuous import (
     DOUBTFUL,
@@ -162,11 +162,14 @@ class Problem:
     ) -> Trained:
         """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
 
-        With ``may_replace`` the surrogate ``"auto"`` becomes the ramp where the bound of the convex one says nothing,
-        and where it says little and logistic regression has a smaller training loss; if the ramp has no larger one.
+        With ``may_replace`` the surrogate ``"auto"`` becomes the ramp for a single set, unless the start is w = 0. For
+        several sets it becomes the ramp where the bound of the convex one says nothing, and where it says little and
+        logistic regression has a smaller training loss; if the ramp has no larger one.
         """
         if not isinstance(self.surrogate, str):
             return self._minimized(self.surrogate, make, last, callback)[0]
+        if may_replace and self._ramp_alone:
+            return self._minimized(Ramp(self.loss, scale="size"), make, last, callback)[0]
         if self.surrogate not in ("auto", "convex"):
             surrogate = named_surrogate(self.surrogate, self.loss, self.grouping)
         else:
@@ -238,6 +241,15 @@ class Problem:
     def starts_at_logistic(self, convex: bool) -> bool:
         """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
         return self._logistic_start or (self.start == "auto" and not convex)
+
+    @property
+    def _ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning.
+
+        On real tables the bound of one set says something mostly where the convex model fits its rows too closely.
+        """
+        single = self.surrogate == "auto" and self.start != "zero" and len(self.grouping.batch) == 1
+        return single and has_ramp(self.loss, self.grouping)
 
     @property
     def _logistic_start(self) -> bool:

@@ -7,9 +7,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
-from setwise.core.refusal import Refusal
 from setwise.estimators.logistic import CS, Logistic, plain_logistic
-from setwise.estimators.objective import named_surrogate
+from setwise.estimators.objective import has_ramp
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.splits import Split
@@ -44,11 +43,7 @@ def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
 
     Where the loss has no ramp it is the convex one alone.
     """
-    if model.surrogate != "auto" or problem.loss.reads == "scores":
-        return (model.surrogate,)
-    try:
-        named_surrogate(Ramp.name, problem.loss, problem.grouping).on(problem.grouping.batch)
-    except Refusal:
+    if model.surrogate != "auto" or not has_ramp(problem.loss, problem.grouping):
         return (model.surrogate,)
     return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
 

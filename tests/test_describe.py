@@ -30,7 +30,7 @@ from setwise.losses import (
     Tversky,
     ZeroOne,
 )
-from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale
+from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling, is_extension, margin_scale
 
 LARGE = np.arange(40) % 3 == 0
 
@@ -94,6 +94,8 @@ def test_says_in_words_what_holds_for_the_jaccard_loss():
         "  margin  convex; tight in scales up to 2; tractable: CountSearch, a search over the counts of misses and "
         "false alarms.",
         "  slack   convex; tight; tractable: CountSearch, a search over the counts of misses and false alarms.",
+        "  ramp    not convex; between the loss and margin rescaling; tractable: CountSearch, a search over the counts "
+        "of misses and false alarms.",
     ]
 
 
@@ -122,7 +124,7 @@ def test_a_random_search_tells_promises_from_findings():
 def test_a_broken_promise_is_named(y):
     text = describe(SetFunctionLoss(squared, [Trait.SUBMODULAR]), y)
     assert "Broken promise: the loss says that it is submodular; here it is not." in text
-    assert text.count("refused: a promise is broken.") == 3
+    assert text.count("refused: a promise is broken.") == 4
     text = describe(SetFunctionLoss(falling, [Trait.INCREASING, Trait.SUBMODULAR]), y)
     assert "Broken promise: the loss says that it is increasing; here it is not." in text
 
@@ -152,8 +154,8 @@ def test_verdicts_agree_with_the_surrogates_themselves(p):
     for loss in variety(p):
         for y in (np.zeros(p), np.ones(p), np.arange(p) % 2):
             said = all_verdicts(loss, y)
-            for name, surrogate in (("margin", MarginRescaling), ("slack", SlackRescaling)):
-                assert said[name].convex
+            for name, surrogate in (("margin", MarginRescaling), ("slack", SlackRescaling), ("ramp", Ramp)):
+                assert said[name].convex is (name != "ramp")
                 assert said[name].tight is is_extension(surrogate(loss), y), (loss, y, name)
             if Trait.SUBMODULAR in loss.structure(Sets.single(y)).traits:
                 assert said["lovasz"].tight is is_extension(LovaszHinge(loss), y)
@@ -182,7 +184,7 @@ def test_what_is_said_to_be_tractable_is_solved_exactly_by_default(p):
         if p > 16 and isinstance(loss, SetFunctionLoss) and not loss.traits:
             continue
         said = all_verdicts(loss, y)
-        for name, slack in (("margin", False), ("slack", True)):
+        for name, slack in (("margin", False), ("slack", True), ("ramp", False)):
             method = Auto().choice(loss.structure(Sets.single(y)), slack)
             assert said[name].tractable is not method.approximate, (loss, name)
             assert type(method).__name__ in said[name].words
@@ -214,6 +216,7 @@ def test_losses_of_a_ranking_have_one_surrogate():
     assert "lovasz  refused: it evaluates a ranking" in text
     assert "margin  convex; tractable: WorstRanking" in text
     assert "slack   refused: it ranks and makes no set of mistakes" in text
+    assert "ramp    not convex; tractable: WorstRanking" in text
 
 
 def test_a_given_number_of_predicted_positives_has_margin_rescaling():

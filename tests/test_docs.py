@@ -117,7 +117,9 @@ def said_of(text, p):
     names = {name: getattr(losses, name) for name in losses.__all__}
     loss = eval(text.strip("`"), names | {"g": np.sqrt(k), "h": k**2, "w": np.arange(p) % 3 / 2, "a": 1 + k[:p]})
     truth = Sets.single(np.arange(p) % 3 == 0)
-    return loss, verdicts(loss, truth, examine(loss, truth))
+    found = verdicts(loss, truth, examine(loss, truth))
+    # The ramp has no column: it takes what margin rescaling takes, and is never convex.
+    return loss, [verdict for verdict in found if verdict.surrogate != "ramp"]
 
 
 @pytest.mark.parametrize("row", rows_of_the_table(), ids=lambda row: row[0])

@@ -16,7 +16,9 @@ from setwise.core.shapes import search_shapes
 from setwise.core.traits import SHAPES, Trait
 from setwise.inference import Auto
 from setwise.losses import CountFunctionLoss, SetFunctionLoss, as_loss
-from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
+from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling
+
+KINDS = LovaszHinge, MarginRescaling, SlackRescaling, Ramp
 
 BUDGET = 1 << 16
 """A random search evaluates sets with about this number of decisions together."""
@@ -31,6 +33,7 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     - The Lovász hinge is convex and tight exactly for submodular losses (LH Prop. 4 to 6), and costs O(p log p).
     - Margin rescaling is convex. It is tight for increasing losses at scales up to 1 / (largest gain) (LH Prop. 2).
     - Slack rescaling is convex. It is tight exactly for increasing losses (LH Prop. 1).
+    - The ramp is not convex. It lies between the loss and margin rescaling, and equals this at all vertices.
 
     The surrogates themselves are asked whether they refuse the loss, and :class:`Auto` how the maximum is found.
 
@@ -156,25 +159,23 @@ def _without_promises(loss: Loss) -> Loss:
     return replace(loss, promises=()) if isinstance(loss, CountFunctionLoss | SetFunctionLoss) else loss
 
 
-def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, Verdict, Verdict]:
-    """The verdicts on the Lovász hinge, on margin rescaling and on slack rescaling."""
+def verdicts(loss: Loss, truth: Sets, found: Found) -> tuple[Verdict, ...]:
+    """The verdicts on the Lovász hinge, on margin rescaling, on slack rescaling and on the ramp."""
     # No surrogate of a loss is certain of anything once one of its promises is false.
     if found.broken:
-        no = [
-            Verdict(name, False, False, False, "refused: a promise is broken.")
-            for name in ("lovasz", "margin", "slack")
-        ]
-        return no[0], no[1], no[2]
-    return _lovasz(loss, truth), _margin(loss, truth, found), _slack(loss, truth, found)
+        return tuple(Verdict(kind.name, False, False, False, "refused: a promise is broken.") for kind in KINDS)
+    margin = _margin(loss, truth, found)
+    return _lovasz(loss, truth), margin, _slack(loss, truth, found), _ramp(loss, truth, margin.tight)
 
 
 def order_verdicts(loss: Loss, truth: Sets) -> tuple[Verdict, ...]:
     """The same verdicts for a loss that evaluates an order of scores, for which tightness is not defined."""
     answers = []
-    for kind in (LovaszHinge, MarginRescaling, SlackRescaling):
+    for kind in KINDS:
         try:
             kind(loss).on(truth)
-            answers.append(_maximized(kind.name, loss, truth, None, "convex", kind is SlackRescaling))
+            how = "not convex" if kind is Ramp else "convex"
+            answers.append(_maximized(kind.name, loss, truth, None, how, kind is SlackRescaling))
         except Refusal as refusal:
             answers.append(_refused(kind.name, refusal))
     return tuple(answers)
@@ -213,15 +214,20 @@ def _slack(loss: Loss, truth: Sets, found: Found) -> Verdict:
     return _maximized("slack", loss, truth, tight, f"convex; {how}", True)
 
 
+def _ramp(loss: Loss, truth: Sets, tight: bool | None) -> Verdict:
+    return _maximized("ramp", loss, truth, tight, "not convex; between the loss and margin rescaling", False)
+
+
 def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str, slack: bool) -> Verdict:
     """The verdict on a rescaling, from the method that :class:`Auto` chooses for the maximum of loss and score."""
     method = Auto().choice(loss.structure(truth), slack)
+    convex = name != Ramp.name
     if method is None:
         return Verdict(name, False, False, False, "refused: no method of inference knows its labelings.")
     search = f"{type(method).__name__}, {method.about}"
     if method.approximate:
-        return Verdict(name, False, tight, True, f"{how}; not tractable: {search}, with a bound of what it may miss.")
-    return Verdict(name, True, tight, True, f"{how}; tractable: {search}.")
+        return Verdict(name, False, tight, convex, f"{how}; not tractable: {search}, with a bound of what it may miss.")
+    return Verdict(name, True, tight, convex, f"{how}; tractable: {search}.")
 
 
 def _refused(name: str, refusal: Refusal) -> Verdict:

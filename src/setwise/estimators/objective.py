@@ -68,8 +68,8 @@ def convex_surrogate(loss: Loss, grouping: Grouping) -> Surrogate:
     return MarginRescaling(loss, scale="size")
 
 
-def has_ramp(loss: Loss, grouping: Grouping) -> bool:
-    """Whether the loss has a ramp for this target: it reads labels, and some inference takes it."""
+def may_ramp(loss: Loss, grouping: Grouping) -> bool:
+    """Whether ``"auto"`` may take the ramp for this target: the loss reads labels, and some inference takes it."""
     if loss.reads == "scores":
         return False
     try:

@@ -55,7 +55,7 @@ class SetClassifier(ClassifierMixin, Versioned):
     loss : a loss, or the short name of one (``setwise list`` shows them)
     surrogate : ``"convex"`` takes the Lovász hinge for submodular losses of binary decisions, as Jaccard, and
         ``MarginRescaling(loss, scale="size")`` for all others, as F1 and AUC. ``"auto"`` takes the ramp where the whole
-        sample is one set, but for losses of rankings, which have none, and for ``start="zero"``. Elsewhere it begins
+        sample is one set, but for losses of rankings and for ``start="zero"``. Elsewhere it begins
         with the convex surrogate, and takes the ramp instead where that bound says nothing: where w = 0 is optimal up
         to ``tol``, or the bound is at least .95 of the loss of the best constant prediction; or where it is at least
         half of that and logistic regression has a smaller training loss. ``"lovasz"``, ``"margin"``, ``"slack"`` and

@@ -18,7 +18,7 @@ from setwise.core.risk import Risk
 from setwise.estimators.certain import certain, radius
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.logistic import Logistic
-from setwise.estimators.objective import convex_surrogate, has_ramp, named_surrogate
+from setwise.estimators.objective import convex_surrogate, may_ramp, named_surrogate
 from setwise.estimators.start import scaled, thresholds
 from setwise.estimators.vacuous import (
     DOUBTFUL,
@@ -249,7 +249,7 @@ class Problem:
         On real tables the bound of one set says something mostly where the convex model fits its rows too closely.
         """
         single = self.surrogate == "auto" and self.start != "zero" and len(self.grouping.batch) == 1
-        return single and has_ramp(self.loss, self.grouping)
+        return single and may_ramp(self.loss, self.grouping)
 
     @property
     def _logistic_start(self) -> bool:

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
 from setwise.estimators.logistic import CS, Logistic, plain_logistic
-from setwise.estimators.objective import has_ramp
+from setwise.estimators.objective import may_ramp
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.splits import Split
@@ -41,9 +41,9 @@ def tried(
 def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
     """The surrogates that are tried: for ``"auto"`` the ramp, and for several sets the convex one too.
 
-    Where the loss has no ramp it is the convex one alone.
+    For losses of rankings, and where the ramp is refused, it is the convex one alone.
     """
-    if model.surrogate != "auto" or not has_ramp(problem.loss, problem.grouping):
+    if model.surrogate != "auto" or not may_ramp(problem.loss, problem.grouping):
         return (model.surrogate,)
     return (Ramp.name,) if len(problem.grouping.batch) == 1 else (Ramp.name, "convex")
 

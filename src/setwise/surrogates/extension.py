@@ -12,18 +12,19 @@ from setwise.core.sets import Sets
 from setwise.losses import as_loss
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.slack_rescaling import SlackRescaling
 
 
 def is_extension(
-    surrogate: LovaszHinge | MarginRescaling | SlackRescaling, y: ArrayLike, tolerance: float = 1e-9
+    surrogate: LovaszHinge | MarginRescaling | SlackRescaling | Ramp, y: ArrayLike, tolerance: float = 1e-9
 ) -> bool:
     """Whether the surrogate equals its loss at all ``2^p`` vertices ``u = 1 - s (2y - 1) in {0, 1}^p`` (LH Def. 3).
 
     ``y`` is a ground truth (p,) in 0/1 with p <= 16, or a number p of decisions; then every ground truth of p decisions
     is tried. Values may differ by ``tolerance``.
     """
-    if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling):
+    if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling | Ramp):
         raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {shown(surrogate)}.")
     _check_labels(surrogate.loss, "is_extension")
     as_number(tolerance, "tolerance", low=0.0)

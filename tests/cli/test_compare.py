@@ -157,9 +157,15 @@ def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
 
 def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     words = ("--target", "sick", "--drop", "bag", "--recall-at-least", "0.8", "--confidence", "0.8")
-    assert run(files / "t.csv", *words, *LEAST, "--out", tmp_path / "r") == 0
+    # What is left out is said however much time there is.
+    assert run(files / "t.csv", *words, *LEAST, "--levers", "ramp,gfm", "--out", tmp_path / "r") == 0
     out = " ".join(capsys.readouterr().out.split())
+    assert "Left out of --levers: ramp on top. A floor is kept by a threshold alone." in out
+    assert "Left out of --levers: F-maximizer. They fit data of another kind." in out
     assert "t.csv: precision" in out
+    report = (tmp_path / "r" / "report.html").read_text()
+    assert "tuned threshold: of the thresholds that keep the floor" in report
+    assert "<p>A floor of recall or precision is kept by the threshold alone" in report
     assert re.search(
         r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 of them kept the floor", out
     )
@@ -178,7 +184,7 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
             ("t.csv", "--target", "sick", "--loss", "f1,auc", "--save", "m.skops"),
             "--save takes the model of one measure",
         ),
-        (("t.csv", "--target", "sick", "--save", "m.pickle"), "path must end in .skops"),
+        (("t.csv", "--target", "sick", "--save", "m.pickle"), "the path of a model must end in .skops"),
         (("t.csv", "--target", "sick", "--save", "no/m.skops"), "there is no folder no for m.skops."),
         (("t.csv", "--target", "sick", "--test", "matrix.npz"), "path must end in one of .csv"),
         (("t.csv", "--target", "sick", "--test", "none.csv"), "there is no file none.csv."),

@@ -7,7 +7,7 @@ import pytest
 
 from compare.test_run import F1, FAST, made
 from setwise.compare import Measured, Plan, Problem, compare
-from setwise.compare.command import Options, floorless, plan_for
+from setwise.compare.command import Options, plan_for, unfit
 from setwise.compare.floors import FlooredThreshold, NearestThreshold
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
@@ -153,19 +153,17 @@ def test_a_bound_floor_refuses_all_rows_only():
     assert floor.bound(task) == NearestThreshold(floor, 7)
 
 
-def test_levers_that_keep_no_floor_are_named_where_they_were_asked_for():
+def test_levers_that_are_asked_for_in_vain_are_named():
+    floorless = "Left out of --levers: ramp on top{}. A floor is kept by a threshold alone."
+    odd = "Left out of --levers: F-maximizer. They fit data of another kind."
     for levers, floor, said in [
-        (
-            "threshold,ramp,decision",
-            0.8,
-            ["A floor is kept by a threshold, so ramp on top and least expected loss are"],
-        ),
-        ("ramp", 0.8, ["A floor is kept by a threshold, so ramp on top is left out (--levers)."]),
+        ("threshold,ramp,decision", 0.8, [floorless.format(" and least expected loss")]),
+        ("ramp", 0.8, [floorless.format("")]),
+        ("gfm,ramp", 0.8, [odd, floorless.format("")]),
         ("threshold", 0.8, []),
         (None, 0.8, []),
         ("ramp", None, []),
+        ("ramp,gfm", None, [odd]),
     ]:
         options = Options(levers=levers, recall_at_least=floor)
-        found = floorless(options, plan_for(options, made()))
-        assert len(found) == len(said)
-        assert all(sentence.startswith(words) for sentence, words in zip(found, said, strict=True))
+        assert unfit(options, plan_for(options, made()), made()) == said

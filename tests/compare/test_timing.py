@@ -35,13 +35,13 @@ def test_ever_more_is_left_out_and_named():
         seen.append((len(plan.grid), len(plan.skipped), plan.folds, plan.bases, rows))
         assert COSTS.expected(plan, rows) <= whole * share * 1.01 or rows == 300
         (note,) = notes
-        assert "all of it would take" in note
+        assert "All of it would take" in note
         for words, done in (
             ("C of logistic regression", plan.grid != PLAN.grid),
             ("over ", any(base in ("linear", *plan.bases) for base, _ in plan.skipped)),
             ("3 outer folds", plan.folds == 3),
-            ("random forest is left out", "forest" not in plan.bases),
-            ("rows are drawn", rows < 10_000),
+            ("without random forest", "forest" not in plan.bases),
+            ("rows, which are all that a saved model sees", rows < 10_000),
         ):
             assert (words in note) == done
         assert share < 0.5 or all(lever == "class_weight" for _, lever in plan.skipped)

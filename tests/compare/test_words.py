@@ -28,7 +28,7 @@ def test_a_clear_gain_says_change():
     assert words["HOW MUCH"][0].startswith("F1 .600 instead of .500 (higher is better): +.100 over logistic regression")
     assert "The choice among 3 ways gains +.100, 95 % interval +." in words["HOW SURE"][0]
     assert "It fell on boosted trees with a tuned threshold (3 of 3)." in words["HOW SURE"][0]
-    assert [line[:5] for line in words["WHY"]] == ["+.100", "+.100", "+.000"]
+    assert [line[:5] for line in words["WHY"]] == ["+.100", "+.100", "+.000", "Toget"]
 
 
 def test_the_parts_add_up_to_the_gain_over_plain_logistic_regression():
@@ -45,8 +45,8 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     low, high = found.paired(found.reference.outer, found.row(OTHER).outer).interval()
     assert what_to_do(found) == [
         "Stay with logistic regression; move its threshold to 0.27.",
-        "Nothing beats it clearly: the best other way, boosted trees with a tuned threshold, +.017, interval "
-        f"{signed(low)} to {signed(high)}.",
+        "Nothing beats it clearly: the best other way by the training rows, boosted trees with a tuned threshold, "
+        f"+.017, interval {signed(low)} to {signed(high)}.",
     ]
     assert "The tuned threshold gains +.100 over the usual 0.5 (.400)." in headline(found)["HOW MUCH"][1]
     assert "boosted trees with a tuned threshold (2 of 3) and logistic" in headline(found)["HOW SURE"][0]
@@ -65,7 +65,7 @@ def test_the_usual_threshold_may_stay_where_it_is_nearly_as_good():
 def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
     found = made_up(other=(0.55, 0.54, 0.56), chosen=REFERENCE, winner=STAYED)
     words = headline(found)
-    assert words["WHAT TO DO"][1].startswith("Nothing beats it: the best other way, boosted trees")
+    assert words["WHAT TO DO"][1].startswith("Nothing beats it: the best other way by the training rows, boosted trees")
     assert "In all 3 outer folds the choice among 3 ways" in words["HOW SURE"][0]
     assert words["WHY"][1:] == [
         "+.000 by the base model: every outer fold chose logistic regression.",
@@ -152,10 +152,14 @@ def test_a_recommendation_that_few_folds_chose_is_said():
     never = replace(found, rows=(*found.rows, row), chosen=third, winner=Winner(third))
     assert never.changes
     assert headline(never)["HOW SURE"][1].startswith(
-        "No outer fold chose boosted trees at 0.5: it is the choice on all"
+        "5 of 5 outer folds chose boosted trees, and none of them decided as is recommended."
     )
     once = replace(never, choices=(third, *never.choices[1:]))
-    assert headline(once)["HOW SURE"][1].startswith("Only 1 of 5 outer folds chose boosted trees at 0.5, so")
+    assert headline(once)["HOW SURE"][1].startswith("5 of 5 outer folds chose boosted trees, and 1 of them ")
+    mixed = replace(once, choices=(third, *[REFERENCE] * 4))
+    assert headline(mixed)["HOW SURE"][1].startswith("Only 1 of 5 outer folds chose boosted trees at 0.5, so")
+    lost = replace(once, choices=(REFERENCE,) * 4 + (OTHER,))
+    assert headline(lost)["HOW SURE"][1].startswith("No outer fold chose boosted trees at 0.5: it is the choice on all")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ def test_a_recommendation_that_few_folds_chose_is_said():
     [
         ("samples", "Each of the 1,797 rows is a set of 2 labels."),
         ("macro", "Each of the 2 labels is a set of 1,797 rows."),
-        ("micro", "All 2 labels of the part of the data at hand are one set; 1,797 rows in all."),
+        ("micro", "All 2 labels of the 1,797 rows are judged together, as one set."),
     ],
 )
 def test_a_label_matrix_is_described_by_its_average(average, says):

@@ -122,7 +122,7 @@ def test_a_wrong_positive_label_and_a_wrong_path(table, tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(ValueError, match="is not a text table"):
+    with pytest.raises(ValueError, match=r"is not text in UTF-8, as its byte 0xff shows; save it in UTF-8"):
         load(path)
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from setwise import SetClassifier
+from setwise import SetClassifier, SetClassifierCV
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.decisions import best_threshold, label_thresholds
@@ -193,6 +193,18 @@ def test_auto_stays_convex_for_one_set_without_a_ramp_or_a_start():
     for model, convex in ((SetClassifier("auc"), "margin"), (SetClassifier("jaccard", start="zero"), "lovasz")):
         model.fit(far, y)
         assert (model.surrogate_, model.status_) == (convex, "converged")
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(600) // 200])
+def test_auto_warns_of_an_empty_model_where_the_start_is_zero(groups):
+    X, y = overlapping()
+    for loss, convex in (("f1", "margin"), ("jaccard", "lovasz")):
+        with pytest.warns(VacuousBoundWarning, match=f"'{convex}' .*: take surrogate='auto' with start='auto', which"):
+            model = SetClassifier(loss, start="zero").fit(X, y, groups=groups)
+        assert model.surrogate_ == convex
+        with pytest.warns(VacuousBoundWarning):
+            chosen = SetClassifierCV(SetClassifier(loss, start="zero"), Cs=[1.0, 100.0]).fit(X, y, groups=groups)
+        assert chosen.estimator_.surrogate_ == convex
 
 
 def test_auto_takes_the_ramp_for_several_sets_whose_convex_bound_says_nothing():

@@ -24,7 +24,7 @@ from setwise.compare.report import earlier, write_report
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
-from setwise.compare.words import lever_title
+from setwise.compare.words import foreign, lever_title
 from setwise.estimators.levers import LEVERS
 from setwise.losses import parse_losses
 
@@ -213,12 +213,13 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
         small = n * one.problem.X.shape[1] <= SMALL
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own = replace(plan_for(options, one.problem), n_jobs=jobs)
-        notes = floorless(options, own)
+        notes = unfit(options, own, one.problem)
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
             # Each problem has an equal share of the budget, less what the measuring took so far.
             left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
-            own, rows, notes = within(own, costs, n, left / len(work))
+            own, rows, cuts = within(own, costs, n, left / len(work))
+            notes += cuts
             if rows < n:
                 one = replace(one, problem=one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed))
         expected += costs.expected(own, len(one.problem.y))
@@ -242,12 +243,17 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
     return found
 
 
-def floorless(options: Options, plan: Plan) -> list[str]:
-    """A sentence on the levers that were asked for and keep no floor; none without floors."""
-    asked = () if plan.floor is None or options.levers is None else plan.levers
-    gone = [lever_title(name) for name in asked if name not in ("as_it_is", "threshold")]
-    verb = "is" if len(gone) == 1 else "are"
-    return [f"A floor is kept by a threshold, so {listed(gone)} {verb} left out (--levers)."] if gone else []
+def unfit(options: Options, plan: Plan, problem: Problem) -> list[str]:
+    """Sentences on the levers that were asked for and are made for other kinds of data, or keep no floor."""
+    asked = () if options.levers is None else plan.levers
+    odd = [name for name in asked if name in foreign(problem)]
+    floorless = [n for n in asked if plan.floor is not None and n not in (*odd, "as_it_is", "threshold")]
+    reasons = {"They fit data of another kind": odd, "A floor is kept by a threshold alone": floorless}
+    return [
+        f"Left out of --levers: {listed(list(map(lever_title, names)))}. {reason}."
+        for reason, names in reasons.items()
+        if names
+    ]
 
 
 def work_of(options: Options, plan: Plan) -> list[Work]:

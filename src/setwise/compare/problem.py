@@ -108,13 +108,11 @@ class Problem:
         if self.many and average == "macro":
             return f"each of the {self.y.shape[1]} labels is a set of {len(self.y):,} rows"
         if self.many and average == "micro":
-            return (
-                f"all {self.y.shape[1]} labels of the part of the data at hand are one set; {len(self.y):,} rows in all"
-            )
+            return f"all {self.y.shape[1]} labels of the {len(self.y):,} rows are judged together, as one set"
         if self.many:
             return f"each of the {len(self.y):,} rows is a set of {self.y.shape[1]} labels"
         if self.groups is None:
-            return f"the whole part of the data at hand is one set; {len(self.y):,} rows in all"
+            return f"the {len(self.y):,} rows are judged together, as one set"
         return f"each of the {len(np.unique(self.groups)):,} groups is a set; {len(self.y):,} rows in all"
 
     @property

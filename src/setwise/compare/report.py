@@ -51,6 +51,12 @@ HOW = (
     "never looks at it.",
 )
 
+UNDER_FLOOR = (
+    "A floor of recall or precision is kept by the threshold alone, on held-out training rows; with a confidence, so "
+    "that it holds on new rows with that probability. Among the thresholds that keep it the measure decides. Where "
+    "none does, the threshold that comes nearest is shown, and the answer says so."
+)
+
 RULES = {
     "tuned threshold": "the threshold with the best measure on held-out training rows, averaged over resamples of them",
     "at 0.5": "positive from the probability 0.5 on",
@@ -64,6 +70,12 @@ RULES = {
     "order of scores": "no rule: the measure judges the order in which the model puts the rows",
 }
 """What the rules of the table are, by their names there."""
+
+ONE_FOR_ALL = {"tuned threshold": "one threshold for all labels, with the best measure on held-out training rows"}
+FLOORED = {
+    "tuned threshold": "of the thresholds that keep the floor on held-out training rows, the one with the best measure"
+}
+"""What a tuned threshold is for label matrices, and under floors of recall or precision."""
 
 
 def earlier(out: Path) -> list[Path]:
@@ -112,7 +124,9 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float)
         parts.append(_section(answer, own))
         images |= {f"{stem}-{name}.png": data for name, data in own.items()}
     files = [PAGE, RESULTS, *images]
-    page = _page(title, parts, seconds, bool(images)).encode("utf-8", "xmlcharrefreplace")
+    page = _page(title, parts, seconds, bool(images), any(answer.floored is not None for answer in found)).encode(
+        "utf-8", "xmlcharrefreplace"
+    )
     results = json.dumps(_results(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
@@ -188,16 +202,17 @@ def _table(found: Answer) -> str:
 def _rules(found: Answer) -> str:
     """What the rules of the table are."""
     titles = [lever_title(lever) for lever in axes_of(found)[1]]
-    return '<p class="note">' + "<br>".join(f"{escape(t)}: {escape(RULES[t])}" for t in titles if t in RULES) + "</p>"
+    rules = RULES | (ONE_FOR_ALL if found.problem.many else {}) | (FLOORED if found.floored is not None else {})
+    return '<p class="note">' + "<br>".join(f"{escape(t)}: {escape(rules[t])}" for t in titles if t in rules) + "</p>"
 
 
 BEST = ' class="best"'
 
 
-def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool) -> str:
+def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool, floored: bool) -> str:
     """The whole HTML page; it needs no other file."""
     missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
-    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
+    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in (*HOW, *((UNDER_FLOOR,) if floored else ())))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'

@@ -216,7 +216,7 @@ def as_saved_path(path: Any) -> Path:
     """``path`` if it is the path of a ``.skops`` file."""
     found = as_file(path)
     if found.suffix.lower() != ".skops":
-        raise ValueError(f"path must end in .skops, for a model; got {found.name!r}.")
+        raise ValueError(f"the path of a model must end in .skops; got {found.name!r}.")
     return found
 
 

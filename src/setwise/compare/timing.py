@@ -129,7 +129,7 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
     Given up are values of C, then the slowest levers over single base models, then base models but for the reference
     and one other, then outer folds down to three, then further levers, and at last rows.
     """
-    whole, notes = costs.expected(plan, rows), list[str]()
+    held, whole, notes = rows, costs.expected(plan, rows), list[str]()
     if whole <= budget:
         return plan, rows, notes
 
@@ -138,7 +138,7 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
 
     if late() and len(plan.grid) > len(QUICK_GRID):
         plan = replace(plan, grid=QUICK_GRID)
-        notes.append(f"C of logistic regression is chosen from {len(plan.grid)} values")
+        notes.append(f"C of logistic regression from {len(plan.grid)} values")
     gone: list[Key] = []
 
     def leave_out(share: float) -> None:
@@ -153,27 +153,27 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
     while late() and len(set(plan.bases) - {FIRST}) > 1:
         slowest = max((b for b in plan.bases if b != FIRST), key=lambda b: costs.fits[b](rows))
         plan = replace(plan, bases=tuple(b for b in plan.bases if b != slowest))
-        notes.append(f"{BASES[slowest].title} is left out")
+        notes.append(f"without {BASES[slowest].title}")
     if late() and plan.folds > LEAST_FOLDS:
         plan = replace(plan, folds=LEAST_FOLDS)
-        notes.append(f"there are {LEAST_FOLDS} outer folds")
+        notes.append(f"{LEAST_FOLDS} outer folds")
     leave_out(0.01)
     # Levers over a base model that is left out need no words of their own.
     named = [f"{lever_title(lever)} over {BASES[b].title}" for b, lever in gone if b in {FIRST, *plan.bases}]
     if named:
-        notes.append(f"{listed(named)} {'is' if len(named) == 1 else 'are'} left out")
+        notes.append(f"without {listed(named)}")
     if late():
         fixed = costs.expected(plan, 0)
         share = max((budget - fixed) / max(costs.expected(plan, rows) - fixed, 1e-9), 0.0)
         rows = max(int(rows * share), min(rows, LEAST_ROWS))
-        notes.append(f"{rows:,} rows are drawn")
+        notes.append(f"{rows:,} of {held:,} rows, which are all that a saved model sees")
     expected = costs.expected(plan, rows)
     rest = f" Even so it is expected to take {seconds_text(expected)}." if expected > 1.5 * budget else ""
     return (
         plan,
         rows,
         [
-            f"To fit into {budget:.0f} seconds that are left, {listed(notes)}: all of it would take "
-            f"{seconds_text(whole)} (--time-budget).{rest}"
+            f"To fit into {seconds_text(budget)}, which are left of the budget: {'; '.join(notes)}. All of it would "
+            f"take {seconds_text(whole)} (--time-budget).{rest}"
         ],
     )

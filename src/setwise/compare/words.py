@@ -10,6 +10,7 @@ from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
 from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
 from setwise.compare.plan import PLAIN, Key
+from setwise.compare.problem import Problem
 from setwise.compare.text import grid
 
 LEVERS: dict[str, tuple[str, str]] = {
@@ -77,7 +78,8 @@ def what_to_do(found: Answer) -> list[str]:
     verb = "Nothing beats it clearly" if beats or found.chosen != found.reference.key else "Nothing beats it"
     return [
         *sentences,
-        f"{verb}: the best other way, {way(other.key)}, {signed(gain.mean)}, interval {between(*gain.interval())}.",
+        f"{verb}: the best other way by the training rows, {way(other.key)}, {signed(gain.mean)}, interval "
+        f"{between(*gain.interval())}.",
     ]
 
 
@@ -146,6 +148,11 @@ def _chosen_by(found: Answer, folds: int) -> list[str]:
     whole, words = len(found.choices), way(found.winner.key)
     if not found.changes or 2 * folds > whole:
         return []
+    base = found.winner.key[0]
+    same = sum(key[0] == base for key in found.choices)
+    if base != found.reference.base and 2 * same > whole:
+        kind = f"{folds or 'none'} of them decided as is recommended"
+        return [f"{same} of {whole} outer folds chose {BASES[base].title}, and {kind}."]
     if folds:
         return [f"Only {folds} of {whole} outer folds chose {words}, so the gain is mostly that of other ways."]
     return [
@@ -179,6 +186,9 @@ def why(found: Answer) -> list[str]:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
+    if found.plain is not None and found.floored is None and len(found.parts) > len(kept) + 1:
+        gain = found.paired(found.plain.outer, found.own)
+        sentences.append(f"Together {signed(gain.mean)} over logistic regression at 0.5.")
     return sentences
 
 
@@ -289,12 +299,17 @@ PLAINLY = {
 """Why a lever that could fit this kind of data did not, for readers who do not know its name."""
 
 
-def _foreign(found: Answer) -> tuple[str, ...]:
+def foreign(problem: Problem) -> tuple[str, ...]:
     """The levers that are made for other kinds of data."""
-    if not found.problem.many:
-        return ("gfm", "label_thresholds", *(("stack",) if found.problem.groups is None else ()))
-    whole = () if found.measured.average == "samples" else ("gfm", "stack")
-    return ("class_weight", *whole)
+    if problem.many:
+        return ("class_weight",)
+    return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
+
+
+def _foreign(found: Answer) -> tuple[str, ...]:
+    """The levers that are made for other kinds of data or of averages."""
+    whole = found.problem.many and found.measured.average != "samples"
+    return (*foreign(found.problem), *(("gfm", "stack") if whole else ()))
 
 
 def _grid(found: Answer) -> str:

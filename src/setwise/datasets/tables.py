@@ -108,7 +108,12 @@ def read_csv(path: Path) -> Columns:
             file.seek(0)
             rows = (row for row in csv.reader(file, delimiter=separator, strict=True) if row)
             return _filled(path, rows, separator != ",")
-    except (csv.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        odd = f"byte 0x{error.object[error.start]:02x}"
+        raise ValueError(
+            f"{path.name} is not text in UTF-8, as its {odd} shows; save it in UTF-8, as CSV UTF-8 of spreadsheets."
+        ) from None
+    except csv.Error as error:
         raise ValueError(f"{path.name} is not a text table in UTF-8: {error}.") from None
 
 

@@ -181,7 +181,8 @@ class Problem:
         share = share_of_constant(risk, found.fit, found.C, self.constant)
         if share < DOUBTFUL or found.fit.status == "interrupted":
             return found
-        if self.surrogate != "auto" or not may_replace:
+        # From w = 0 the ramp would stay there.
+        if self.surrogate != "auto" or not may_replace or self.start == "zero":
             if share >= VACUOUS:
                 warn_of_vacuous_bound(surrogate.name)
             return found

@@ -59,7 +59,7 @@ def warn_of_vacuous_bound(name: str) -> None:
     """Warn that the bound of the surrogate ``name`` is vacuous."""
     warnings.warn(
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        "take surrogate='auto' or 'ramp', which begin at logistic regression, or raise C if it is small.",
+        "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small.",
         VacuousBoundWarning,
         stacklevel=6,
     )

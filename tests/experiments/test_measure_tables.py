@@ -76,9 +76,9 @@ def test_losses_are_named():
     constant[2, 4, 1, 3] = 1
     found = measure_tables._outcome(("a", "b", "c"), gains, np.full(shape, 0.5), constant, [[["threshold"]]])
     text = "\n".join(found.words)
-    assert "Cells below 0 after Holm's correction of 36: b/linear/g_mean -0.020" in text
-    assert "Cells whose mean is below -0.015: b/linear/g_mean -0.020." in text
-    assert "Constant predictions where the reference has none: c/boosted/mcc." in text
+    assert "Cells below 0 after Holm's correction of 48: b/MeasureClassifier over linear/g_mean -0.020" in text
+    assert "Cells whose mean is below -0.015: b/MeasureClassifier over linear/g_mean -0.020." in text
+    assert "Constant predictions where the reference has none: c/MeasureClassifier over boosted/mcc." in text
 
 
 def test_losses_of_label_matrices_are_named():

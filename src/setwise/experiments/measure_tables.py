@@ -55,8 +55,8 @@ from setwise.losses import as_loss
 
 NAME = "measure_tables"
 
-CHOICE, SURROGATE = "MeasureClassifier", "SetClassifier"
-METHODS = (*((CHOICE, base) for base in BASES), (SURROGATE, "linear"))
+CHOICE, SURROGATE, DEFAULTS = "MeasureClassifier", "SetClassifierCV", "SetClassifier with its defaults"
+METHODS = (*((CHOICE, base) for base in BASES), (SURROGATE, "linear"), (DEFAULTS, "linear"))
 """What is compared with the reference of the base model."""
 
 
@@ -106,6 +106,7 @@ def one_split(table: Table, k: int, splits: int) -> Split:
     tuned = {base: references(base, part, folds, losses, k) for base in BASES}
     rows = [_by_choice(tuned[base], part, held, folds, losses, k) for base in BASES]
     rows.append(_by_surrogate(tuned["linear"], part, held, folds, losses))
+    rows.append(_by_defaults(tuned["linear"], part, held, losses))
     reference, ours, constant = (np.array([[cell[i] for cell in row] for row in rows]) for i in range(3))
     return Split(reference, ours, constant, [[cell[3] for cell in row] for row in rows])
 
@@ -133,7 +134,7 @@ def _by_choice(
 
 
 def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds, losses: Sequence[Loss]) -> list[Cell]:
-    """``SetClassifier(surrogate="auto")`` for each measure; its C is chosen on the folds of the reference.
+    """``SetClassifierCV`` with ``surrogate="auto"`` for each measure; its C is chosen on the folds of the reference.
 
     The constants of the grid count single decisions, and the whole part is one set, so C is n times as large.
     """
@@ -149,6 +150,19 @@ def _by_surrogate(tuned: Sequence[Tuned], part: Table, held: Table, folds: Folds
             fitted.fit(part.X, part.y)
         chosen = model.estimator_.surrogate_ if model.C_ else "logistic start"
         cells.append((*_judged(held.y, reference, fitted.predict(held.X), loss, held.X), chosen))
+    return cells
+
+
+def _by_defaults(tuned: Sequence[Tuned], part: Table, held: Table, losses: Sequence[Loss]) -> list[Cell]:
+    """``SetClassifier(loss)`` for each measure, which chooses nothing on folds but its logistic start."""
+    cells = []
+    for loss, reference in zip(losses, tuned, strict=True):
+        model = SetClassifier(loss)
+        fitted = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted.fit(part.X, part.y)
+        cells.append((*_judged(held.y, reference, fitted.predict(held.X), loss, held.X), model.surrogate_))
     return cells
 
 
@@ -224,7 +238,7 @@ def _outcome(
 
 def _cell(names: Sequence[str], key: tuple[int, int, int]) -> str:
     i, m, j = key
-    return f"{names[i]}/{METHODS[m][1]}/{MEASURES[j]}"
+    return f"{names[i]}/{' over '.join(METHODS[m])}/{MEASURES[j]}"
 
 
 def _steps(settings: Settings) -> int:

@@ -160,8 +160,8 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     # What is left out is said however much time there is.
     assert run(files / "t.csv", *words, *LEAST, "--levers", "ramp,gfm", "--out", tmp_path / "r") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "Left out of --levers: ramp on top. A floor is kept by a threshold alone." in out
-    assert "Left out of --levers: F-maximizer. They fit data of another kind." in out
+    assert "Left out of --levers: ramp; a floor is kept by a threshold alone." in out
+    assert "Left out of --levers: gfm; not for this kind of data or of measure." in out
     assert "t.csv: precision" in out
     report = (tmp_path / "r" / "report.html").read_text()
     assert "tuned threshold: of the thresholds that keep the floor" in report
@@ -208,6 +208,14 @@ def test_what_is_wrong_with_a_file_is_one_sentence(files, tmp_path, monkeypatch,
     err = [line for line in capsys.readouterr().err.splitlines() if line.startswith("setwise: ")]
     assert len(err) == 1
     assert says in err[0]
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_folder_is_no_place_for_a_model(files, tmp_path, capsys):
+    (tmp_path / "m.skops").mkdir()
+    words = ("--target", "sick", *LEAST, "--save", tmp_path / "m.skops", "--out", tmp_path / "r")
+    assert run(files / "t.csv", *words) == 2
+    assert f"{tmp_path / 'm.skops'} is a folder; name a file." in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
 
 

@@ -117,6 +117,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
         (("linear.skops", "t.csv", "--out", "t.csv"), "--out must not be the model or the data; got t.csv."),
         (("linear.skops", "t.csv", "--out", "linear.skops"), "--out must not be the model or the data"),
         (("linear.skops", "t.csv", "--out", "no/such/labels.csv"), "there is no folder no/such for labels.csv."),
+        (("linear.skops", "t.csv", "--out", "."), "--out must be a file; got the folder ."),
         (("bad.skops", "t.csv"), "bad.skops is not a model saved by setwise: File is not a zip file."),
         (("linear.skops",), "the following arguments are required: DATA"),
     ],

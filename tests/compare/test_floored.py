@@ -7,7 +7,8 @@ import pytest
 
 from compare.test_run import F1, FAST, made
 from setwise.compare import Measured, Plan, Problem, compare
-from setwise.compare.command import Options, plan_for, unfit
+from setwise.compare.bundled import digit_traits
+from setwise.compare.command import Options, Work, plan_for, unfit
 from setwise.compare.floors import FlooredThreshold, NearestThreshold
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
@@ -15,7 +16,7 @@ from setwise.compare.words import details, headline
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import nearest_threshold
 from setwise.decisions.task import Task
-from setwise.losses import Tversky
+from setwise.losses import RocArea, Tversky
 
 PRECISION = Measured("tversky:1:1e-9", Tversky(1.0, 1e-9))
 
@@ -154,16 +155,23 @@ def test_a_bound_floor_refuses_all_rows_only():
 
 
 def test_levers_that_are_asked_for_in_vain_are_named():
-    floorless = "Left out of --levers: ramp on top{}. A floor is kept by a threshold alone."
-    odd = "Left out of --levers: F-maximizer. They fit data of another kind."
-    for levers, floor, said in [
-        ("threshold,ramp,decision", 0.8, [floorless.format(" and least expected loss")]),
-        ("ramp", 0.8, [floorless.format("")]),
-        ("gfm,ramp", 0.8, [odd, floorless.format("")]),
-        ("threshold", 0.8, []),
-        (None, 0.8, []),
-        ("ramp", None, []),
-        ("ramp,gfm", None, [odd]),
+    floorless = "Left out of --levers: ramp{}; a floor is kept by a threshold alone."
+    odd = "Left out of --levers: {}; not for this kind of data or of measure."
+    auc = Measured("auc", RocArea())
+    for levers, floor, measures, said in [
+        ("threshold,ramp,decision", 0.8, (F1,), [floorless.format(" and decision")]),
+        ("ramp", 0.8, (F1,), [floorless.format("")]),
+        ("gfm,ramp", 0.8, (F1,), [odd.format("gfm"), floorless.format("")]),
+        ("threshold", 0.8, (F1,), []),
+        (None, 0.8, (F1,), []),
+        ("ramp", None, (F1,), []),
+        ("ramp,gfm", None, (F1,), [odd.format("gfm")]),
+        ("ramp,gfm", None, (auc,), [odd.format("ramp and gfm")]),
+        ("ramp,gfm", None, (F1, auc), [odd.format("gfm")]),
     ]:
         options = Options(levers=levers, recall_at_least=floor)
-        assert unfit(options, plan_for(options, made()), made()) == said
+        assert unfit(options, plan_for(options, made()), Work(made(), measures)) == said
+    options = Options(levers="threshold,gfm,stack,class_weight")
+    for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
+        work = Work(digit_traits(2), (Measured("f1", F1.loss, average),))
+        assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]

@@ -49,6 +49,11 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
         f"+.017, interval {signed(low)} to {signed(high)}.",
     ]
     assert "The tuned threshold gains +.100 over the usual 0.5 (.400)." in headline(found)["HOW MUCH"][1]
+    worse = made_up(plain=(0.4, 0.4, 0.4), other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
+    assert (
+        headline(worse)["HOW MUCH"][1]
+        == "On these rows the tuned threshold is worse than the usual 0.5 (.600) by .100."
+    )
     assert "boosted trees with a tuned threshold (2 of 3) and logistic" in headline(found)["HOW SURE"][0]
 
 

@@ -196,15 +196,41 @@ def test_auto_stays_convex_for_one_set_without_a_ramp_or_a_start():
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(600) // 200])
-def test_auto_warns_of_an_empty_model_where_the_start_is_zero(groups):
+def test_auto_warns_of_a_model_from_zero_that_is_no_better_than_a_constant(groups):
+    warned = 0
+    for seed, shift in ((1, 1.5), (1, 2.2), (2, 2.8)):
+        X, y = overlapping(seed=seed, shift=shift)
+        for loss in ("f1", "jaccard"):
+            constant = max(as_constant.score(X, y, groups) for as_constant in constants(loss, X, y))
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                model = SetClassifier(loss, start="zero").fit(X, y, groups=groups)
+            empty = model.score(X, y, groups) <= constant + 1e-12
+            assert [kind.category for kind in said] == [VacuousBoundWarning] * empty
+            warned += empty
+            chosen = SetClassifierCV(SetClassifier(loss, start="zero"), Cs=[1.0, 1e4]).fit(X, y, groups=groups)
+            assert chosen.candidates_ == (("auto", 1.0), ("auto", 1e4))
+    assert 0 < warned < 6
+
+
+def test_a_convex_bound_around_logistic_regression_may_say_nothing_too():
     X, y = overlapping()
-    for loss, convex in (("f1", "margin"), ("jaccard", "lovasz")):
-        with pytest.warns(VacuousBoundWarning, match=f"'{convex}' .*: take surrogate='auto' with start='auto', which"):
-            model = SetClassifier(loss, start="zero").fit(X, y, groups=groups)
-        assert model.surrogate_ == convex
-        with pytest.warns(VacuousBoundWarning):
-            chosen = SetClassifierCV(SetClassifier(loss, start="zero"), Cs=[1.0, 100.0]).fit(X, y, groups=groups)
-        assert chosen.estimator_.surrogate_ == convex
+    groups = np.arange(600) // 200
+    for sets in (None, groups):
+        with pytest.warns(VacuousBoundWarning, match="the convex surrogate 'lovasz' promises no less loss"):
+            SetClassifier("jaccard", "convex", start="logistic").fit(X, y, groups=sets)
+        auto = SetClassifier("jaccard", start="logistic").fit(X, y, groups=sets)
+        assert auto.surrogate_ == "ramp"
+        np.testing.assert_array_equal(auto.coef_, SetClassifier("jaccard", "ramp").fit(X, y, groups=sets).coef_)
+
+
+def constants(loss, X, y):
+    """Models that predict no positive, and nothing else."""
+    none = SetClassifier(loss, "ramp", C=1e-9).fit(X, y)
+    every = SetClassifier(loss, "ramp", C=1e-9).fit(X, y)
+    for model, sign in ((none, -1.0), (every, 1.0)):
+        model.coef_, model.intercept_ = 0 * model.coef_, sign + 0 * model.intercept_
+    return none, every
 
 
 def test_auto_takes_the_ramp_for_several_sets_whose_convex_bound_says_nothing():

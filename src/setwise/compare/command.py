@@ -24,7 +24,7 @@ from setwise.compare.report import earlier, write_report
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
-from setwise.compare.words import foreign, lever_title
+from setwise.compare.words import foreign
 from setwise.estimators.levers import LEVERS
 from setwise.losses import parse_losses
 
@@ -213,7 +213,7 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
         small = n * one.problem.X.shape[1] <= SMALL
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own = replace(plan_for(options, one.problem), n_jobs=jobs)
-        notes = unfit(options, own, one.problem)
+        notes = unfit(options, own, one)
         costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
         if budget is not None:
             # Each problem has an equal share of the budget, less what the measuring took so far.
@@ -221,7 +221,9 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
             own, rows, cuts = within(own, costs, n, left / len(work))
             notes += cuts
             if rows < n:
-                one = replace(one, problem=one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed))
+                drawn = one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed)
+                about = f"{drawn.about} A random part of {len(drawn.y):,} of its {n:,} rows."
+                one = replace(one, problem=replace(drawn, about=about))
         expected += costs.expected(own, len(one.problem.y))
         planned.append((one, own, notes))
     say(f"Expected time: {seconds_text(expected)}.")
@@ -243,17 +245,13 @@ def run(work: Sequence[Work], options: Options, budget: float | None, say: Calla
     return found
 
 
-def unfit(options: Options, plan: Plan, problem: Problem) -> list[str]:
-    """Sentences on the levers that were asked for and are made for other kinds of data, or keep no floor."""
+def unfit(options: Options, plan: Plan, work: Work) -> list[str]:
+    """Sentences on the levers that were asked for and fit no measure on these data, or keep no floor."""
     asked = () if options.levers is None else plan.levers
-    odd = [name for name in asked if name in foreign(problem)]
+    odd = [name for name in asked if all(name in foreign(work.problem, m) for m in work.measures)]
     floorless = [n for n in asked if plan.floor is not None and n not in (*odd, "as_it_is", "threshold")]
-    reasons = {"They fit data of another kind": odd, "A floor is kept by a threshold alone": floorless}
-    return [
-        f"Left out of --levers: {listed(list(map(lever_title, names)))}. {reason}."
-        for reason, names in reasons.items()
-        if names
-    ]
+    reasons = {"not for this kind of data or of measure": odd, "a floor is kept by a threshold alone": floorless}
+    return [f"Left out of --levers: {listed(names)}; {reason}." for reason, names in reasons.items() if names]
 
 
 def work_of(options: Options, plan: Plan) -> list[Work]:

@@ -34,6 +34,8 @@ def predict_command(
         raise ValueError(f"--out must not be the model or the data; got {out}.")
     if out is not None and not out.resolve().parent.is_dir():
         raise FileNotFoundError(f"there is no folder {out.parent} for {out.name}.")
+    if out is not None and out.is_dir():
+        raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
     held, note = _load(model)
     # The group is read where it matters, and where it is asked for.
     group = group or (held.group if held.joint else None)

@@ -65,8 +65,8 @@ RULES = {
     "least expected loss": "the labels that lose the least on average, if the calibrated probabilities are right",
     "F-maximizer": "the labels of the greatest expected measure, by models of how many labels a row has",
     "trained on top": "a linear function of the model's log-odds and of the features, trained for the measure itself",
-    "ramp on top": "a linear function of the model's log-odds and of the features, trained from the tuned threshold on "
-    "with a loss that follows the measure more closely than a convex one",
+    "ramp on top": "a linear function of the model's log-odds and of the features, trained for "
+    "the measure itself, from the tuned threshold on",
     "order of scores": "no rule: the measure judges the order in which the model puts the rows",
 }
 """What the rules of the table are, by their names there."""

@@ -20,6 +20,8 @@ def check_place(path: Path) -> None:
     require_skops(f"to save {as_saved_path(path).name}")
     if not path.resolve().parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file.")
 
 
 def save(found: Answer, path: Path, group: str | None) -> Path:

@@ -6,7 +6,7 @@ from typing import final
 
 from setwise.compare.bases import BASES, QUICK_GRID
 from setwise.compare.deciding import decide
-from setwise.compare.figures import listed, seconds_text
+from setwise.compare.figures import listed
 from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
@@ -168,12 +168,12 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         rows = max(int(rows * share), min(rows, LEAST_ROWS))
         notes.append(f"{rows:,} of {held:,} rows, which are all that a saved model sees")
     expected = costs.expected(plan, rows)
-    rest = f" Even so it is expected to take {seconds_text(expected)}." if expected > 1.5 * budget else ""
+    rest = f" Even so it is expected to take {expected:.0f} s." if expected > 1.5 * budget else ""
     return (
         plan,
         rows,
         [
-            f"To fit into {seconds_text(budget)}, which are left of the budget: {'; '.join(notes)}. All of it would "
-            f"take {seconds_text(whole)} (--time-budget).{rest}"
+            f"To fit into the {budget:.0f} s that are left of the budget: {'; '.join(notes)}. All of it would take "
+            f"{whole:.0f} s (--time-budget).{rest}"
         ],
     )

@@ -9,6 +9,7 @@ from setwise.compare.answer import Answer, Row
 from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
 from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
+from setwise.compare.measures import Measured
 from setwise.compare.plan import PLAIN, Key
 from setwise.compare.problem import Problem
 from setwise.compare.text import grid
@@ -99,8 +100,10 @@ def how_much(found: Answer) -> list[str]:
         sentences = [f"{title} {figure(shown(found.reference.mean))} ({found.measured.better}) on rows it did not see."]
         if found.plain is not None:
             gain = found.paired(found.plain.outer, found.reference.outer)
+            usual = f"the usual 0.5 ({figure(shown(found.plain.mean))})"
+            worse = f"On these rows the tuned threshold is worse than {usual} by {figure(-gain.mean)}."
             sentences.append(
-                f"The tuned threshold gains {signed(gain.mean)} over the usual 0.5 ({figure(shown(found.plain.mean))})."
+                f"The tuned threshold gains {signed(gain.mean)} over {usual}." if gain.mean >= 0 else worse
             )
     sentences += floor_gain(found)
     return sentences + on_test_file(found)
@@ -186,7 +189,7 @@ def why(found: Answer) -> list[str]:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
-    if found.plain is not None and found.floored is None and len(found.parts) > len(kept) + 1:
+    if found.changes and found.plain is not None and found.floored is None and len(found.parts) > len(kept) + 1:
         gain = found.paired(found.plain.outer, found.own)
         sentences.append(f"Together {signed(gain.mean)} over logistic regression at 0.5.")
     return sentences
@@ -285,7 +288,7 @@ def refusals(found: Answer) -> list[str]:
     """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
     reasons: dict[str, list[str]] = {}
     for row in found.rows:
-        if row.refusal and row.lever not in _foreign(found):
+        if row.refusal and row.lever not in foreign(found.problem, found.measured):
             # A reader knows a lever by its title, not by its name.
             reason = PLAINLY.get(row.lever) or row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
             reasons.setdefault(reason, []).append(lever_title(row.lever))
@@ -299,17 +302,13 @@ PLAINLY = {
 """Why a lever that could fit this kind of data did not, for readers who do not know its name."""
 
 
-def foreign(problem: Problem) -> tuple[str, ...]:
-    """The levers that are made for other kinds of data."""
+def foreign(problem: Problem, measured: Measured) -> tuple[str, ...]:
+    """The levers that are made for other kinds of data or of measures."""
+    if measured.orders:
+        return tuple(name for name in LEVERS if name != "order")
     if problem.many:
-        return ("class_weight",)
+        return ("class_weight", *(("gfm", "stack") if measured.average != "samples" else ()))
     return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
-
-
-def _foreign(found: Answer) -> tuple[str, ...]:
-    """The levers that are made for other kinds of data or of averages."""
-    whole = found.problem.many and found.measured.average != "samples"
-    return (*foreign(found.problem), *(("gfm", "stack") if whole else ()))
 
 
 def _grid(found: Answer) -> str:

@@ -58,7 +58,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         sample is one set, but for losses that read scores, as AUC. Elsewhere it begins with the convex surrogate, and
         takes the ramp instead where that bound says nothing: where w = 0 is optimal up to ``tol``, or the bound is at
         least .95 of the loss of the best constant prediction; or where it is at least half of that and logistic
-        regression has a smaller training loss. With ``start="zero"``, where the ramp would stay, it is the convex one.
+        regression has a smaller training loss. With ``start="zero"`` one set is treated as several are.
         ``"lovasz"``, ``"margin"``, ``"slack"`` and ``"ramp"``, which is ``Ramp(loss, scale="size")``, name a surrogate.
         A surrogate object brings the loss that is trained for; ``loss`` is then only what :meth:`score` measures
     learner : ``"auto"`` takes ``"one_slack"`` for convex surrogates and ``"nrbm"`` for the ramp. ``"n_slack"``,
@@ -69,8 +69,8 @@ class SetClassifier(ClassifierMixin, Versioned):
         regularizer is the distance from there: a tiny C leaves its predictions as they are. With two labels, or a
         label matrix, and at most two million numbers (n d for each label), its C and that threshold are chosen on
         held-out rows, else C is 1. A ``LogisticRegression`` is fitted as it is, with the best threshold of its training
-        rows. ``"zero"`` begins at w = 0, where descent on the ramp stays. ``"auto"`` takes ``"logistic"`` for the ramp
-        and ``"zero"`` for convex surrogates
+        rows. ``"zero"`` begins at w = 0, from which descent on the ramp may not get away. ``"auto"`` takes
+        ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
         least. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer. The mean is over *sets*, so C does not grow with the

@@ -175,14 +175,12 @@ class Problem:
         else:
             surrogate = convex_surrogate(self.loss, self.grouping)
         found, risk = self._minimized(surrogate, make, last, callback)
-        # The regularizer of a logistic start does not draw to w = 0, so its models are not empty.
-        if not risk.convex or self._logistic_start:
+        if not risk.convex or found.C == 0:
             return found
-        share = share_of_constant(risk, found.fit, found.C, self.constant)
+        share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
         if share < DOUBTFUL or found.fit.status == "interrupted":
             return found
-        # From w = 0 the ramp would stay there.
-        if self.surrogate != "auto" or not may_replace or self.start == "zero":
+        if self.surrogate != "auto" or not may_replace:
             if share >= VACUOUS:
                 warn_of_vacuous_bound(surrogate.name)
             return found
@@ -190,7 +188,11 @@ class Problem:
         if share < VACUOUS and loss <= self._loss(self.logistic[0]):
             return found
         ramp = self._minimized(Ramp(self.loss, scale="size"), make, last, callback)[0]
-        return ramp if self._loss(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
+        chosen = ramp if self._loss(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
+        # From w = 0 the ramp may not get away.
+        if share >= VACUOUS and self.start == "zero" and self._loss(chosen.w) >= self.constant:
+            warn_of_vacuous_bound(surrogate.name)
+        return chosen
 
     def _minimized(
         self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None

@@ -41,7 +41,7 @@ def tried(
 def surrogates(model: SetClassifier, problem: Problem) -> tuple[Any, ...]:
     """The surrogates that are tried: for ``"auto"`` the ramp, and for several sets the convex one too.
 
-    For losses of rankings, for starts at w = 0, and where the ramp is refused, it is the convex one alone.
+    For losses of rankings, for starts at w = 0, and where the ramp is refused, each fit decides for itself.
     """
     if model.surrogate != "auto" or model.start == "zero" or not may_ramp(problem.loss, problem.grouping):
         return (model.surrogate,)

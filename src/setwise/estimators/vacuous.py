@@ -39,17 +39,23 @@ def least_constant_loss(loss: Loss, grouping: Grouping, weights: Values) -> floa
     return min(float(weights @ loss.values(batch, labels)) for labels in labelings)
 
 
-def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float) -> float:
+def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float, centred: bool) -> float:
     """The risk at the end of a fit over the loss ``constant`` of the best constant labeling.
 
-    It is inf where w = 0 is optimal up to the gap of the fit, and 0 where a constant labeling has no loss.
+    It is inf where w = 0 is optimal up to the gap of the fit, unless the weights are steps from a start (``centred``),
+    and 0 where a constant labeling has no loss.
     """
     if constant == 0.0:
         return 0.0
     half = 0.5 * float(fit.w @ fit.w)
     share = (fit.upper_bound - half) / C / constant
     # Two points within the gap of the minimum are close together, for the objective is strongly convex.
-    if share >= VACUOUS or not fit.gap < 1.0 or half > 4.0 * fit.gap * abs(fit.upper_bound) / (1.0 - fit.gap):
+    if (
+        centred
+        or share >= VACUOUS
+        or not fit.gap < 1.0
+        or half > 4.0 * fit.gap * abs(fit.upper_bound) / (1.0 - fit.gap)
+    ):
         return float(share)
     nothing = C * risk.cut(np.zeros(risk.size)).upper
     return np.inf if nothing - fit.lower_bound <= fit.gap * max(nothing, SMALLEST * C) else float(share)

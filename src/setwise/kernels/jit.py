@@ -7,6 +7,11 @@ from numba import njit
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 
+# Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays.
+UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+bare = njit(cache=True, nogil=True, **UNCOUNTED)
+inlined = njit(inline="always", **UNCOUNTED)
+
 
 @kernel
 def require_length(array: Any, offsets: Any) -> None:

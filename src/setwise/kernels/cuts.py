@@ -1,0 +1,149 @@
+"""Minimum cuts of networks: cold, again after changes of the scores, in batches, with forced labels, with their bounds.
+
+The functions speak of the n real nodes of a network; the nodes of a forest begin with the pad of its layout.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import bare, kernel
+from setwise.kernels.max_flow import maximize_flow, plant, push_across, reroot
+from setwise.kernels.networks import MASK, begin, end, head, sister
+from setwise.kernels.search_trees import SOURCE, Forest, adopt, tick
+
+Array = NDArray[Any]
+
+
+@kernel
+def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
+    """A minimum cut from nothing: of ``capacities`` (m,) >= 0 and the ``scores`` (n,) of label 1."""
+    forest.capacities[:] = capacities
+    forest.residues[:] = 0.0
+    for i in range(len(scores)):
+        forest.residues[i + network.pad] = scores[i]
+    push_across(network, forest)
+    plant(forest)
+    maximize_flow(network, forest)
+
+
+@bare
+def recut(network: Any, forest: Forest, capacities: Array, scores: Array, former: Array) -> None:
+    """The minimum cut for new ``scores`` (n,), from the flow and the trees for the ``former`` ones.
+
+    The residues of nodes whose score is another are computed anew from the flow, so that rounding does not add up.
+    """
+    tick(forest)
+    for i in range(len(scores)):
+        if scores[i] != former[i]:
+            at = i + network.pad
+            forest.residues[at] = scores[i] - _outflow(network, forest, capacities, at)
+            reroot(network, forest, at)
+    adopt(network, forest)
+    maximize_flow(network, forest)
+
+
+@kernel
+def cut_many(network: Any, forest: Forest, capacities: Array, scores: Array, warm: bool, labels: Array) -> None:
+    """The labels (b, n) of minimum cuts for b rows of ``scores`` (b, n), one after another.
+
+    With ``warm`` each begins with the flow of the one before, which is faster where few scores change, or all by
+    little.
+    """
+    for k in range(len(scores)):
+        if warm and k > 0:
+            recut(network, forest, capacities, scores[k], scores[k - 1])
+        else:
+            cut(network, forest, capacities, scores[k])
+        read_labels(network, forest, labels[k])
+
+
+@bare
+def read_labels(network: Any, forest: Forest, labels: Array) -> None:
+    """Writes the labels (n,) of the cut, bool: label 1 for nodes that a positive residue reaches."""
+    for i in range(len(labels)):
+        labels[i] = forest.trees[i + network.pad] == SOURCE
+
+
+@bare
+def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, labels: Array, out: Array) -> None:
+    """Writes how much less the best value is where node i has not its label of ``labels``, (n,), for each i in turn.
+
+    These are the differences of max-marginals. ``forest`` holds the minimum cut for ``scores``, whose ``labels`` (n,)
+    are given, and holds one again in the end. A node is forced by a score that outweighs its own and all its arcs, and
+    is set free when the next one is forced.
+    """
+    best = 0.0
+    for i in range(len(forest.residues)):
+        best += max(forest.residues[i], 0.0)
+    total, last = best, np.int64(-1)
+    for i in range(len(scores) + 1):
+        tick(forest)
+        force, at = 0.0, i + network.pad
+        if last >= 0:
+            total -= max(forest.residues[last & MASK], 0.0)
+            own = scores[(last - network.pad) & MASK]
+            forest.residues[last & MASK] = own - _outflow(network, forest, capacities, last)
+            total += max(forest.residues[last & MASK], 0.0)
+        if i < len(scores):
+            force = 1.0 + abs(scores[i])
+            for arc in range(begin(network, at), end(network, at)):
+                j = head(network, at, arc)
+                force += capacities[arc & MASK] + capacities[sister(network, arc, at, j) & MASK]
+            if labels[i]:
+                force = -force
+            total -= max(forest.residues[at & MASK], 0.0)
+            forest.residues[at & MASK] += force
+            total += max(forest.residues[at & MASK], 0.0)
+            reroot(network, forest, at)
+        if last >= 0:
+            reroot(network, forest, last)
+        adopt(network, forest)
+        total -= maximize_flow(network, forest)
+        if i < len(scores):
+            # A force to label 1 is part of the value.
+            out[i] = best - (total - max(force, 0.0))
+        last = at
+
+
+@bare
+def _outflow(network: Any, forest: Forest, capacities: Array, i: int) -> float:
+    """The flow that leaves node i, less what enters it."""
+    flow = 0.0
+    for arc in range(begin(network, i), end(network, i)):
+        flow += capacities[arc & MASK] - forest.capacities[arc & MASK]
+    return flow
+
+
+@kernel
+def cut_bound(network: Any, forest: Forest, capacities: Array, scores: Array) -> float:
+    """A certified upper bound of the value of all labels, from the flow of the forest, O(m).
+
+    The flow of each arc is put between its capacities, and each residue is summed anew, so rounding in the search does
+    no harm. What is added bounds the rounding of the sums.
+    """
+    pad = network.pad
+    out = np.zeros(len(forest.residues))
+    most, size = 0, 0.0
+    for i in range(len(out)):
+        most = max(most, end(network, i) - begin(network, i))
+        for arc in range(begin(network, i), end(network, i)):
+            j = head(network, i, arc)
+            if j > i and capacities[arc & MASK] != forest.capacities[arc & MASK]:
+                back = capacities[sister(network, arc, i, j) & MASK]
+                flow = min(max(capacities[arc & MASK] - forest.capacities[arc & MASK], -back), capacities[arc & MASK])
+                out[i] += flow
+                out[j & MASK] -= flow
+                size += 2.0 * abs(flow)
+    bound, slip = 0.0, 0.0
+    for i in range(len(scores)):
+        left = scores[i] - out[i + pad]
+        size += abs(scores[i])
+        if left > 0.0:
+            # Compensated summation (Kahan).
+            term = left - slip
+            after = bound + term
+            slip = (after - bound) - term
+            bound = after
+    return bound + (most + 4) * 2.3e-16 * size

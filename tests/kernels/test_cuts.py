@@ -48,7 +48,7 @@ class Network:
         return self
 
     def recut(self, scores, former):
-        recut(self.layout, self.forest, self.capacities, scores, former)
+        recut(self.layout, self.forest, self.capacities, scores, np.flatnonzero(scores != former))
         return self
 
     @property

@@ -29,17 +29,15 @@ def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
 
 
 @bare
-def recut(network: Any, forest: Forest, capacities: Array, scores: Array, former: Array) -> None:
-    """The minimum cut for new ``scores`` (n,), from the flow and the trees for the ``former`` ones.
+def recut(network: Any, forest: Forest, capacities: Array, scores: Array, changed: Array) -> None:
+    """The minimum cut for new ``scores`` (n,) from the flow and the trees before, where only ``changed`` ones are new.
 
-    The residues of nodes whose score is another are computed anew from the flow, so that rounding does not add up.
+    ``changed`` are different numbers of nodes, int64. Their residues are computed anew from the flow, so that rounding
+    does not add up.
     """
     tick(forest)
-    for i in range(len(scores)):
-        if scores[i] != former[i]:
-            at = i + network.pad
-            forest.residues[at] = scores[i] - _outflow(network, forest, capacities, at)
-            reroot(network, forest, at)
+    for k in range(len(changed)):
+        _change(network, forest, capacities, scores, changed[k])
     adopt(network, forest)
     maximize_flow(network, forest)
 
@@ -53,7 +51,12 @@ def cut_many(network: Any, forest: Forest, capacities: Array, scores: Array, war
     """
     for k in range(len(scores)):
         if warm and k > 0:
-            recut(network, forest, capacities, scores[k], scores[k - 1])
+            tick(forest)
+            for i in range(len(scores[k])):
+                if scores[k, i] != scores[k - 1, i]:
+                    _change(network, forest, capacities, scores[k], i)
+            adopt(network, forest)
+            maximize_flow(network, forest)
         else:
             cut(network, forest, capacities, scores[k])
         read_labels(network, forest, labels[k])
@@ -105,6 +108,14 @@ def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, l
             # A force to label 1 is part of the value.
             out[i] = best - (total - max(force, 0.0))
         last = at
+
+
+@bare
+def _change(network: Any, forest: Forest, capacities: Array, scores: Array, i: Any) -> None:
+    """Gives node i the residue of its score."""
+    at = i + network.pad
+    forest.residues[at & MASK] = scores[i & MASK] - _outflow(network, forest, capacities, at)
+    reroot(network, forest, at)
 
 
 @bare

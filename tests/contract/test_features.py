@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from setwise.models import Independent, MultiLabel
+from setwise.core.graphs import Graphs
+from setwise.models import GraphModel, Independent, MultiLabel
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
 
@@ -20,6 +21,15 @@ def models(rng, sparse, intercept):
     yield MultiLabel(X, 3, intercept=intercept), np.array([0, 36])
     yield MultiLabel(X, 3, columns=True, intercept=intercept), 12 * np.arange(4)
     yield MultiLabel(X, 3, columns=True, intercept=intercept, base=rng.standard_normal(36)), 12 * np.arange(4)
+    # The second set has one node and no edge.
+    edges = np.array([[0, 1], [2, 1], [4, 5], [8, 4], [5, 6], [11, 9]])
+    graphs = Graphs(rng.random(12) < 0.5, OFFSETS, edges)
+    Z = rng.random((6, 2)) * (rng.random((6, 2)) < 0.7)
+    Z = csr_matrix(Z) if sparse else Z
+    yield GraphModel(X, Z, graphs, intercept), graphs.score_offsets
+    yield GraphModel(X, Z, graphs, intercept, base=rng.standard_normal(18)), graphs.score_offsets
+    alone = Graphs(graphs.labels, OFFSETS, edges[:0])
+    yield GraphModel(X, np.zeros((0, 2)), alone, intercept), OFFSETS
 
 
 @pytest.mark.parametrize("sparse", [False, True])

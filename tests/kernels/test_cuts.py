@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.kernels import search_trees
-from setwise.kernels.cuts import cut, cut_bound, cut_losses, cut_many, read_labels, recut
+from setwise.kernels.cuts import cut, cut_bounds, cut_losses, cut_many, read_labels, recut
 from setwise.kernels.networks import arcs, lattice
 from setwise.kernels.search_trees import TIME, new_forest
 
@@ -65,7 +65,9 @@ class Network:
         return y @ scores - lost.sum(axis=1)
 
     def bound(self, scores):
-        return cut_bound(self.layout, self.forest, self.capacities, scores)
+        found, whole = np.zeros(1), np.array([0, self.n])
+        cut_bounds(self.layout, self.forest, self.capacities, scores, whole, found)
+        return found[0]
 
     def check(self, scores):
         """The labels have the largest value of all, and the bound is above it by its rounding at most."""

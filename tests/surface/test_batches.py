@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.core.classes import Classes
+from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
@@ -16,6 +17,7 @@ P = 4
 Y = [1, 0, 1, 0]
 BOOLS, CODES, ENDS = np.array(Y, dtype=bool), np.array([0, 2, 1, 0]), np.array([0, 4])
 SETS = Sets.rows([Y[:2], Y[2:]])
+EDGES = np.array([[0, 1], [2, 3]])
 FLAT = without(labels(P), "generator") | {"ints": Y, "floats": np.ones(P), "short": BOOLS[:-1]}
 
 
@@ -38,7 +40,17 @@ def batches():
     yield Parameter("Classes.single(k)", partial(Classes.single, CODES), sizes)
     yield Parameter("Rankings(labels, offsets)", lambda v: Rankings(v, ENDS), FLAT)
     yield Parameter("Rankings(offsets)", partial(Rankings, BOOLS), OFFSETS)
-    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets)):
+    yield Parameter("Graphs(labels, offsets)", lambda v: Graphs(v, ENDS, EDGES), FLAT | {"another label": BOOLS * np.int8(2)})
+    yield Parameter("Graphs(offsets)", lambda v: Graphs(BOOLS, v, EDGES[:0]), OFFSETS)
+    joined = {
+        "None": None, "text": "a", "number": 1, "flat": EDGES[0], "floats": EDGES + 0.5, "int32": EDGES.astype(np.int32),
+        "three ends": np.zeros((2, 3), np.int64), "ragged": [[0], [0, 1]], "beyond": EDGES + P, "negative": EDGES - 9,
+        "loop": EDGES * 0, "two sets": np.array([[0, P - 1]]), "unsorted": np.array([[P - 1, P - 2], [0, 1]]),
+        "words": [["a", "b"]], "objects": np.full((1, 2), None),
+    }  # fmt: skip
+    yield Parameter("Graphs(edges)", partial(Graphs, BOOLS, SETS.offsets), joined)
+    graphs = Graphs(BOOLS, SETS.offsets, EDGES)
+    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets), graphs):
         yield Parameter(f"{type(batch).__name__}.take(parts)", batch.take, PARTS)
         yield Parameter(f"{type(batch).__name__}.decisions(parts)", batch.decisions, PARTS)
 

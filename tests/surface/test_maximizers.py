@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.core.classes import Classes
+from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -19,6 +20,8 @@ CLASSES = Classes(np.array([0, 2, 1, 0]), SETS.offsets, 3)
 STRUCTURES = [loss.structure(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
     loss.structure(CLASSES) for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), Hamming())
 ]
+# Without edges all scores are those of nodes, which may be negative.
+STRUCTURES.append(Hamming().structure(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
 TOLS = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
 LIMITS = without(NUMBERS, "negative", "inf", "-inf")
 FORCED = {

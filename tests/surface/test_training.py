@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_matrix
 
+from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
-from setwise.models import Independent, MultiLabel
+from setwise.models import GraphModel, Independent, MultiLabel
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -55,6 +56,27 @@ def features():
     yield Parameter("MultiLabel by columns: pullback(parts)", partial(columns.pullback, np.ones(4)), SOME)
 
 
+def networks():
+    """A model of networks, whose edges have features of their own."""
+    graphs = Graphs(np.array([True, False, True, False]), np.array([0, 2, 4]), np.array([[0, 1], [3, 2]]))
+    Z, signed, w = np.ones((2, 3)), numbers(6, negative=True), np.ones(7)
+    model = GraphModel(X, Z, graphs)
+    yield Parameter("GraphModel(X)", lambda v: GraphModel(v, Z, graphs), MATRICES)
+    edges = {"negative": -Z, "three edges": np.ones((3, 3)), "no edges": Z[:0]}
+    yield Parameter("GraphModel(Z)", lambda v: GraphModel(X, v, graphs), without(MATRICES, "empty") | edges)
+    yield Parameter("GraphModel(graphs)", partial(GraphModel, X, Z), OBJECTS)
+    yield Parameter("GraphModel(intercept)", lambda v: GraphModel(X, Z, graphs, v), NUMBERS)
+    base, low = without(signed, "None", *HUGE), without(numbers(7, negative=True), "None", *HUGE)
+    yield Parameter("GraphModel(base)", lambda v: GraphModel(X, Z, graphs, base=v), base)
+    yield Parameter("GraphModel(lower)", lambda v: GraphModel(X, Z, graphs, lower=v), low)
+    yield Parameter("GraphModel.scores(w)", model.scores, numbers(7, negative=True))
+    yield Parameter("GraphModel.scores(parts)", partial(model.scores, w), SOME)
+    gradients = without(signed, "NaN", "inf", *HUGE)
+    for name in ("pullback", "pullbacks"):
+        yield Parameter(f"GraphModel.{name}(gradient)", getattr(model, name), gradients)
+        yield Parameter(f"GraphModel.{name}(parts)", partial(getattr(model, name), np.ones(3)), SOME)
+
+
 def risks():
     model, evaluator = Independent(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
     risk, w, point = MeanRisk(model, evaluator), np.ones(4), numbers(4, negative=True)
@@ -84,7 +106,7 @@ def risks():
         yield Parameter(f"{name}(callback)", lambda v, one=learner: one.minimize(risk, callback=v), calls)
 
 
-@pytest.mark.parametrize("parameter", [*features(), *risks()], ids=lambda parameter: parameter.where)
+@pytest.mark.parametrize("parameter", [*features(), *networks(), *risks()], ids=lambda parameter: parameter.where)
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)
 

@@ -13,6 +13,7 @@ from setwise.inference.counts.search import CountSearch
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
+from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.worst_ranking import WorstRanking
 
@@ -26,6 +27,7 @@ class Auto(Inference):
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
     ``Modular``                a cost for each mistake or label        exact, O(p)
+    ``MaxFlow``                the same on graphs of two labels        exact
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
@@ -75,6 +77,7 @@ class Auto(Inference):
 
 METHODS: tuple[Inference, ...] = (
     Modular(),
+    MaxFlow(),
     ByCardinality(),
     CountSearch(),
     WorstRanking(),

@@ -128,17 +128,15 @@ def _outflow(network: Any, forest: Forest, capacities: Array, i: int) -> float:
 
 
 @kernel
-def cut_bound(network: Any, forest: Forest, capacities: Array, scores: Array) -> float:
-    """A certified upper bound of the value of all labels, from the flow of the forest, O(m).
+def cut_bounds(network: Any, forest: Forest, capacities: Array, scores: Array, offsets: Array, bounds: Array) -> None:
+    """Adds certified upper bounds of the value of all labels of each segment of nodes to ``bounds`` (k,), O(m).
 
-    The flow of each arc is put between its capacities, and each residue is summed anew, so rounding in the search does
-    no harm. What is added bounds the rounding of the sums.
+    ``offsets`` (k + 1,) are those of the segments, between which there are no edges. The flow of each arc is put
+    between its capacities, and each residue is summed anew, so rounding in the search does no harm. What is added on
+    top bounds the rounding of these sums.
     """
-    pad = network.pad
-    out = np.zeros(len(forest.residues))
-    most, size = 0, 0.0
+    out, size = np.zeros(len(forest.residues)), np.zeros(len(forest.residues))
     for i in range(len(out)):
-        most = max(most, end(network, i) - begin(network, i))
         for arc in range(begin(network, i), end(network, i)):
             j = head(network, i, arc)
             if j > i and capacities[arc & MASK] != forest.capacities[arc & MASK]:
@@ -146,15 +144,19 @@ def cut_bound(network: Any, forest: Forest, capacities: Array, scores: Array) ->
                 flow = min(max(capacities[arc & MASK] - forest.capacities[arc & MASK], -back), capacities[arc & MASK])
                 out[i] += flow
                 out[j & MASK] -= flow
-                size += 2.0 * abs(flow)
-    bound, slip = 0.0, 0.0
-    for i in range(len(scores)):
-        left = scores[i] - out[i + pad]
-        size += abs(scores[i])
-        if left > 0.0:
-            # Compensated summation (Kahan).
-            term = left - slip
-            after = bound + term
-            slip = (after - bound) - term
-            bound = after
-    return bound + (most + 4) * 2.3e-16 * size
+                size[i] += abs(flow)
+                size[j & MASK] += abs(flow)
+    for k in range(len(bounds)):
+        total, slip, rounded = 0.0, 0.0, 0.0
+        for i in range(offsets[k], offsets[k + 1]):
+            at = i + network.pad
+            left = scores[i] - out[at]
+            terms = end(network, at) - begin(network, at) + 4
+            rounded += terms * (abs(scores[i]) + size[at])
+            if left > 0.0:
+                # Compensated summation (Kahan).
+                term = left - slip
+                after = total + term
+                slip = (after - total) - term
+                total = after
+        bounds[k] += total + 1.2e-16 * rounded

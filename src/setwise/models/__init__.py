@@ -1,7 +1,8 @@
 """Models: linear functions that turn features and weights into scores."""
 
 from setwise.core.features import Features
+from setwise.models.graph_model import GraphModel
 from setwise.models.independent import Independent
 from setwise.models.multi_label import MultiLabel
 
-__all__ = ["Features", "Independent", "MultiLabel"]
+__all__ = ["Features", "GraphModel", "Independent", "MultiLabel"]

@@ -1,0 +1,153 @@
+"""Maximum flow: the best labeling of networks of two labels with attracting edges, for modular losses."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels
+from setwise.kernels.networks import arcs
+from setwise.kernels.search_trees import new_forest
+from setwise.kernels.segments import segment_sums
+from setwise.kernels.threads import map_units
+
+BLOCK = 20_000
+"""Graphs are cut together until they have so many nodes; threads share these blocks."""
+
+
+@final
+@dataclass(frozen=True)
+class MaxFlow(Inference):
+    """``max_y l(y) + sum_i s_i y_i + sum_e s_e [y_a = y_b]`` for modular losses l and edges of ``s_e >= 0``.
+
+    Exact, by minimum cuts: the value is that of the labeling, the bound that of the flow (Boykov and Kolmogorov 2004).
+    Labels that are not known cost nothing. With scores of edges below 0 the problem is no cut, and they are refused;
+    learners keep them at 0 or above where the model bounds its weights.
+    """
+
+    name: ClassVar[str] = "max_flow"
+    about: ClassVar[str] = "minimum cuts of networks of two labels"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if not isinstance(structure.batch, Graphs):
+            kind = type(structure.batch).__name__
+            return f"MaxFlow refuses {kind}: it cuts Graphs. Use an inference made for {kind}, as Auto()."
+        if slack:
+            return "MaxFlow refuses slack rescaling: the product is no cut. Use margin rescaling."
+        if not all(isinstance(term, Mistakes) for term in structure.terms):
+            return f"MaxFlow refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _MaxFlow(self, structure)
+
+
+@final
+class _MaxFlow(Maximizer):
+    """Cuts the graphs in blocks of whole components."""
+
+    def __init__(self, method: Inference, structure: Structure) -> None:
+        assert isinstance(structure.batch, Graphs)
+        self.method, self.structure, self.slack = method, structure, False
+        self._graphs = graphs = structure.batch
+        costs = structure.split()[0]
+        costs = np.zeros(graphs.total) if costs is None else costs
+        costs = costs if graphs.known is None else np.where(graphs.known, costs, 0.0)
+        # Mistakes that cost -inf are not made: such nodes are forced.
+        self._forced: Bools = costs == -np.inf
+        costs = np.where(self._forced, 0.0, costs)
+        # A mistake on a positive takes its score away, so its cost is taken off the score.
+        self._shift = np.where(graphs.truth, -costs, costs)
+        self._missed = segment_sums(np.where(graphs.truth, costs, 0.0), graphs.offsets)
+
+    @cached_property
+    def _blocks(self) -> "list[_Block]":
+        ends = block_ends(self._graphs.edges, self._graphs.total, BLOCK)
+        return [_Block(self._graphs, first, last) for first, last in pairwise(ends)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        graphs, (nodes, edges, extra) = self._graphs, self._problem(scores)
+        labels, bounds = np.zeros(graphs.total, dtype=bool), np.zeros(len(graphs))
+        map_units(lambda block: block.cut(nodes, edges, labels), self._blocks)
+        for block in self._blocks:
+            block.add_bounds(nodes, bounds)
+        # Cuts count from the labels that are all 0.
+        bounds += self._missed + graphs.won(scores, np.zeros(graphs.total, dtype=bool)) - extra
+        return self.solved(scores, labels, bounds)
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        found, graphs = self.maximize(scores), self._graphs
+        best = (found.values + as_base_values(base, len(graphs)))[graphs.owners]
+        lost, (nodes, _, _) = np.zeros(graphs.total), self._problem(np.asarray(scores))
+        map_units(lambda block: block.lose(nodes, found.labels, lost), self._blocks)
+        other = np.where(self._forced, -np.inf, best - np.maximum(lost, 0.0))
+        return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+
+    def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
+        """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
+        graphs = self._graphs
+        nodes, edges = scores[graphs.node_places] + self._shift, scores[graphs.edge_places].astype(np.float64)
+        if edges.size and edges.min() < 0:
+            least = f"{edges.min():.4g}"
+            raise ValueError(f"MaxFlow needs scores of edges from 0 on; got {least}. Bound the weights of edges by 0.")
+        if not self._forced.any():
+            return nodes.astype(np.float64), edges, np.zeros(len(graphs))
+        force = 1.0 + np.abs(nodes)
+        for ends in graphs.edges.T:
+            force += np.bincount(ends, 2.0 * edges, graphs.total)
+        moved = np.where(self._forced, np.where(graphs.truth, force, -force), nodes)
+        extra = np.where(self._forced & graphs.truth, moved - nodes, 0.0)
+        return moved, edges, segment_sums(extra, graphs.offsets)
+
+
+@final
+class _Block:
+    """The nodes ``first:last`` of graphs, which no edge leaves, with their network and its last cut."""
+
+    def __init__(self, graphs: Graphs, first: int, last: int) -> None:
+        self._nodes = slice(first, last)
+        inside = np.flatnonzero((graphs.edges[:, 0] >= first) & (graphs.edges[:, 0] < last))
+        self._edges = inside
+        self._network, self._places = arcs(graphs.edges[inside] - first, last - first)
+        self._forest = new_forest(self._network, last - first)
+        self._capacities = np.zeros(2 * len(inside))
+        sets = np.unique(graphs.owners[[first, last - 1]])
+        self._sets = slice(int(sets[0]), int(sets[-1]) + 1)
+        self._offsets = np.clip(graphs.offsets[sets[0] : sets[-1] + 2], first, last) - first
+
+    def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
+        """Write the labels of a minimum cut."""
+        self._capacities[self._places] = edges[self._edges, None]
+        cut(self._network, self._forest, self._capacities, nodes[self._nodes])
+        read_labels(self._network, self._forest, labels[self._nodes])
+
+    def add_bounds(self, nodes: Values, bounds: Values) -> None:
+        """Add the bounds of the last cut to those of the sets."""
+        own = bounds[self._sets]
+        cut_bounds(self._network, self._forest, self._capacities, nodes[self._nodes], self._offsets, own)
+
+    def lose(self, nodes: Values, labels: Bools, lost: Values) -> None:
+        """Write what each node loses with the label that the last cut does not give it."""
+        own = labels[self._nodes]
+        cut_losses(self._network, self._forest, self._capacities, nodes[self._nodes], own, lost[self._nodes])
+
+
+def block_ends(edges: Ints, total: int, size: int) -> list[int]:
+    """Where blocks of ``size`` nodes or more end, from 0 to ``total``, so that no edge joins two of them."""
+    crossing = np.zeros(total + 1, dtype=np.int64)
+    np.add.at(crossing, edges.min(axis=1) + 1, 1)
+    np.add.at(crossing, edges.max(axis=1) + 1, -1)
+    free = np.flatnonzero(np.cumsum(crossing) == 0)
+    ends = [0]
+    while ends[-1] < total:
+        # The last end is free, for no edge leaves all nodes; a rest that is small joins the block before it.
+        at = np.searchsorted(free, ends[-1] + size)
+        ends.append(int(free[at]) if at < len(free) and total - free[at] >= size else total)
+    return ends

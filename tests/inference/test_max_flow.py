@@ -1,0 +1,139 @@
+"""MaxFlow on graphs is enumeration: values, bounds, max-marginals, forced and unknown labels, k best."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from setwise.core.graphs import Graphs
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.inference import MaxFlow, max_flow
+from setwise.inference.max_flow import block_ends
+from setwise.kernels.threads import allowed
+from setwise.losses import FBeta, Hamming
+
+
+def random_graphs(rng, n=3, largest=5, unknown=False):
+    """Some sets of up to ``largest`` nodes, each pair of a set an edge now and then, also twice."""
+    sizes = rng.integers(1, largest + 1, n)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    edges = [(a, b) for i in range(n) for a in range(*offsets[i : i + 2]) for b in range(*offsets[i : i + 2]) if a != b]
+    kept = np.array([edge for edge in edges if rng.random() < 0.35], np.int64).reshape(-1, 2)
+    labels = rng.integers(0, 2, offsets[-1]).astype(bool)
+    if unknown:
+        labels = np.where(rng.random(len(labels)) < 0.3, -1, labels).astype(np.int8)
+    return Graphs(labels, offsets, kept)
+
+
+def random_scores(rng, graphs, kind):
+    scores = np.zeros(graphs.n_scores)
+    coupling = rng.choice([0.1, 1.0, 3.0])
+    scores[graphs.node_places] = rng.standard_normal(graphs.total)
+    scores[graphs.edge_places] = coupling * rng.random(len(graphs.edges))
+    return {"reals": scores, "integers": np.round(2 * scores), "zeros": 0 * scores, "huge": 1e12 * scores}[kind]
+
+
+def by_hand(graphs, i, structure, scores):
+    """The labelings of set i, and the value of each: its loss, and its score less that of the target."""
+    a, b = graphs.offsets[i : i + 2]
+    rows = np.array(list(product([0, 1], repeat=b - a)))
+    labels = np.zeros((len(rows), graphs.total), np.int8)
+    labels[:, a:b] = rows
+    s, edges = scores[graphs.node_places][a:b], (graphs.edges[:, 0] >= a) & (graphs.edges[:, 0] < b)
+    agree = labels[:, graphs.edges[edges, 0]] == labels[:, graphs.edges[edges, 1]]
+    own = rows @ s + agree @ scores[graphs.edge_places][edges]
+    span = slice(*graphs.score_offsets[i : i + 2])
+    target = scores[span] @ graphs.target[span]
+    return rows, own - target + np.array([structure.values(row.astype(bool))[i] for row in labels])
+
+
+def losses(rng, graphs):
+    sizes = graphs.sizes
+    yield Structure(graphs)
+    yield Hamming().structure(graphs)
+    yield 2.5 * Hamming(rng.random(sizes[0])).structure(graphs) if (sizes == sizes[0]).all() else Structure(graphs)
+    yield Hamming().structure(graphs).zero()
+
+
+@pytest.mark.parametrize("kind", ["reals", "integers", "zeros", "huge"])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_cuts_are_enumeration(kind, unknown):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        graphs = random_graphs(rng, unknown=unknown)
+        scores = random_scores(rng, graphs, kind)
+        slip = 1e-12 * (1.0 + np.abs(scores).sum())
+        for structure in losses(rng, graphs):
+            one = MaxFlow().prepare(structure)
+            found, marginals = one.maximize(scores), one.max_marginals(scores, 1.5)
+            assert found.exact.all()
+            for i in range(len(graphs)):
+                span = slice(*graphs.offsets[i : i + 2])
+                rows, values = by_hand(graphs, i, structure, scores)
+                assert found.values[i] == pytest.approx(values.max(), abs=slip)
+                assert found.bounds[i] >= values.max() - slip
+                row = int("".join(str(int(v)) for v in found.labels[span]), 2)
+                assert values[row] == pytest.approx(values.max(), abs=slip)
+                expected = [[values[rows[:, k] == v].max() + 1.5 for v in (0, 1)] for k in range(rows.shape[1])]
+                np.testing.assert_allclose(marginals[span], expected, rtol=1e-12, atol=10 * slip)
+
+
+def test_forced_labels_and_the_k_best_are_enumeration():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        graphs = random_graphs(rng, n=2, largest=4)
+        scores, structure = random_scores(rng, graphs, "reals"), Hamming().structure(graphs)
+        one, forced = MaxFlow().prepare(structure), rng.integers(-1, 2, graphs.total)
+        found, ranked = one.best(scores, forced), one.k_best(scores, 5)
+        for i in range(2):
+            rows, values = by_hand(graphs, i, structure, scores)
+            own = forced[slice(*graphs.offsets[i : i + 2])]
+            assert found.values[i] == pytest.approx(values[((rows == own) | (own < 0)).all(axis=1)].max())
+            best = [solution.value for solution in ranked[i]]
+            np.testing.assert_allclose(best, np.sort(values)[::-1][:5])
+            single = one.take(np.array([i])).maximize(scores[slice(*graphs.score_offsets[i : i + 2])])
+            assert single.values[0] == pytest.approx(values.max())
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch):
+    rng = np.random.default_rng(2)
+    graphs = random_graphs(rng, n=40, largest=12)
+    scores, structure = random_scores(rng, graphs, "reals"), Hamming().structure(graphs)
+    whole = MaxFlow().prepare(structure)
+    expected, marginals = whole.maximize(scores), whole.max_marginals(scores)
+    monkeypatch.setattr(max_flow, "BLOCK", 15)
+    with allowed(2):
+        many = MaxFlow().prepare(structure)
+        found = many.maximize(scores)
+        assert len(many._blocks) > 5
+        np.testing.assert_allclose(many.max_marginals(scores), marginals, atol=1e-9)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert (found.bounds >= found.values).all()
+
+
+def test_no_edge_joins_two_blocks():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        graphs = random_graphs(rng, n=int(rng.integers(1, 8)))
+        ends = block_ends(graphs.edges, graphs.total, int(rng.integers(1, 8)))
+        assert ends[0] == 0
+        assert ends[-1] == graphs.total
+        assert (np.diff(ends) > 0).all()
+        block = np.searchsorted(ends, graphs.edges, side="right")
+        assert (block[:, 0] == block[:, 1]).all()
+
+
+def test_what_is_no_cut_is_refused():
+    graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
+    structure = Hamming().structure(graphs)
+    with pytest.raises(ValueError, match=r"^MaxFlow needs scores of edges from 0 on; got -0\.5\. Bound the weights"):
+        MaxFlow().prepare(structure).maximize(np.array([1.0, 1.0, -0.5]))
+    with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product is no cut\. Use margin"):
+        MaxFlow().prepare(structure, slack=True)
+    with pytest.raises(Refusal, match=r"MaxFlow refuses FBeta.*: the loss is not a sum of one cost per mistake"):
+        MaxFlow().prepare(FBeta().structure(graphs))
+    with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it cuts Graphs\. Use an inference made for Sets"):
+        MaxFlow().prepare(Hamming().structure(Sets.single([1, 0])))

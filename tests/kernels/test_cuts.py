@@ -164,17 +164,23 @@ def test_nothing_drifts_in_ten_thousand_cuts_with_scores_to_a_million():
             assert network.bound(scores) <= cold + 1e-14 * np.abs(scores).sum() + 1e-9
 
 
-def test_time_begins_again_before_it_overflows():
+@pytest.mark.parametrize("shape", [(3, 4), (20, 20)])
+def test_time_begins_again_before_it_overflows(shape):
     rng = np.random.default_rng(4)
-    network = Network.grid((3, 4), 4, rng, reals)
-    scores = rng.standard_normal(12)
+    network = Network.grid(shape, 4, rng, reals)
+    scores = rng.standard_normal(network.n)
     network.cut(scores)
-    for _ in range(20):
-        network.forest.clock[TIME] = search_trees.LATEST - 2
-        former = scores.copy()
-        scores = rng.standard_normal(12)
-        network.recut(scores, former).check(scores)
-        assert network.forest.clock[TIME] < search_trees.LATEST - 2
+    for k in range(60):
+        # The times of nodes stay in order, as if so much had happened in between.
+        elapsed = search_trees.LATEST - 1 - k % 30 - network.forest.clock[TIME]
+        network.forest.clock[TIME] += elapsed
+        network.forest.times[network.forest.times > 0] += elapsed
+        former, changed = scores.copy(), rng.random(network.n) < (1.0 if k % 2 else 0.1)
+        scores[changed] += rng.standard_normal(changed.sum())
+        network.recut(scores, former)
+        assert network.forest.clock[TIME] < search_trees.LATEST - 30
+        value = network.values(scores, network.labels[None])[0]
+        assert value - 1e-9 <= network.bound(scores) <= value + 1e-9
 
 
 def test_networks_without_edges_nodes_or_scores():
@@ -184,6 +190,8 @@ def test_networks_without_edges_nodes_or_scores():
         np.testing.assert_array_equal(network.cut(scores).labels, scores > 0)
         assert not network.cut(np.zeros(n)).labels.any()
     assert Network.listed(0, np.zeros((0, 2), int), np.zeros((0, 2))).cut(np.zeros(0)).labels.shape == (0,)
+    with pytest.raises(ValueError, match="a network has other nodes than scores"):
+        Network.listed(2, np.array([[0, 1]]), np.ones((1, 2))).cut(np.zeros(3))
     with pytest.raises(IndexError, match=r"the ends of edges must be in 0\.\.2; got 0 to 3"):
         arcs(np.array([[0, 3]]), 3)
 

@@ -40,11 +40,13 @@ def batches():
     yield Parameter("Classes.single(k)", partial(Classes.single, CODES), sizes)
     yield Parameter("Rankings(labels, offsets)", lambda v: Rankings(v, ENDS), FLAT)
     yield Parameter("Rankings(offsets)", partial(Rankings, BOOLS), OFFSETS)
-    yield Parameter("Graphs(labels, offsets)", lambda v: Graphs(v, ENDS, EDGES), FLAT | {"another label": BOOLS * np.int8(2)})
+    yield Parameter(
+        "Graphs(labels, offsets)", lambda v: Graphs(v, ENDS, EDGES), FLAT | {"another label": BOOLS * np.int8(2)}
+    )
     yield Parameter("Graphs(offsets)", lambda v: Graphs(BOOLS, v, EDGES[:0]), OFFSETS)
     joined = {
-        "None": None, "text": "a", "number": 1, "flat": EDGES[0], "floats": EDGES + 0.5, "int32": EDGES.astype(np.int32),
-        "three ends": np.zeros((2, 3), np.int64), "ragged": [[0], [0, 1]], "beyond": EDGES + P, "negative": EDGES - 9,
+        "None": None, "text": "a", "number": 1, "flat": EDGES[0], "floats": EDGES + 0.5,
+        "int32": EDGES.astype(np.int32), "three ends": np.zeros((2, 3), np.int64), "ragged": [[0], [0, 1]], "beyond": EDGES + P, "negative": EDGES - 9,
         "loop": EDGES * 0, "two sets": np.array([[0, P - 1]]), "unsorted": np.array([[P - 1, P - 2], [0, 1]]),
         "words": [["a", "b"]], "objects": np.full((1, 2), None),
     }  # fmt: skip

@@ -19,6 +19,8 @@ Array = NDArray[Any]
 @kernel
 def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
     """A minimum cut from nothing: of ``capacities`` (m,) >= 0 and the ``scores`` (n,) of label 1."""
+    if len(scores) + 2 * network.pad != len(forest.residues):
+        raise ValueError("a network has other nodes than scores")
     forest.capacities[:] = capacities
     forest.residues[:] = 0.0
     for i in range(len(scores)):
@@ -35,7 +37,7 @@ def recut(network: Any, forest: Forest, capacities: Array, scores: Array, change
     ``changed`` are different numbers of nodes, int64. Their residues are computed anew from the flow, so that rounding
     does not add up.
     """
-    tick(forest)
+    tick(network, forest)
     for k in range(len(changed)):
         _change(network, forest, capacities, scores, changed[k])
     adopt(network, forest)
@@ -51,7 +53,7 @@ def cut_many(network: Any, forest: Forest, capacities: Array, scores: Array, war
     """
     for k in range(len(scores)):
         if warm and k > 0:
-            tick(forest)
+            tick(network, forest)
             for i in range(len(scores[k])):
                 if scores[k, i] != scores[k - 1, i]:
                     _change(network, forest, capacities, scores[k], i)
@@ -82,7 +84,7 @@ def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, l
         best += max(forest.residues[i], 0.0)
     total, last = best, np.int64(-1)
     for i in range(len(scores) + 1):
-        tick(forest)
+        tick(network, forest)
         force, at = 0.0, i + network.pad
         if last >= 0:
             total -= max(forest.residues[last & MASK], 0.0)

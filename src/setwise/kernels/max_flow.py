@@ -136,7 +136,7 @@ def maximize_flow(network: Any, forest: Forest) -> Any:
                     parents[j & MASK] = back
                     times[j & MASK], distances[j & MASK] = times[i & MASK], distances[i & MASK] + 1
         if found >= 0:
-            tick(forest)
+            tick(network, forest)
             # The node is searched again after this; until then no one needs to add it to the queue.
             following[i & MASK] = i
             current = i

@@ -62,12 +62,25 @@ def new_forest(network: Lattice | Arcs, n: int) -> Forest:
 
 
 @bare
-def tick(forest: Forest) -> None:
-    """Lets time go on by one; what is known of distances before is then out of date."""
+def tick(network: Any, forest: Forest) -> None:
+    """Lets time go on by one; what is known of distances before is then out of date. There must be no orphans."""
     if forest.clock[TIME] >= LATEST:
-        forest.times[:] = 0
-        forest.clock[TIME] = 0
+        _rewind(network, forest)
     forest.clock[TIME] += 1
+
+
+@bare
+def _rewind(network: Any, forest: Forest) -> None:
+    """Begins with time 1, at which all distances are right.
+
+    Times order what is known: no node knows more than its parent, or else a node could become its own ancestor.
+    """
+    trees, parents, times, distances = forest.trees, forest.parents, forest.times, forest.distances
+    times[:] = 0
+    forest.clock[TIME] = 1
+    for i in range(len(trees)):
+        if trees[i] != FREE:
+            _distance(network, parents, times, distances, 1, i)
 
 
 @bare

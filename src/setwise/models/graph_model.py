@@ -17,8 +17,8 @@ from setwise.models.rows import check_rows
 class GraphModel(Features):
     """``s_i = <u, x_i> + intercept b`` for node i, ``s_e = <v, z_e>`` for edge e, and ``v >= 0``.
 
-    The weights are ``w = [u, b, v]``. The features of edges are not negative, so their scores are not either: neighbors attract each other, and the best
-    labeling is a minimum cut.
+    The weights are ``w = [u, b, v]``. The features of edges are not negative, so their scores are not either: neighbors
+    attract each other, and the best labeling is a minimum cut.
 
     Parameters
     ----------

@@ -45,10 +45,10 @@ def batches():
     )
     yield Parameter("Graphs(offsets)", lambda v: Graphs(BOOLS, v, EDGES[:0]), OFFSETS)
     joined = {
-        "None": None, "text": "a", "number": 1, "flat": EDGES[0], "floats": EDGES + 0.5,
-        "int32": EDGES.astype(np.int32), "three ends": np.zeros((2, 3), np.int64), "ragged": [[0], [0, 1]], "beyond": EDGES + P, "negative": EDGES - 9,
-        "loop": EDGES * 0, "two sets": np.array([[0, P - 1]]), "unsorted": np.array([[P - 1, P - 2], [0, 1]]),
-        "words": [["a", "b"]], "objects": np.full((1, 2), None),
+        "None": None, "text": "a", "number": 1, "flat": EDGES[0], "floats": EDGES + 0.5, "beyond": EDGES + P,
+        "int32": EDGES.astype(np.int32), "three ends": np.zeros((2, 3), np.int64), "ragged": [[0], [0, 1]],
+        "negative": EDGES - 9, "loop": EDGES * 0, "two sets": np.array([[0, P - 1]]), "words": [["a", "b"]],
+        "unsorted": np.array([[P - 1, P - 2], [0, 1]]), "objects": np.full((1, 2), None),
     }  # fmt: skip
     yield Parameter("Graphs(edges)", partial(Graphs, BOOLS, SETS.offsets), joined)
     graphs = Graphs(BOOLS, SETS.offsets, EDGES)

@@ -21,6 +21,9 @@ from setwise.kernels.threads import map_units
 BLOCK = 20_000
 """Graphs are cut together until they have so many nodes; threads share these blocks."""
 
+ROUNDING = 1e-12
+"""Scores of edges below 0 by this share of the largest score are taken for 0: sums of a start and of steps round so."""
+
 
 @final
 @dataclass(frozen=True)
@@ -94,9 +97,13 @@ class _MaxFlow(Maximizer):
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
         graphs = self._graphs
         nodes, edges = scores[graphs.node_places] + self._shift, scores[graphs.edge_places].astype(np.float64)
-        if edges.size and edges.min() < 0:
-            least = f"{edges.min():.4g}"
-            raise ValueError(f"MaxFlow needs scores of edges from 0 on; got {least}. Bound the weights of edges by 0.")
+        least = edges.min() if edges.size else 0.0
+        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
+            raise ValueError(
+                f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
+            )
+        # What rounding has made of 0 cannot win anything, so the bound holds without it.
+        edges = np.maximum(edges, 0.0)
         if not self._forced.any():
             return nodes.astype(np.float64), edges, np.zeros(len(graphs))
         force = 1.0 + np.abs(nodes)

@@ -131,7 +131,7 @@ def test_what_is_no_cut_is_refused():
     structure = Hamming().structure(graphs)
     with pytest.raises(ValueError, match=r"^MaxFlow needs scores of edges from 0 on; got -0\.5\. Bound the weights"):
         MaxFlow().prepare(structure).maximize(np.array([1.0, 1.0, -0.5]))
-    found = MaxFlow().prepare(structure).maximize(np.array([1.0, -3.0, -1e-13]))
+    found = MaxFlow().prepare(structure).maximize(np.array([2.0, -3.0, -1e-13]))
     assert found.exact.all()
     assert found.labels.tolist() == [True, False]
     with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product is no cut\. Use margin"):

@@ -33,7 +33,7 @@ def listed(graphs, model, loss):
         labels = np.tile(row, 2)
         planes.append(model.pullbacks(graphs.encode(labels) - graphs.target))
         values.append(loss.structure(graphs).values(labels))
-    return Maxima(np.array(planes).transpose(1, 0, 2), np.array(values).T, lower=model.lower, floor=0.0)
+    return Maxima(np.array(planes).transpose(1, 0, 2) / 2, np.array(values).T / 2, lower=model.lower, floor=0.0)
 
 
 @pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())

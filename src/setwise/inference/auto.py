@@ -10,6 +10,7 @@ from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
 from setwise.inference.counts.search import CountSearch
+from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
@@ -35,6 +36,7 @@ class Auto(Inference):
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
+    ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
@@ -85,6 +87,7 @@ METHODS: tuple[Inference, ...] = (
     BySubmodularMinimum(),
     Enumeration(20),
     ByArea(),
+    DualDecomposition(),
     Greedy(),
 )
 """The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""

@@ -12,7 +12,7 @@ from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
-from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels
+from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
 from setwise.kernels.networks import arcs
 from setwise.kernels.search_trees import new_forest
 from setwise.kernels.segments import segment_sums
@@ -125,14 +125,24 @@ class _Block:
         self._network, self._places = arcs(graphs.edges[inside] - first, last - first)
         self._forest = new_forest(self._network, last - first)
         self._capacities = np.zeros(2 * len(inside))
+        self._last: tuple[Values, Values] | None = None
         sets = np.unique(graphs.owners[[first, last - 1]])
         self._sets = slice(int(sets[0]), int(sets[-1]) + 1)
         self._offsets = np.clip(graphs.offsets[sets[0] : sets[-1] + 2], first, last) - first
 
     def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
-        """Write the labels of a minimum cut."""
-        self._capacities[self._places] = edges[self._edges, None]
-        cut(self._network, self._forest, self._capacities, nodes[self._nodes])
+        """Write the labels of a minimum cut, found from the last one where the edges have the same scores.
+
+        They are the smallest set of positives among all that are best, so they do not depend on where the search began.
+        """
+        own, pairs = nodes[self._nodes].copy(), edges[self._edges]
+        if self._last is not None and np.array_equal(self._last[1], pairs):
+            changed = np.flatnonzero(self._last[0] != own)
+            recut(self._network, self._forest, self._capacities, own, changed)
+        else:
+            self._capacities[self._places] = pairs[:, None]
+            cut(self._network, self._forest, self._capacities, own)
+        self._last = own, pairs
         read_labels(self._network, self._forest, labels[self._nodes])
 
     def add_bounds(self, nodes: Values, bounds: Values) -> None:

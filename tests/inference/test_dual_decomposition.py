@@ -1,0 +1,175 @@
+"""DualDecomposition between the best labeling and its bound, and its bound is the least that multipliers can give."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from setwise.core.graphs import Graphs
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.inference import Auto, CountSearch, DualDecomposition, MaxFlow
+from setwise.inference.bundle import Bundle
+from setwise.kernels.threads import allowed
+from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, ZeroOne
+
+LOSSES = [Jaccard(), FBeta(), FBeta(2.0), GMean(), HMean(), MCC(), ZeroOne(), Jaccard() + 0.02 * Hamming()]
+
+
+def grid(height, width):
+    at = np.arange(height * width).reshape(height, width)
+    across = np.column_stack([at[:, :-1].ravel(), at[:, 1:].ravel()])
+    return np.vstack([across, np.column_stack([at[:-1].ravel(), at[1:].ravel()])])
+
+
+def random_problem(rng, height=3, width=4, kind="reals"):
+    """A grid with its labels and scores, and the labelings with their scores less that of the truth."""
+    y = rng.random(height * width) < rng.choice([0.0, 0.2, 0.5, 1.0], p=[0.05, 0.45, 0.45, 0.05])
+    graphs = Graphs(y, np.array([0, len(y)]), grid(height, width))
+    size, coupling = rng.choice([0.03, 0.2, 1.0]), rng.choice([0.1, 1.0, 3.0])
+    scores = np.zeros(graphs.n_scores)
+    scores[graphs.node_places] = size * (rng.standard_normal(len(y)) + 0.5 * (2 * y - 1))
+    scores[graphs.edge_places] = size * coupling * rng.random(len(graphs.edges))
+    scores = {"reals": scores, "ties": np.round(4 * scores) / 4, "zeros": 0 * scores, "huge": 1e9 * scores}[kind]
+    rows = np.array(list(product([False, True], repeat=len(y))))
+    agree = rows[:, graphs.edges[:, 0]] == rows[:, graphs.edges[:, 1]]
+    won = rows @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
+    return graphs, scores, rows, won
+
+
+def losses_of(loss, y, rows):
+    return loss.structure(Sets.rows(np.tile(y, (len(rows), 1)).astype(int))).values(rows.ravel())
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_value_best_and_bound_on_grids(loss):
+    rng = np.random.default_rng(0)
+    best_found, cases = 0, 60
+    for k in range(cases):
+        graphs, scores, rows, won = random_problem(
+            rng, kind=("reals", "reals", "reals", "ties", "huge", "zeros")[k % 6]
+        )
+        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        values = won + losses_of(loss, graphs.truth, rows)
+        best, slip = values.max(), 1e-10 * (1.0 + np.abs(scores).max())
+        assert found.values[0] == pytest.approx(values[(rows == found.labels).all(axis=1)][0], abs=slip)
+        assert found.values[0] <= best + slip
+        assert best <= found.bounds[0] + slip
+        assert not found.exact[0] or found.values[0] >= best - slip
+        best_found += found.values[0] >= best - slip
+    # The dual of MCC and of the zero-one loss leaves a gap now and then, and so may its labelings.
+    assert best_found >= (0.9 if isinstance(loss, MCC | ZeroOne) else 0.95) * cases
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), FBeta(), MCC(), ZeroOne()], ids=repr)
+def test_the_bound_is_the_optimum_of_the_dual(loss):
+    # Its dual in turn mixes labelings of both kinds so that each node is positive equally often in both mixtures.
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        graphs, scores, rows, won = random_problem(rng, 2, 3)
+        lost, n = losses_of(loss, graphs.truth, rows), len(rows)
+        ones, zeros, y = np.ones(n), np.zeros(n), rows.astype(float)
+        equal = np.vstack([np.hstack([ones, zeros]), np.hstack([zeros, ones]), np.hstack([y.T, -y.T])])
+        right = np.concatenate([[1.0, 1.0], np.zeros(rows.shape[1])])
+        program = linprog(-np.concatenate([won, lost]), A_eq=equal, b_eq=right)
+        found = DualDecomposition(max_iter=1000).prepare(loss.structure(graphs)).maximize(scores)
+        assert found.bounds[0] == pytest.approx(-program.fun, abs=1e-6)
+
+
+def test_without_edges_it_is_the_search_over_counts():
+    rng = np.random.default_rng(2)
+    for loss in (Jaccard(), GMean()):
+        y = rng.random(30) < 0.3
+        graphs, scores = Graphs(y, np.array([0, 10, 30]), np.zeros((0, 2), np.int64)), 0.1 * rng.standard_normal(30)
+        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        expected = CountSearch().prepare(loss.structure(Sets(y, graphs.offsets))).maximize(scores)
+        np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
+        assert found.exact.all()
+
+
+def test_sets_threads_and_tolerances():
+    rng = np.random.default_rng(3)
+    one = grid(8, 8)
+    y = rng.random(3 * 64) < 0.3
+    graphs = Graphs(y, np.array([0, 64, 192]), np.vstack([one, one + 64, one + 128]))
+    scores = 0.02 * rng.standard_normal(graphs.n_scores)
+    scores[graphs.edge_places] = 0.02 * rng.random(len(graphs.edges))
+    structure = Jaccard().structure(graphs)
+    exact = DualDecomposition().prepare(structure).maximize(scores)
+    assert exact.exact.all()
+    with allowed(2):
+        both = DualDecomposition().prepare(structure).maximize(scores)
+    np.testing.assert_array_equal(both.labels, exact.labels)
+    np.testing.assert_array_equal(both.bounds, exact.bounds)
+    rough = DualDecomposition().prepare(structure).maximize(scores, 0.05)
+    assert (rough.values <= exact.values).all()
+    assert (exact.values <= rough.bounds).all()
+    assert (rough.bounds - rough.values <= 0.05).all()
+    short = DualDecomposition(max_iter=1).prepare(structure).maximize(scores)
+    assert (short.values <= exact.values).all()
+    assert (exact.values <= short.bounds).all()
+    for i in range(2):
+        alone = DualDecomposition().prepare(structure).take(np.array([i]))
+        span = slice(*graphs.score_offsets[i : i + 2])
+        assert alone.maximize(scores[span]).values[0] == pytest.approx(exact.values[i])
+
+
+def test_a_maximizer_that_was_used_before_gives_the_same():
+    rng = np.random.default_rng(4)
+    graphs = Graphs(rng.random(36) < 0.4, np.array([0, 36]), grid(6, 6))
+    used = DualDecomposition().prepare(Jaccard().structure(graphs))
+    for _ in range(5):
+        scores = 0.05 * rng.standard_normal(graphs.n_scores)
+        scores[graphs.edge_places] = np.abs(scores[graphs.edge_places])
+        fresh = DualDecomposition().prepare(Jaccard().structure(graphs)).maximize(scores)
+        again = used.maximize(scores)
+        assert again.values[0] == pytest.approx(fresh.values[0])
+        assert again.bounds[0] == pytest.approx(fresh.bounds[0])
+
+
+def test_auto_takes_it_for_counts_on_graphs():
+    graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
+    assert isinstance(Auto().choice(Jaccard().structure(graphs)), DualDecomposition)
+    assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+
+
+def test_what_does_not_fit_is_refused():
+    edges = np.array([[0, 1]])
+    graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
+    unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
+    method = DualDecomposition()
+    for structure, words in (
+        (Jaccard().structure(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
+        (Jaccard().structure(unknown), "DualDecomposition refuses labels that are not known"),
+        (Hamming().structure(graphs), r"DualDecomposition refuses Hamming\(\): it is no function of counts"),
+        (Capped(np.array([0.5, 1.0]), 1.2).structure(graphs), "it is no function of counts"),
+        (AreaWeighted(Jaccard(), np.array([1.0, 2.0])).structure(graphs), "it is no function of counts"),
+    ):
+        with pytest.raises(Refusal, match=words):
+            method.prepare(structure)
+    with pytest.raises(Refusal, match="DualDecomposition refuses slack rescaling: the product does not split"):
+        method.prepare(Jaccard().structure(graphs), slack=True)
+    with pytest.raises(ValueError, match="max_iter must be"):
+        DualDecomposition(max_iter=0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 10])
+def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        slopes, offsets = rng.standard_normal((4 * size + 2, size)), rng.standard_normal(4 * size + 2)
+        slopes -= slopes.mean(axis=0)
+        bundle = Bundle(np.zeros(size), 1.0)
+        for _ in range(300):
+            levels = offsets + slopes @ bundle.point
+            bundle.add(float(levels.max()), slopes[levels.argmax()])
+            if bundle.decrease < 1e-10:
+                break
+        program = linprog(
+            np.append(np.zeros(size), 1.0),
+            A_ub=np.hstack([slopes, -np.ones((len(slopes), 1))]),
+            b_ub=-offsets,
+            bounds=[(None, None)] * (size + 1),
+        )
+        assert bundle.value == pytest.approx(program.fun, abs=1e-7)

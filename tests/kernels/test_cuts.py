@@ -173,7 +173,7 @@ def test_time_begins_again_before_it_overflows(shape):
     again = 0
     for k in range(60):
         # The times of nodes stay in order, as if so much had happened in between.
-        elapsed = search_trees.LATEST - k % 10 - network.forest.clock[TIME]
+        elapsed = search_trees.LATEST - k % 3 - network.forest.clock[TIME]
         network.forest.clock[TIME] += elapsed
         network.forest.times[network.forest.times > 0] += elapsed
         former, changed = scores.copy(), rng.random(network.n) < (1.0 if k % 2 else 0.1)
@@ -183,7 +183,7 @@ def test_time_begins_again_before_it_overflows(shape):
         again += network.forest.clock[TIME] < search_trees.LATEST - 100
         value = network.values(scores, network.labels[None])[0]
         assert value - 1e-9 <= network.bound(scores) <= value + 1e-9
-    assert again > 20
+    assert again >= 20
 
 
 def test_networks_without_edges_nodes_or_scores():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch, segments
 from setwise.core.checks import as_array, as_offsets, shown
+from setwise.core.sets import as_truth
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -35,11 +36,7 @@ class Graphs(Batch):
     edges: Ints
 
     def __post_init__(self) -> None:
-        labels = as_array(self.labels, "labels")
-        if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
-            raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
-        if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
-            raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
+        labels = as_truth(self.labels)
         edges = as_array(self.edges, "edges")
         if edges.dtype != np.int64 or edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must be int64 of shape (m, 2); got {edges.dtype} of shape {edges.shape}.")

@@ -32,11 +32,7 @@ class Sets(Batch):
     totals: Values | None = None
 
     def __post_init__(self) -> None:
-        labels = as_array(self.labels, "labels")
-        if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
-            raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
-        if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
-            raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
+        labels = as_truth(self.labels)
         # The kernels index decisions by int32.
         if len(labels) > np.iinfo(np.int32).max:
             raise ValueError(f"labels must be at most 2^31 - 1; got {len(labels)} of them.")
@@ -162,6 +158,16 @@ class Sets(Batch):
             totals=None if self.totals is None else self.totals[parts],
         )
         return chosen
+
+
+def as_truth(given: Any) -> NDArray[Any]:
+    """The labels of a batch of binary decisions as they are: flat bools, or int8 of -1, 0 and 1."""
+    labels = as_array(given, "labels")
+    if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
+        raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+    if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
+        raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
+    return labels
 
 
 @final

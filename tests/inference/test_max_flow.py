@@ -134,9 +134,9 @@ def test_what_is_no_cut_is_refused():
     found = MaxFlow().prepare(structure).maximize(np.array([2.0, -3.0, -1e-13]))
     assert found.exact.all()
     assert found.labels.tolist() == [True, False]
-    with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product is no cut\. Use margin"):
+    with pytest.raises(Refusal, match=r"MaxFlow refuses slack rescaling: the product does not split\. Use margin"):
         MaxFlow().prepare(structure, slack=True)
     with pytest.raises(Refusal, match=r"MaxFlow refuses FBeta.*: the loss is not a sum of one cost per mistake"):
         MaxFlow().prepare(FBeta().structure(graphs))
-    with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it cuts Graphs\. Use an inference made for Sets"):
+    with pytest.raises(Refusal, match=r"MaxFlow refuses Sets: it knows Graphs\. Use an inference made for Sets"):
         MaxFlow().prepare(Hamming().structure(Sets.single([1, 0])))

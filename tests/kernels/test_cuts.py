@@ -7,7 +7,7 @@ import pytest
 
 from setwise.kernels import search_trees
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, cut_many, read_labels, recut
-from setwise.kernels.networks import arcs, lattice
+from setwise.kernels.networks import arcs, begin, end, head, lattice, sister
 from setwise.kernels.search_trees import TIME, new_forest
 
 
@@ -184,6 +184,24 @@ def test_time_begins_again_before_it_overflows(shape):
         value = network.values(scores, network.labels[None])[0]
         assert value - 1e-9 <= network.bound(scores) <= value + 1e-9
     assert again >= 20
+
+
+def test_the_layouts_of_a_lattice_have_the_same_neighbors():
+    rng = np.random.default_rng(7)
+    network = Network.grid((3, 4), 8, rng, reals)
+    lists, _ = arcs(network.ends, network.n)
+    for i in range(network.n):
+        found = []
+        for layout, forest in ((network.layout, network.capacities), (lists, None)):
+            at = i + layout.pad
+            heads = [(arc, int(head(layout, at, arc))) for arc in range(begin(layout, at), end(layout, at))]
+            for arc, j in heads:
+                back = sister(layout, arc, at, j)
+                assert head(layout, j, back) == at
+                assert sister(layout, back, j, at) == arc
+            # Arcs of the lattice that leave it have no capacity.
+            found.append(sorted(j - layout.pad for arc, j in heads if forest is None or forest[arc] > 0))
+        assert found[0] == found[1]
 
 
 def test_networks_without_edges_nodes_or_scores():

@@ -169,7 +169,7 @@ class Problem:
         if not isinstance(self.surrogate, str):
             return self._minimized(self.surrogate, make, last, callback)[0]
         if may_replace and self._ramp_alone:
-            return self._minimized(Ramp(self.loss, scale="size"), make, last, callback)[0]
+            return self._minimized(self._ramp, make, last, callback)[0]
         if self.surrogate not in ("auto", "convex"):
             surrogate = named_surrogate(self.surrogate, self.loss, self.grouping)
         else:
@@ -187,7 +187,7 @@ class Problem:
         loss = self._loss(found.w)
         if share < VACUOUS and loss <= self._loss(self.logistic[0]):
             return found
-        ramp = self._minimized(Ramp(self.loss, scale="size"), make, last, callback)[0]
+        ramp = self._minimized(self._ramp, make, last, callback)[0]
         chosen = ramp if self._loss(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
         # From w = 0 the ramp may not get away.
         if share >= VACUOUS and self.start == "zero" and self._loss(chosen.w) >= self.constant:
@@ -244,6 +244,10 @@ class Problem:
     def starts_at_logistic(self, convex: bool) -> bool:
         """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
         return self._logistic_start or (self.start == "auto" and not convex)
+
+    @property
+    def _ramp(self) -> Surrogate:
+        return named_surrogate(Ramp.name, self.loss, self.grouping)
 
     @property
     def _ramp_alone(self) -> bool:

@@ -1,4 +1,4 @@
-"""A proximal bundle method for the minimum of a convex function, of which values and slopes are asked."""
+"""A proximal bundle method (Kiwiel 1990) for the minimum of a convex function, of which values and slopes are asked."""
 
 from typing import final
 

@@ -15,7 +15,7 @@ from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.bundle import Bundle
 from setwise.inference.counts.search import CountSearch
-from setwise.inference.max_flow import MaxFlow
+from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
 from setwise.kernels.threads import map_units
 
 CLOSE = 1e-9
@@ -51,13 +51,10 @@ class DualDecomposition(Inference):
         as_count(self.max_iter, "max_iter")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
-        batch = structure.batch
-        if not isinstance(batch, Graphs):
-            kind = type(batch).__name__
-            return f"DualDecomposition refuses {kind}: it knows Graphs. Use an inference made for {kind}, as Auto()."
-        if slack:
-            return "DualDecomposition refuses slack rescaling: the product does not split. Use margin rescaling."
-        if batch.known is not None:
+        why = unfit_for_graphs(self, structure, slack)
+        if why is not None:
+            return why
+        if structure.batch.known is not None:
             return "DualDecomposition refuses labels that are not known. Use MaxFlow and Hamming(), or leave them out."
         rest = structure.split()[1].terms
         if len(rest) != 1 or not isinstance(rest[0], Counts) or rest[0].areas is not None:

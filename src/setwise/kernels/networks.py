@@ -7,7 +7,7 @@ Both number the arcs of a node consecutively, and each arc has a sister in the o
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
@@ -97,47 +97,62 @@ def _list_arcs(ends: Array, first: Array, heads: Array, sisters: Array, places: 
 
 def begin(network: Any, i: Any) -> Any:
     """The first arc of node i."""
-    raise NotImplementedError
+    return (_lattice_begin if isinstance(network, Lattice) else _arcs_begin)(network, i)
 
 
 def end(network: Any, i: Any) -> Any:
     """One more than the last arc of node i."""
-    raise NotImplementedError
+    return begin(network, i + 1)
 
 
 def head(network: Any, i: Any, arc: Any) -> Any:
     """The node to which an arc of node i leads."""
-    raise NotImplementedError
+    return (_lattice_head if isinstance(network, Lattice) else _arcs_head)(network, i, arc)
 
 
 def sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
     """The arc from j to i that belongs to the arc from i to j."""
-    raise NotImplementedError
+    return (_lattice_sister if isinstance(network, Lattice) else _arcs_sister)(network, arc, i, j)
+
+
+def _lattice_begin(network: Any, i: Any) -> Any:
+    return i * len(network.arity)
+
+
+def _arcs_begin(network: Any, i: Any) -> Any:
+    return np.int64(network.first[i & MASK])
+
+
+def _lattice_head(network: Any, i: Any, arc: Any) -> Any:
+    return i + network.shifts[(arc - i * len(network.arity)) & MASK]
+
+
+def _arcs_head(network: Any, i: Any, arc: Any) -> Any:
+    return np.int64(network.heads[arc & MASK])
+
+
+def _lattice_sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
+    return j * len(network.arity) + ((arc - i * len(network.arity)) ^ 1)
+
+
+def _arcs_sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
+    return np.int64(network.sisters[arc & MASK])
+
+
+# Inside kernels the type of the layout makes the same choice.
+register_jitable(end)
 
 
 @overload(begin, strict=False)
 def _begin(network: Any, i: Any) -> Any:
-    if network.instance_class is Lattice:
-        return lambda network, i: i * len(network.arity)
-    return lambda network, i: np.int64(network.first[i & MASK])
-
-
-@overload(end, strict=False)
-def _end(network: Any, i: Any) -> Any:
-    if network.instance_class is Lattice:
-        return lambda network, i: (i + 1) * len(network.arity)
-    return lambda network, i: np.int64(network.first[(i + 1) & MASK])
+    return _lattice_begin if network.instance_class is Lattice else _arcs_begin
 
 
 @overload(head, strict=False)
 def _head(network: Any, i: Any, arc: Any) -> Any:
-    if network.instance_class is Lattice:
-        return lambda network, i, arc: i + network.shifts[(arc - i * len(network.arity)) & MASK]
-    return lambda network, i, arc: np.int64(network.heads[arc & MASK])
+    return _lattice_head if network.instance_class is Lattice else _arcs_head
 
 
 @overload(sister, strict=False)
 def _sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
-    if network.instance_class is Lattice:
-        return lambda network, arc, i, j: j * len(network.arity) + ((arc - i * len(network.arity)) ^ 1)
-    return lambda network, arc, i, j: np.int64(network.sisters[arc & MASK])
+    return _lattice_sister if network.instance_class is Lattice else _arcs_sister

@@ -1,6 +1,7 @@
 """Decisions of the package rankseg, timed in a Python of its own, which has torch: ``python rankseg_peer.py IN OUT``.
 
-The archive IN holds ``case|metric|solver|mode`` -> probabilities (k, p), and OUT gets the labels and the seconds.
+The archive IN holds ``case|metric|solver|mode`` -> probabilities (k, p), and OUT gets the labels and the seconds. Where
+the peer fails, as for lack of memory, the labels predict nothing and the seconds are NaN.
 """
 
 import sys
@@ -23,7 +24,12 @@ def main(source: str, target: str) -> None:
             seconds = []
             for _ in range(4):
                 begin = time.perf_counter()
-                labels = peer.predict(probabilities)
+                try:
+                    labels = peer.predict(probabilities)
+                except RuntimeError as error:
+                    print(f"rankseg fails on {name}: {str(error)[:150]}", file=sys.stderr)
+                    labels, seconds = torch.zeros_like(probabilities, dtype=torch.bool), [np.nan]
+                    break
                 seconds.append(time.perf_counter() - begin)
                 if seconds[-1] > 5.0:
                     break

@@ -1,4 +1,4 @@
-"""Searches by messages, set by set: tree-reweighted max-product and damped belief propagation, with certified bounds."""
+"""Searches by messages, set by set: tree-reweighted max-product with a certified bound, and belief propagation."""
 
 from typing import Any
 
@@ -86,16 +86,18 @@ def _keep(
     nodes: Array, pairs: Array, links: Any, trial: Array, polished: Array, labels: Array, best: float, s: int,
     work: Array,
 ) -> float:  # fmt: skip
-    """Improves a labeling of set s node by node, and writes it to ``labels`` if it is the best; returns the best value."""
+    """Improves a labeling of set s, and writes it to ``labels`` if it is the best one; returns the best value."""
     begin, end = links.offsets[s], links.offsets[s + 1]
     for i in range(begin, end):
         polished[i] = trial[i]
     improve(nodes, pairs, links, polished, begin, end, SWEEPS, work[0])
-    found = value(nodes, pairs, links.edges, polished, begin, end, links.edge_offsets[s], links.edge_offsets[s + 1])
-    if found > best:
-        for i in range(begin, end):
-            labels[i] = polished[i]
-    return max(found, best)
+    low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
+    found: float = value(nodes, pairs, links.edges, polished, begin, end, low, high)
+    if found <= best:
+        return best
+    for i in range(begin, end):
+        labels[i] = polished[i]
+    return found
 
 
 @kernel

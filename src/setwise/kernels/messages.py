@@ -192,7 +192,7 @@ def certify(
 ) -> float:
     """Returns a bound of the value of all labelings of the nodes ``begin:end``, from the messages as they are.
 
-    With h_i the score of node i with all its messages M, every labeling has the value ``sum_i h_i + sum_e [f_e - M_e]``.
+    With h_i the score of node i with all its messages M, any labeling has the value ``sum_i h_i + sum_e [f_e - M_e]``.
     Each edge takes a share of h of its end that comes first in the order, and each node keeps what is left; the bound
     is the sum of the maxima. The sum is compensated, and what each term may have lost by rounding is added.
     """

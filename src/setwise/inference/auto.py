@@ -9,6 +9,7 @@ from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
@@ -43,6 +44,7 @@ class Auto(Inference):
     ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -56,8 +58,8 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These two hold an inference for the binary problems they make, which is this one again.
-        for method in (*METHODS, ByClass(self), KnownLabels(self)):
+        # The last ones hold an inference for the problems they make, which is this one again.
+        for method in (*METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -96,4 +98,4 @@ METHODS: tuple[Inference, ...] = (
     DualDecomposition(),
     Greedy(),
 )
-"""The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""
+"""The methods of the table in their order, without the last three, which hold an :class:`Auto` themselves."""

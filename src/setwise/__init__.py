@@ -29,6 +29,7 @@ _PACKAGES = (
     "learners",
     "decisions",
     "datasets",
+    "graphs",
     "plotting",
     "compare",
     "experiments",

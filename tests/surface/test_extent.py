@@ -20,15 +20,28 @@ from surface import (
 )
 
 PARAMETERS = [
-    *test_batches.batches(), *test_batches.structures(), *test_calls.PARAMETERS, *test_comparisons.of_compare(),
-    *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(),
+    *test_batches.batches(),
+    *test_batches.structures(),
+    *test_calls.PARAMETERS,
+    *test_comparisons.of_compare(),
+    *test_comparisons.of_measures(),
+    *test_comparisons.of_plans(),
+    *test_comparisons.of_problems(),
     *test_constructors.PARAMETERS,
-    *test_graphs.graphs(), *test_graphs.images(), *test_maximizers.PARAMETERS,
+    *test_decisions.PARAMETERS,
+    *test_graphs.graphs(),
+    *test_graphs.images(),
+    *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
-    *test_pictures.PARAMETERS, *test_saved_models.files(), *test_saved_models.models(), *test_set_classifier.calls(),
-    *test_training.features(), *test_training.networks(), *test_training.risks(),
-    *test_thresholds.PARAMETERS, *test_decisions.PARAMETERS,
-]  # fmt: skip
+    *test_pictures.PARAMETERS,
+    *test_saved_models.files(),
+    *test_saved_models.models(),
+    *test_set_classifier.calls(),
+    *test_thresholds.PARAMETERS,
+    *test_training.features(),
+    *test_training.networks(),
+    *test_training.risks(),
+]
 
 ROOMS = (
     "losses",
@@ -38,9 +51,9 @@ ROOMS = (
     "risks",
     "learners",
     "decisions",
+    "graphs",
     "plotting",
     "compare",
-    "graphs",
 )
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}

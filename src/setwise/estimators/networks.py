@@ -37,12 +37,12 @@ class Networks:
     batch: Graphs
 
     @cached_property
-    def X(self) -> Values:
+    def X(self) -> Values:  # noqa: N802
         """The features of all nodes, (total, d)."""
         return np.concatenate([graph.X for graph in self.graphs])
 
     @cached_property
-    def Z(self) -> Values:
+    def Z(self) -> Values:  # noqa: N802
         """The features of all edges, (m, d_e)."""
         return np.concatenate([graph.Z for graph in self.graphs])
 
@@ -93,7 +93,9 @@ def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[G
     ``like`` are the numbers of features of nodes and edges and whether there are areas, as in training.
     """
     if isinstance(graphs, Graph | str | bytes) or not isinstance(graphs, Iterable):
-        raise TypeError(f"graphs must be a list of Graph, as setwise.graphs.from_image makes them; got {shown(graphs)}.")
+        raise TypeError(
+            f"graphs must be a list of Graph, as setwise.graphs.from_image makes them; got {shown(graphs)}."
+        )
     found = tuple(graphs)
     if not found:
         raise ValueError("graphs must hold one Graph or more; got an empty list.")
@@ -104,7 +106,7 @@ def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[G
     for graph in found:
         if shape_of(graph)[:2] != wanted[:2]:
             raise ValueError(
-                f"graphs must have {wanted[0]} features of nodes and {wanted[1]} of edges, as the others; got {graph!r}."
+                f"graphs must all have {wanted[0]} features of nodes and {wanted[1]} of edges; got {graph!r}."
             )
         if shape_of(graph)[2] != wanted[2]:
             raise ValueError("graphs must all have areas, in training and after it, or none of them; got both.")
@@ -156,7 +158,9 @@ def node_classes(labels: list[NDArray[Any]], pos_label: Any) -> NDArray[Any]:
     except ValueError as error:
         # The sentences of scikit-learn do not name the argument.
         words = str(error)
-        raise ValueError(words if words.startswith(("labels", "pos_label")) else f"labels do not fit: {words}") from None
+        raise ValueError(
+            words if words.startswith(("labels", "pos_label")) else f"labels do not fit: {words}"
+        ) from None
     if len(classes) > 2:
         raise Refusal(
             f"GraphClassifier refuses {len(classes)} classes, {shown(classes.tolist())}: it knows two labels. "

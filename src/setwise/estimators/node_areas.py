@@ -1,12 +1,13 @@
 """Losses of counts in which each node of the sets stands for its own area."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -28,10 +29,10 @@ class NodeAreas(Loss):
     areas : (total,) the areas of all decisions of the one batch to which this loss can be bound
     """
 
-    loss: Any
+    loss: Loss
     areas: Values
 
-    name = "node_areas"
+    name: ClassVar[str] = "node_areas"
 
     def __post_init__(self) -> None:
         plain = isinstance(self.loss, Hamming) and self.loss.weights is None
@@ -43,21 +44,28 @@ class NodeAreas(Loss):
 
     @classmethod
     def examples(cls, p: int) -> list[Any]:
+        """None: the areas belong to one batch."""
         return []
 
     @property
     def traits(self) -> frozenset[Trait]:
+        """Those of the shape of the loss."""
         return self.loss.traits & set(SHAPES)
 
     def check(self, batch: Batch) -> None:
+        """Raise ValueError for a batch of another size."""
         if batch.total != len(self.areas):
             raise ValueError(f"areas must be {batch.total}, one for each decision; got {len(self.areas)}.")
 
     def bind(self, batch: Any) -> Structure:
+        """The formula with the areas of the batch."""
         if isinstance(self.loss, Hamming):
             return Structure(batch, (Mistakes(np.asarray(self.areas)),))
         P, N = batch.count(1, self.areas), batch.count(0, self.areas)
-        top, bottom = self.loss.quotient(P, N)
+        assert isinstance(self.loss, CountLoss)
+        quotient = self.loss.quotient(P, N)
+        assert quotient is not None
+        top, bottom = quotient
         if not bottom[:, 1:].any() and not top[:, 0].any():
             # A constant denominator makes the loss a sum of costs.
             miss, alarm = (top[:, 1:] / bottom[:, :1]).T
@@ -68,3 +76,8 @@ class NodeAreas(Loss):
 
     def __repr__(self) -> str:
         return f"{self.loss!r} of areas"
+
+
+def part_of(loss: Loss, batch: Batch, parts: Ints) -> Loss:
+    """The loss for the chosen sets of its batch."""
+    return NodeAreas(loss.loss, loss.areas[batch.decisions(parts)]) if isinstance(loss, NodeAreas) else loss

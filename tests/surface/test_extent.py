@@ -9,6 +9,7 @@ from surface import (
     test_comparisons,
     test_constructors,
     test_decisions,
+    test_graph_classifier,
     test_graphs,
     test_maximizers,
     test_measure_classifier,
@@ -29,6 +30,7 @@ PARAMETERS = [
     *test_comparisons.of_problems(),
     *test_constructors.PARAMETERS,
     *test_decisions.PARAMETERS,
+    *test_graph_classifier.networks(),
     *test_graphs.graphs(),
     *test_graphs.images(),
     *test_maximizers.PARAMETERS,
@@ -58,7 +60,7 @@ ROOMS = (
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
-RESULTS |= {"Answer", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
+RESULTS |= {"Answer", "GraphScores", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

@@ -115,8 +115,11 @@ class NetworkProblem(Training):
 
     @property
     def ramp_alone(self) -> bool:
-        """Whether ``"auto"`` is the ramp from the beginning, as for a single set."""
-        return self.surrogate == "auto" and self.start != "zero" and len(self.batch) == 1 and not self._modular
+        """Whether ``"auto"`` is the ramp from the beginning: for all losses but sums over nodes.
+
+        The bound of other losses seldom says more than half of the loss of a constant, and takes many times as long.
+        """
+        return self.surrogate == "auto" and self.start != "zero" and not self._modular
 
     @cached_property
     def constant(self) -> float:

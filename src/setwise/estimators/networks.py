@@ -129,6 +129,8 @@ def as_node_labels(labels: Any, graphs: tuple[Graph, ...]) -> list[NDArray[Any]]
     for one, graph in zip(found, graphs, strict=True):
         if one.shape != (len(graph),):
             raise ValueError(f"labels must have shape ({len(graph)},) for {graph!r}; got shape {one.shape}.")
+        if one.dtype.kind == "O":
+            raise ValueError("labels must hold numbers, text or dates, of one type; got objects.")
         if one.dtype.kind == "f" and not np.isfinite(one).all():
             raise ValueError("labels must not hold NaN or inf; -1 marks a label that is unknown.")
     kinds = {"biuf".find(one.dtype.kind) >= 0 or one.dtype.kind for one in found}

@@ -5,13 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.losses import LOSSES
-from surface.malformed import COUNTS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
+from surface.malformed import COUNTS, FLAGS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
 
 P = 4
 Y = [1, 0, 1, 0]
@@ -58,13 +59,16 @@ def batches():
         "another label": np.full((1, 2, 2), 2, np.int8), "four axes": [[[[[True]]]]],
     }  # fmt: skip
     yield Parameter("Graphs.images(labels)", Graphs.images, masks)
-    yield Parameter(
-        "Graphs.images(neighbors)", partial(Graphs.images, BOOLS.reshape(1, 2, 2)), COUNTS | {"six": 6}
-    )
+    yield Parameter("Graphs.images(neighbors)", partial(Graphs.images, BOOLS.reshape(1, 2, 2)), COUNTS | {"six": 6})
     images = partial(Graphs.images, BOOLS.reshape(2, 1, 2), 4)
     yield Parameter("Graphs.images(offsets)", images, without(OFFSETS, "None"))
-    graphs = Graphs(BOOLS, SETS.offsets, EDGES)
-    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets), graphs):
+    yield Parameter("ClassGraphs(labels, offsets)", lambda v: ClassGraphs(v, ENDS, EDGES, 3), codes)
+    yield Parameter("ClassGraphs(offsets)", lambda v: ClassGraphs(CODES, v, EDGES[:0], 3), OFFSETS)
+    yield Parameter("ClassGraphs(edges)", lambda v: ClassGraphs(CODES, SETS.offsets, v, 3), joined)
+    yield Parameter("ClassGraphs(k)", partial(ClassGraphs, CODES, ENDS, EDGES), sizes)
+    yield Parameter("ClassGraphs(tables)", partial(ClassGraphs, CODES, ENDS, EDGES, 3), FLAGS)
+    graphs = [Graphs(BOOLS, SETS.offsets, EDGES), ClassGraphs(CODES, SETS.offsets, EDGES, 3)]
+    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets), *graphs):
         yield Parameter(f"{type(batch).__name__}.take(parts)", batch.take, PARTS)
         yield Parameter(f"{type(batch).__name__}.decisions(parts)", batch.decisions, PARTS)
 

@@ -23,7 +23,8 @@ PARAMETERS = [
     *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(),
     *test_constructors.PARAMETERS, *test_maximizers.PARAMETERS, *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS, *test_saved_models.files(), *test_saved_models.models(), *test_set_classifier.calls(),
-    *test_training.features(), *test_training.networks(), *test_training.risks(),
+    *test_training.features(), *test_training.networks(), *test_training.landmarks(),
+    *test_training.risks(),
     *test_thresholds.PARAMETERS, *test_decisions.PARAMETERS,
 ]  # fmt: skip
 

@@ -41,6 +41,7 @@ PARAMETERS = [
     *test_set_classifier.calls(),
     *test_thresholds.PARAMETERS,
     *test_training.features(),
+    *test_training.landmarks(),
     *test_training.networks(),
     *test_training.risks(),
 ]

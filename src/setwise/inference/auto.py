@@ -8,6 +8,7 @@ from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
+from setwise.inference.by_order import ByOrder
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
@@ -38,6 +39,7 @@ class Auto(Inference):
     ``ByArea``                 quotients of areas                      bounded
     ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
+    ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
@@ -89,5 +91,6 @@ METHODS: tuple[Inference, ...] = (
     ByArea(),
     DualDecomposition(),
     Greedy(),
+    ByOrder(),
 )
 """The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""

@@ -17,6 +17,8 @@ from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
+from setwise.inference.tree_max_product import TreeMaxProduct
+from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -29,11 +31,13 @@ class Auto(Inference):
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
     ``Modular``                a cost for each mistake or label        exact, O(p)
+    ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
@@ -81,11 +85,13 @@ class Auto(Inference):
 
 METHODS: tuple[Inference, ...] = (
     Modular(),
+    TreeMaxProduct(),
     MaxFlow(),
     ByCardinality(),
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),
     ByArea(),

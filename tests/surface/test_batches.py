@@ -52,6 +52,16 @@ def batches():
         "unsorted": np.array([[P - 1, P - 2], [0, 1]]), "objects": np.full((1, 2), None),
     }  # fmt: skip
     yield Parameter("Graphs(edges)", partial(Graphs, BOOLS, SETS.offsets), joined)
+    masks = {
+        "None": None, "text": "a", "number": 1, "empty": [], "flat": BOOLS, "no axes": [True],
+        "ragged": [[[1], [1, 0]]],
+        "floats": np.zeros((1, 2, 2)), "mixed": [BOOLS, BOOLS[None]], "without pixels": np.zeros((1, 0, 2), bool),
+        "another label": np.full((1, 2, 2), 2, np.int8), "four axes": [[[[[True]]]]],
+    }  # fmt: skip
+    yield Parameter("Graphs.images(labels)", Graphs.images, masks)
+    yield Parameter("Graphs.images(neighbors)", partial(Graphs.images, BOOLS.reshape(1, 2, 2)), COUNTS | {"six": 6})
+    images = partial(Graphs.images, BOOLS.reshape(2, 1, 2), 4)
+    yield Parameter("Graphs.images(offsets)", images, without(OFFSETS, "None"))
     yield Parameter("ClassGraphs(labels, offsets)", lambda v: ClassGraphs(v, ENDS, EDGES, 3), codes)
     yield Parameter("ClassGraphs(offsets)", lambda v: ClassGraphs(CODES, v, EDGES[:0], 3), OFFSETS)
     yield Parameter("ClassGraphs(edges)", lambda v: ClassGraphs(CODES, SETS.offsets, v, 3), joined)

@@ -1,6 +1,6 @@
 """Batches of sets of binary decisions that are the nodes of graphs, in flat arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import segments
+from setwise.core.checks import as_offsets
+from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
 from setwise.core.sets import as_truth
 
@@ -27,14 +30,45 @@ class Graphs(Network):
     offsets : (n+1,) int64, strictly increasing from 0 to total; set i owns the nodes ``offsets[i]:offsets[i+1]``
     edges : (m, 2) int64, the nodes that each edge joins, counted in ``labels``; both are of one set, and the edges are
         listed set by set
+
+    Attributes
+    ----------
+    grids : the grids of which the sets consist, if :meth:`images` has made them, else None; cuts are faster then
     """
 
     labels: NDArray[Any]
     offsets: Ints
     edges: Ints
+    grids: Grids | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._set(as_truth(self.labels), self.offsets, self.edges)
+
+    @classmethod
+    def images(cls, labels: Any, neighbors: int = 4, offsets: Any = None) -> "Graphs":
+        """Images, volumes or sequences, in which each pixel is joined with its neighbors.
+
+        The edges are in the order of :class:`setwise.core.grids.Grids`: image by image; in an image those to the right
+        come first, then those down, then, with 8 neighbors, those down to the right and those down to the left.
+
+        Parameters
+        ----------
+        labels : the labels of each image, as above: a list of arrays (height, width), or one array (n, height, width)
+        neighbors : 4 or 8; 6 for volumes, whose arrays have three axes, and 2 for sequences, whose arrays have one
+        offsets : (n+1,) int64, strictly increasing; set i owns the images ``offsets[i]:offsets[i+1]``. None makes each
+            image a set
+        """
+        arrays, grids = as_grids(labels, neighbors, "labels")
+        flat = as_truth(np.concatenate([one.ravel() for one in arrays]))
+        ends = np.arange(len(arrays) + 1) if offsets is None else as_offsets(offsets, len(arrays))
+        # The kernels index arcs by int32, those of a row of pixels before and after an image among them.
+        if neighbors * (len(flat) + 2 * int(grids.shapes[:, 1:].prod(axis=1).max()) + 2) > np.iinfo(np.int32).max:
+            raise ValueError(f"a batch holds up to 2^31 - 1 arcs; got {len(flat)} pixels of {neighbors} neighbors.")
+        made = object.__new__(cls)
+        # Grids have the right edges, so nothing is left to check.
+        made.__dict__.update(labels=flat, offsets=grids.offsets[ends], edges=grids.edges(), grids=grids)
+        made.__dict__["edge_offsets"] = grids.edge_offsets[ends]
+        return made
 
     @property
     def n_labels(self) -> int:
@@ -70,5 +104,13 @@ class Graphs(Network):
 
     def take(self, parts: Ints) -> "Graphs":
         chosen = object.__new__(Graphs)
-        chosen.__dict__.update(self._chosen(parts))
+        chosen.__dict__.update(self._chosen(parts), grids=self._grids(parts))
         return chosen
+
+    def _grids(self, parts: Ints) -> Grids | None:
+        """The grids of the chosen sets."""
+        if self.grids is None:
+            return None
+        ends = np.searchsorted(self.grids.offsets, self.offsets)
+        chosen = segments(parts, ends)
+        return Grids(self.grids.shapes[chosen], self.grids.neighbors)

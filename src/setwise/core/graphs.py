@@ -13,6 +13,7 @@ from setwise.core.checks import as_offsets
 from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
 from setwise.core.sets import as_truth
+from setwise.kernels.network_codes import two_label_code
 
 
 @final
@@ -97,10 +98,7 @@ class Graphs(Network):
 
     def encode(self, labels: NDArray[Any]) -> Values:
         positive: Bools = labels == 1
-        out = np.empty(self.n_scores)
-        out[self.node_places] = positive
-        out[self.edge_places] = positive[self.edges[:, 0]] == positive[self.edges[:, 1]]
-        return out
+        return two_label_code(positive, self.edges, self.offsets, self.edge_offsets)
 
     def take(self, parts: Ints) -> "Graphs":
         chosen = object.__new__(Graphs)

@@ -83,7 +83,7 @@ class _MaxFlow(Maximizer):
         self._missed = segment_sums(np.where(graphs.truth, costs, 0.0), graphs.offsets)
 
     @cached_property
-    def _zeros(self) -> Values:
+    def _zeros(self) -> Floats:
         """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
         return self._graphs.away(np.zeros(self._graphs.total, dtype=bool))
 

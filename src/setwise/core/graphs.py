@@ -7,10 +7,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch, segments
 from setwise.core.checks import as_array, as_offsets, shown
 from setwise.core.sets import as_truth
+from setwise.kernels.agreement import network_won
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -99,6 +100,10 @@ class Graphs(Batch):
         out[self.node_places] = positive
         out[self.edge_places] = positive[self.edges[:, 0]] == positive[self.edges[:, 1]]
         return out
+
+    def won(self, scores: Floats, labels: NDArray[Any]) -> Values:
+        positive = np.asarray(labels == 1)
+        return network_won(scores, positive, self.truth, self.edges, self.offsets, self.edge_offsets)
 
     def take(self, parts: Ints) -> "Graphs":
         at, edges = self.decisions(parts), segments(parts, self.edge_offsets)

@@ -16,6 +16,7 @@ from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
+from setwise.inference.second_best import SecondBest
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -29,6 +30,7 @@ class Auto(Inference):
     =========================  ======================================  ==================  ====================
     ``Modular``                a cost for each mistake or label        exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
+    ``SecondBest``             the zero-one loss on the same graphs    exact
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
@@ -36,7 +38,7 @@ class Auto(Inference):
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
-    ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
+    ``DualDecomposition``      other losses on graphs of two labels    bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
@@ -80,6 +82,7 @@ class Auto(Inference):
 METHODS: tuple[Inference, ...] = (
     Modular(),
     MaxFlow(),
+    SecondBest(),
     ByCardinality(),
     CountSearch(),
     WorstRanking(),

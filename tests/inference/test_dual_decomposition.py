@@ -130,9 +130,14 @@ def test_a_maximizer_that_was_used_before_gives_the_same():
 
 
 def test_auto_takes_it_for_counts_on_graphs():
-    graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
-    assert isinstance(Auto().choice(Jaccard().structure(graphs)), DualDecomposition)
-    assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+    labels = np.arange(30) % 3 == 0
+    for given in (labels, np.where(np.arange(30) < 5, -1, labels).astype(np.int8)):
+        graphs = Graphs(given, np.array([0, 30]), grid(5, 6))
+        for loss in (Jaccard(), AreaWeighted(Jaccard(), np.linspace(1.0, 2.0, 30))):
+            assert Auto().choice(loss.structure(graphs)) == DualDecomposition()
+        assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+    known = Graphs(labels, np.array([0, 30]), grid(5, 6))
+    assert Auto().choice(Capped(np.arange(1.0, 31.0), 20.0).structure(known)) == DualDecomposition(loss=Greedy())
 
 
 def test_what_does_not_fit_is_refused():
@@ -234,9 +239,8 @@ def test_areas_and_labels_that_are_not_known(weighted, unknown):
         graphs = Graphs(labels, graphs.offsets, graphs.edges)
         loss = AreaWeighted(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
         structure = loss.structure(graphs)
-        assert isinstance(Auto().choice(structure), DualDecomposition)
         best = max(structure.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
-        found = Auto().prepare(structure).maximize(scores)
+        found = DualDecomposition().prepare(structure).maximize(scores)
         slip = 1e-10 * (1.0 + np.abs(scores).max())
         assert found.values[0] <= best + slip
         assert best <= found.bounds[0] + slip
@@ -252,11 +256,13 @@ def test_any_methods_may_serve_the_two_sides():
     graphs, scores, rows, won = random_problem(rng)
     structure = Capped(np.arange(1.0, 13.0), 20.0).structure(graphs)
     best = (won + losses_of(Capped(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
-    for method in (DualDecomposition(), DualDecomposition(loss=Greedy()), DualDecomposition(loss=Enumeration(12))):
+    for method in (DualDecomposition(loss=Greedy()), DualDecomposition(loss=Enumeration(12))):
         found = method.prepare(structure).maximize(scores)
         assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
     with pytest.raises(Refusal, match="CountSearch refuses"):
         DualDecomposition(loss=CountSearch()).prepare(structure)
+    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=Greedy\(\)"):
+        DualDecomposition().prepare(structure)
 
 
 def test_the_kept_multipliers_save_evaluations(monkeypatch):

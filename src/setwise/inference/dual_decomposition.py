@@ -15,13 +15,11 @@ from setwise.inference.counts.search import CountSearch
 from setwise.inference.decomposition.branching import Branching
 from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
 from setwise.inference.decomposition.sides import OneSet, Problem, two_sides
-from setwise.inference.enumeration import Enumeration
-from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
 from setwise.kernels.threads import map_units
 
-LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea(), Enumeration(12), Greedy())
+LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
 """The methods for the side of the loss, of which the first that fits is taken where none is given."""
 
 
@@ -84,7 +82,7 @@ class DualDecomposition(Inference):
             return f"DualDecomposition refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
         if self.loss is None:
             if self._fit_for(loss) is None:
-                return f"DualDecomposition refuses {structure!r}: no method fits it on independent decisions."
+                return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use loss=Greedy()."
         else:
             why = self.loss.refuses(loss)
         return why or self._cut.refuses(network)

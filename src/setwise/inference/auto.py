@@ -12,6 +12,7 @@ from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
@@ -56,6 +57,7 @@ class Auto(Inference):
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -69,8 +71,8 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These three hold an inference for the binary problems they make, which is this one again.
-        for method in (ByPieces(self), *METHODS, ByClass(self), KnownLabels(self)):
+        # These four hold an inference for the problems they make, which is this one again.
+        for method in (ByPieces(self), *METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
         return None

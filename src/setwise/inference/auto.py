@@ -8,6 +8,7 @@ from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
+from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
@@ -20,6 +21,8 @@ from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.tree_max_product import TreeMaxProduct
+from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -33,6 +36,7 @@ class Auto(Inference):
     =========================  ======================================  ==================  ====================
     ``ByPieces(Auto())``       maxima of linear functions              as for each of them
     ``Modular``                a cost for each mistake or label        exact, O(p)
+    ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
     ``OneWayCut``              the same under an order of labels      exact
     ``ByRegions``              numbers of positives in regions         exact, O(p log p)
@@ -40,12 +44,14 @@ class Auto(Inference):
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
     ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
     ``FactorDecomposition``    several of counts, boxes and paths      bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
+    ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
@@ -87,6 +93,7 @@ class Auto(Inference):
 
 METHODS: tuple[Inference, ...] = (
     Modular(),
+    TreeMaxProduct(),
     MaxFlow(),
     OneWayCut(),
     ByRegions(),
@@ -94,11 +101,13 @@ METHODS: tuple[Inference, ...] = (
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),
     ByArea(),
     DualDecomposition(),
     FactorDecomposition(),
     Greedy(),
+    ByOrder(),
 )
 """The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

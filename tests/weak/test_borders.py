@@ -1,5 +1,7 @@
 """The loss of borders between a core and a rim: its paths, values, maxima and completions, against all labelings."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -76,7 +78,7 @@ def test_paths_are_shortest_ones_and_cover_the_band(diagonals):
             np.testing.assert_array_equal(far[path], np.arange(1, len(path) + 1))
             assert not used[path[-1]], "each path begins at a node that none before has passed"
             used[path] = True
-            for inner, outer in zip(path[:-1], path[1:], strict=True):
+            for inner, outer in pairwise(path):
                 closer = both[(both[:, 0] == outer) & (far[both[:, 1]] == far[outer] - 1), 1]
                 assert inner == closer[labels[closer] == -1].min()
         np.testing.assert_array_equal(used, (labels == -1) & np.isfinite(far))
@@ -166,7 +168,7 @@ def test_maxima_and_max_marginals_of_single_paths():
         s = [s, np.round(s), 0 * s][kind % 3]
         chosen = np.zeros(len(s), dtype=bool)
         best, marginals = path_maxima(s, starts, costs, chosen), path_marginals(s, starts, costs)
-        for k, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        for k, (a, b) in enumerate(pairwise(starts)):
             rows = labelings(b - a)
             values = rows @ s[a:b] + costs[k] * ~(rows[:, :-1] >= rows[:, 1:]).all(axis=1)
             assert best[k] == pytest.approx(values.max())

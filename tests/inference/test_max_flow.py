@@ -10,7 +10,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow, max_flow
-from setwise.inference.max_flow import block_ends
+from setwise.inference.wires import block_ends
 from setwise.kernels.threads import allowed
 from setwise.losses import FBeta, Hamming
 

@@ -5,13 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.losses import LOSSES
-from surface.malformed import COUNTS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
+from surface.malformed import COUNTS, FLAGS, OBJECTS, OFFSETS, PARTS, Parameter, labels, numbers, try_all, without
 
 P = 4
 Y = [1, 0, 1, 0]
@@ -51,8 +52,23 @@ def batches():
         "unsorted": np.array([[P - 1, P - 2], [0, 1]]), "objects": np.full((1, 2), None),
     }  # fmt: skip
     yield Parameter("Graphs(edges)", partial(Graphs, BOOLS, SETS.offsets), joined)
-    graphs = Graphs(BOOLS, SETS.offsets, EDGES)
-    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets), graphs):
+    masks = {
+        "None": None, "text": "a", "number": 1, "empty": [], "flat": BOOLS, "no axes": [True],
+        "ragged": [[[1], [1, 0]]],
+        "floats": np.zeros((1, 2, 2)), "mixed": [BOOLS, BOOLS[None]], "without pixels": np.zeros((1, 0, 2), bool),
+        "another label": np.full((1, 2, 2), 2, np.int8), "four axes": [[[[[True]]]]],
+    }  # fmt: skip
+    yield Parameter("Graphs.images(labels)", Graphs.images, masks)
+    yield Parameter("Graphs.images(neighbors)", partial(Graphs.images, BOOLS.reshape(1, 2, 2)), COUNTS | {"six": 6})
+    images = partial(Graphs.images, BOOLS.reshape(2, 1, 2), 4)
+    yield Parameter("Graphs.images(offsets)", images, without(OFFSETS, "None"))
+    yield Parameter("ClassGraphs(labels, offsets)", lambda v: ClassGraphs(v, ENDS, EDGES, 3), codes)
+    yield Parameter("ClassGraphs(offsets)", lambda v: ClassGraphs(CODES, v, EDGES[:0], 3), OFFSETS)
+    yield Parameter("ClassGraphs(edges)", lambda v: ClassGraphs(CODES, SETS.offsets, v, 3), joined)
+    yield Parameter("ClassGraphs(k)", partial(ClassGraphs, CODES, ENDS, EDGES), sizes)
+    yield Parameter("ClassGraphs(tables)", partial(ClassGraphs, CODES, ENDS, EDGES, 3), FLAGS)
+    graphs = [Graphs(BOOLS, SETS.offsets, EDGES), ClassGraphs(CODES, SETS.offsets, EDGES, 3)]
+    for batch in (SETS, Classes(CODES, SETS.offsets, 3), Rankings(BOOLS, SETS.offsets), *graphs):
         yield Parameter(f"{type(batch).__name__}.take(parts)", batch.take, PARTS)
         yield Parameter(f"{type(batch).__name__}.decisions(parts)", batch.decisions, PARTS)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_matrix
 
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
@@ -65,6 +66,8 @@ def networks():
     edges = {"negative": -Z, "three edges": np.ones((3, 3)), "no edges": Z[:0]}
     yield Parameter("GraphModel(Z)", lambda v: GraphModel(X, v, graphs), without(MATRICES, "empty") | edges)
     yield Parameter("GraphModel(graphs)", partial(GraphModel, X, Z), OBJECTS)
+    several = ClassGraphs(np.array([0, 2, 1, 0]), graphs.offsets, graphs.edges, 3, tables=True)
+    yield Parameter("GraphModel of tables(Z)", lambda v: GraphModel(X, v, several), without(MATRICES, "empty"))
     yield Parameter("GraphModel(intercept)", lambda v: GraphModel(X, Z, graphs, v), NUMBERS)
     base, low = without(signed, "None", *HUGE), without(numbers(7, negative=True), "None", *HUGE)
     yield Parameter("GraphModel(base)", lambda v: GraphModel(X, Z, graphs, base=v), base)

@@ -31,11 +31,7 @@ class Classes(Batch):
 
     def __post_init__(self) -> None:
         as_count(self.k, "k", low=2, high=LARGEST_LABEL + 1)
-        labels = as_array(self.labels, "labels")
-        if labels.dtype != np.int64 or labels.ndim != 1:
-            raise ValueError(f"labels must be int64 of shape (total,); got {labels.dtype} of shape {labels.shape}.")
-        if labels.size and (labels.min() < -1 or labels.max() >= self.k):
-            raise ValueError(f"labels must be in -1..{self.k - 1}; got {labels.min()} to {labels.max()}.")
+        labels = as_codes(self.labels, self.k)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
 
@@ -75,3 +71,13 @@ class Classes(Batch):
 
     def take(self, parts: Ints) -> "Classes":
         return Classes(self.labels[self.decisions(parts)], chosen_offsets(parts, self.offsets), self.k)
+
+
+def as_codes(given: Any, k: int) -> Ints:
+    """The labels of a batch of decisions with k labels as they are: flat int64 in -1..k-1."""
+    labels = as_array(given, "labels")
+    if labels.dtype != np.int64 or labels.ndim != 1:
+        raise ValueError(f"labels must be int64 of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+    if labels.size and (labels.min() < -1 or labels.max() >= k):
+        raise ValueError(f"labels must be in -1..{k - 1}; got {labels.min()} to {labels.max()}.")
+    return labels

@@ -1,6 +1,6 @@
 """Batches of sets of binary decisions that are the nodes of graphs, in flat arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, final
 
@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.batch import Batch, segments
-from setwise.core.checks import as_array, as_offsets, shown
+from setwise.core.batch import segments
+from setwise.core.checks import as_offsets
+from setwise.core.grids import Grids, as_grids
+from setwise.core.network import Network
 from setwise.core.sets import as_truth
-from setwise.kernels.segments import chosen_offsets
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Graphs(Batch):
+class Graphs(Network):
     """``n`` sets of binary decisions with a score for each, and one for each edge between two of them.
 
     The score of a labeling is ``sum_i s_i y_i + sum_e s_e [y_a = y_b]``, where a and b are the ends of edge e: an Ising
@@ -29,64 +30,65 @@ class Graphs(Batch):
     offsets : (n+1,) int64, strictly increasing from 0 to total; set i owns the nodes ``offsets[i]:offsets[i+1]``
     edges : (m, 2) int64, the nodes that each edge joins, counted in ``labels``; both are of one set, and the edges are
         listed set by set
+
+    Attributes
+    ----------
+    grids : the grids of which the sets consist, if :meth:`images` has made them, else None; cuts are faster then
     """
 
     labels: NDArray[Any]
     offsets: Ints
     edges: Ints
+    grids: Grids | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        labels = as_truth(self.labels)
-        edges = as_array(self.edges, "edges")
-        if edges.dtype != np.int64 or edges.ndim != 2 or edges.shape[1] != 2:
-            raise ValueError(f"edges must be int64 of shape (m, 2); got {edges.dtype} of shape {edges.shape}.")
-        # The kernels index nodes and arcs by int32.
-        if max(len(labels), 2 * len(edges)) > np.iinfo(np.int32).max:
-            raise ValueError(f"a batch holds up to 2^31 - 1 nodes and 2^30 edges; got {len(labels)} and {len(edges)}.")
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "offsets", as_offsets(self.offsets, len(labels)))
-        object.__setattr__(self, "edges", edges)
-        if len(edges):
-            self._check_edges(edges)
+        self._set(as_truth(self.labels), self.offsets, self.edges)
 
-    def _check_edges(self, edges: Ints) -> None:
-        if edges.min() < 0 or edges.max() >= self.total:
-            raise ValueError(f"edges must join nodes 0..{self.total - 1}; got {edges.min()} to {edges.max()}.")
-        own = self.owners[edges]
-        for wrong, what in (
-            (edges[:, 0] == edges[:, 1], "different nodes"),
-            (own[:, 0] != own[:, 1], "nodes of one set"),
-        ):
-            if wrong.any():
-                raise ValueError(f"edges must join {what}; got {shown(edges[wrong][0].tolist())}.")
-        if (np.diff(own[:, 0]) < 0).any():
-            raise ValueError("edges must be listed set by set, in the order of the sets.")
+    @classmethod
+    def images(cls, labels: Any, neighbors: int = 4, offsets: Any = None) -> "Graphs":
+        """Images, volumes or sequences, in which each pixel is joined with its neighbors.
+
+        The edges are in the order of :class:`setwise.core.grids.Grids`: image by image; in an image those to the right
+        come first, then those down, then, with 8 neighbors, those down to the right and those down to the left.
+
+        Parameters
+        ----------
+        labels : the labels of each image, as above: a list of arrays (height, width), or one array (n, height, width)
+        neighbors : 4 or 8; 6 for volumes, whose arrays have three axes, and 2 for sequences, whose arrays have one
+        offsets : (n+1,) int64, strictly increasing; set i owns the images ``offsets[i]:offsets[i+1]``. None makes each
+            image a set
+        """
+        arrays, grids = as_grids(labels, neighbors, "labels")
+        flat = as_truth(np.concatenate([one.ravel() for one in arrays]))
+        ends = np.arange(len(arrays) + 1) if offsets is None else as_offsets(offsets, len(arrays))
+        # The kernels index arcs by int32, those of a row of pixels before and after an image among them.
+        if neighbors * (len(flat) + 2 * int(grids.shapes[:, 1:].prod(axis=1).max()) + 2) > np.iinfo(np.int32).max:
+            raise ValueError(f"a batch holds up to 2^31 - 1 arcs; got {len(flat)} pixels of {neighbors} neighbors.")
+        made = object.__new__(cls)
+        # Grids have the right edges, so nothing is left to check.
+        made.__dict__.update(labels=flat, offsets=grids.offsets[ends], edges=grids.edges(), grids=grids)
+        made.__dict__["edge_offsets"] = grids.edge_offsets[ends]
+        return made
 
     @property
     def n_labels(self) -> int:
         """The number of labels of a decision: two."""
         return 2
 
-    @cached_property
-    def edge_offsets(self) -> Ints:
-        """Set ``i`` owns the edges ``edge_offsets[i]:edge_offsets[i+1]``, (n+1,)."""
-        # The first end of each edge is enough, for both are of one set.
-        return np.searchsorted(self.owners[self.edges[:, 0]], np.arange(len(self) + 1))
-
-    @cached_property
-    def score_offsets(self) -> Ints:
-        """Each node and each edge has one score, (n+1,)."""
-        return self.offsets + self.edge_offsets
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Each node and each edge has one score."""
+        return 1, 1
 
     @cached_property
     def node_places(self) -> Ints:
         """The position of the score of each node, (total,)."""
-        return np.arange(self.total) + np.repeat(self.edge_offsets[:-1], self.sizes)
+        return self.node_columns[:, 0]
 
     @cached_property
     def edge_places(self) -> Ints:
         """The position of the score of each edge, (m,)."""
-        return np.arange(len(self.edges)) + np.repeat(self.offsets[1:], np.diff(self.edge_offsets))
+        return self.edge_columns[:, 0]
 
     @cached_property
     def unary(self) -> Ints:
@@ -101,10 +103,14 @@ class Graphs(Batch):
         return out
 
     def take(self, parts: Ints) -> "Graphs":
-        at, edges = self.decisions(parts), segments(parts, self.edge_offsets)
-        offsets, counts = chosen_offsets(parts, self.offsets), np.diff(self.edge_offsets)[parts]
-        # Each chosen set moves to where the sets before it end.
-        moved = self.edges[edges] + np.repeat(offsets[:-1] - self.offsets[parts], counts)[:, None]
         chosen = object.__new__(Graphs)
-        chosen.__dict__.update(labels=self.labels[at], offsets=offsets, edges=moved)
+        chosen.__dict__.update(self._chosen(parts), grids=self._grids(parts))
         return chosen
+
+    def _grids(self, parts: Ints) -> Grids | None:
+        """The grids of the chosen sets."""
+        if self.grids is None:
+            return None
+        ends = np.searchsorted(self.grids.offsets, self.offsets)
+        chosen = segments(parts, ends)
+        return Grids(self.grids.shapes[chosen], self.grids.neighbors)

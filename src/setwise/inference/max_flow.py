@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
+from setwise.inference.wires import Wires, wirings
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
-from setwise.kernels.networks import arcs
 from setwise.kernels.search_trees import new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
@@ -85,8 +84,7 @@ class _MaxFlow(Maximizer):
 
     @cached_property
     def _blocks(self) -> "list[_Block]":
-        ends = block_ends(self._graphs.edges, self._graphs.total, BLOCK)
-        return [_Block(self._graphs, first, last) for first, last in pairwise(ends)]
+        return [_Block(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         graphs, (nodes, edges, extra) = self._graphs, self._problem(scores)
@@ -109,14 +107,15 @@ class _MaxFlow(Maximizer):
     def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
         graphs = self._graphs
-        nodes, edges = scores[graphs.node_places] + self._shift, scores[graphs.edge_places].astype(np.float64)
+        nodes = scores[graphs.node_places] + self._shift
+        edges = scores[graphs.edge_places].astype(np.float64, copy=False)
         least = edges.min() if edges.size else 0.0
-        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
+        if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
             raise ValueError(
                 f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
             )
         # What rounding has made of 0 cannot win anything, so the bound holds without it.
-        edges = np.maximum(edges, 0.0)
+        np.maximum(edges, 0.0, out=edges)
         if not self._forced.any():
             return nodes.astype(np.float64), edges, np.zeros(len(graphs))
         force = 1.0 + np.abs(nodes)
@@ -129,19 +128,18 @@ class _MaxFlow(Maximizer):
 
 @final
 class _Block:
-    """The nodes ``first:last`` of graphs, which no edge leaves, with their network and its last cut."""
+    """Some nodes of graphs, which no edge leaves, with their network and its last cut."""
 
-    def __init__(self, graphs: Graphs, first: int, last: int) -> None:
-        self._nodes = slice(first, last)
-        inside = np.flatnonzero((graphs.edges[:, 0] >= first) & (graphs.edges[:, 0] < last))
-        self._edges = inside
-        self._network, self._places = arcs(graphs.edges[inside] - first, last - first)
+    def __init__(self, graphs: Graphs, wires: Wires) -> None:
+        first, last = wires.first, wires.last
+        self._nodes, self._edges = slice(first, last), wires.edges
+        self._network, self._wires = wires.network, wires
         self._forest = new_forest(self._network, last - first)
-        self._capacities = np.zeros(2 * len(inside))
+        self._capacities = np.zeros(len(self._forest.capacities))
         self._last: tuple[Values, Values] | None = None
-        sets = np.unique(graphs.owners[[first, last - 1]])
-        self._sets = slice(int(sets[0]), int(sets[-1]) + 1)
-        self._offsets = np.clip(graphs.offsets[sets[0] : sets[-1] + 2], first, last) - first
+        sets = np.searchsorted(graphs.offsets, [first, last - 1], side="right") - 1
+        self._sets = slice(int(sets[0]), int(sets[1]) + 1)
+        self._offsets = np.clip(graphs.offsets[sets[0] : sets[1] + 2], first, last) - first
 
     def cut(self, nodes: Values, edges: Values, labels: Bools) -> None:
         """Write the labels of a minimum cut, found from the last one where the edges have the same scores.
@@ -153,7 +151,7 @@ class _Block:
             changed = np.flatnonzero(self._last[0] != own)
             recut(self._network, self._forest, self._capacities, own, changed)
         else:
-            self._capacities[self._places] = pairs[:, None]
+            self._wires.place(pairs, self._capacities)
             cut(self._network, self._forest, self._capacities, own)
         self._last = own, pairs
         read_labels(self._network, self._forest, labels[self._nodes])
@@ -167,17 +165,3 @@ class _Block:
         """Write what each node loses with the label that the last cut does not give it."""
         own = labels[self._nodes]
         cut_losses(self._network, self._forest, self._capacities, nodes[self._nodes], own, lost[self._nodes])
-
-
-def block_ends(edges: Ints, total: int, size: int) -> list[int]:
-    """Where blocks of ``size`` nodes or more end, from 0 to ``total``, so that no edge joins two of them."""
-    crossing = np.zeros(total + 1, dtype=np.int64)
-    np.add.at(crossing, edges.min(axis=1) + 1, 1)
-    np.add.at(crossing, edges.max(axis=1) + 1, -1)
-    free = np.flatnonzero(np.cumsum(crossing) == 0)
-    ends = [0]
-    while ends[-1] < total:
-        # The last end is free, for no edge leaves all nodes; a rest that is small joins the block before it.
-        at = np.searchsorted(free, ends[-1] + size)
-        ends.append(int(free[at]) if at < len(free) and total - free[at] >= size else total)
-    return ends

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_choice, as_count, as_names, as_reals, shown
+from setwise.core.contrast import contrast
 from setwise.graphs.features import NODE_FEATURES
 from setwise.graphs.graph import Graph, pixel_edges
 
@@ -69,11 +70,9 @@ def from_image(
     return Graph(_means(maps, regions, counts), edges, describe(mean[edges[:, 0]], mean[edges[:, 1]]), areas, regions)
 
 
-def contrast(a: Values, b: Values) -> Values:
-    """A constant, and ``exp(-|a - b|^2 / 2 v)`` with v the mean of ``|a - b|^2``; 1 where all colors are equal."""
-    squares = ((a - b) ** 2).sum(axis=1)
-    mean = squares.mean() if len(squares) else 0.0
-    return np.column_stack([np.ones(len(squares)), np.exp(-squares / (2.0 * mean if mean > 0.0 else 1.0))])
+def constant_and_contrast(a: Values, b: Values) -> Values:
+    """A constant, and the contrast of the two ends."""
+    return np.column_stack([np.ones(len(a)), contrast(a, b)])
 
 
 def distances(a: Values, b: Values) -> Values:
@@ -81,7 +80,10 @@ def distances(a: Values, b: Values) -> Values:
     return np.abs(a - b)
 
 
-EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {"contrast": contrast, "distances": distances}
+EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {
+    "contrast": constant_and_contrast,
+    "distances": distances,
+}
 
 
 def _as_image(image: Any) -> Values:

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
@@ -23,6 +24,7 @@ STRUCTURES = [loss.structure(SETS) for loss in (Hamming(), Jaccard(), RocArea())
 ]
 # Without edges all scores are those of nodes, which may be negative.
 STRUCTURES.append(Hamming().structure(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
+STRUCTURES.append(Hamming().structure(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
 TOLS = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
 LIMITS = without(NUMBERS, "negative", "inf", "-inf")
 FORCED = {

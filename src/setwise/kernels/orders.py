@@ -111,6 +111,31 @@ def best_misplaced(scores: Array, truth: Array, offsets: Array, width: int, wort
             labels[first + one], labels[first + other] = state, partner
 
 
+@inlined
+def _span(at: int, true: int, size: int) -> tuple[int, int]:
+    """The lines of a second point that lie to line ``at`` as a true difference ``true`` says."""
+    if true > 0:
+        return 0, at
+    return (at, at + 1) if true == 0 else (at + 1, size)
+
+
+@kernel
+def _gain(scores: Array, v: int, true: int, partner: int, width: int, worth: float, out: Array) -> float:
+    """Writes the scores of one point plus what its pair with another one in state v is worth; returns the greatest."""
+    states = len(scores)
+    rows = (states + width - 1) // width
+    low, high = _span(v // width, true // width - partner // width, rows)
+    left, right = _span(v % width, true % width - partner % width, width)
+    most = -np.inf
+    for row in range(rows):
+        inside = low <= row < high
+        for u in range(row * width, min((row + 1) * width, states)):
+            column = u - row * width
+            out[u] = scores[u] if inside and left <= column < right else scores[u] + worth
+            most = max(most, out[u])
+    return most
+
+
 @kernel
 def search_pairs(
     scores: Array, truth: Array, width: int, worth: float, tol: float, budget: int, labels: Array
@@ -131,61 +156,49 @@ def search_pairs(
     k, states = scores.shape
     if k == 0 or len(truth) != k or len(labels) != k:
         raise ValueError("a set needs one point or more, with as many true states and labels")
-    gains, orders = np.empty((k, k, states)), np.empty((k, states), np.int64)
-    tops, place, chosen = np.zeros((k, k)), np.zeros(k, np.int64), np.zeros(k, np.int64)
-    sums, pending = np.zeros(k + 1), -np.inf
-    best = 0.0
+    # The gains of the states of each point, before the choice at each depth, and the greatest of them.
+    gains, tops = np.empty((k, k, states)), np.zeros((k, k))
+    chosen, sums = np.zeros(k, np.int64), np.zeros(k)
+    best, pending, open_worth = 0.0, -np.inf, max(worth, 0.0)
     for i in range(k):
         best += scores[i, labels[i]]
         for j in range(i):
             if _misplaced(labels[j], labels[i], truth[j], truth[i], width):
                 best += worth
-        for v in range(states):
-            gains[0, i, v] = scores[i, v]
+        gains[0, i] = scores[i]
         tops[0, i] = scores[i].max()
-    orders[0] = np.argsort(-scores[0])
-    open_worth = max(worth, 0.0)
     depth = 0
     while depth >= 0:
         rest = k - 1 - depth
-        # The pairs of points that both are still without a state after this choice, and those of each with this one.
+        # What pairs of two points without a state are worth after this choice, and those of one with this point.
         later = open_worth * (rest * (rest - 1) // 2)
         loose = later + open_worth * rest
         for j in range(depth + 1, k):
             loose += tops[depth, j]
-        if place[depth] == states:
-            depth -= 1
-            continue
-        v = orders[depth, place[depth]]
-        value = sums[depth] + gains[depth, depth, v]
+        own = gains[depth, depth]
+        v = own.argmax()
+        value = sums[depth] + own[v]
         # States come best first, so that all that follow are no better.
         if not value + loose > best + tol or budget <= 0:
             pending = max(pending, value + loose)
             depth -= 1
             continue
-        place[depth] += 1
+        # A state that was tried is not tried again.
+        own[v] = -np.inf
         budget -= 1
         chosen[depth] = v
         if rest == 0:
             best = value
-            for i in range(k):
-                labels[i] = chosen[i]
+            labels[:] = chosen
             continue
         bound = value + later
         for j in range(depth + 1, k):
-            most = -np.inf
-            for u in range(states):
-                gain = gains[depth, j, u]
-                if _misplaced(v, u, truth[depth], truth[j], width):
-                    gain += worth
-                gains[depth + 1, j, u] = gain
-                most = max(most, gain)
-            tops[depth + 1, j] = most
-            bound += most
+            true, partner = truth[depth], truth[j]
+            tops[depth + 1, j] = _gain(gains[depth, j], v, true, partner, width, worth, gains[depth + 1, j])
+            bound += tops[depth + 1, j]
         if not bound > best + tol:
             pending = max(pending, bound)
             continue
         depth += 1
-        sums[depth], place[depth] = value, 0
-        orders[depth] = np.argsort(-gains[depth, depth])
+        sums[depth] = value
     return best, max(best, pending)

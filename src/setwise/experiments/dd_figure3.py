@@ -11,7 +11,8 @@ images of 12 x 12 pixels, and four instances.
 *Methods.* The printed one: 100 steps of ``1 / sqrt(t)``, the labels of most votes where the two maxima disagree (DD
 section 3). Our scores are relative to one loss of at most 1 for all nodes, so a step of 1 for each node is far too
 long; the printed step is therefore also tried at multiples of 1e-2, 1e-3, 1e-4 and 1e-5, and the one with the least
-mean gap between the least dual and the best primal is chosen in hindsight. Ours: ``DualDecomposition()`` from a cold start.
+mean gap between the least dual and the best primal is chosen in hindsight. Ours: ``DualDecomposition()`` from a cold
+start.
 
 *Measures.* Seconds of a call; the least dual less the best primal; the share of nodes whose labels disagree at the end,
 and the share of instances where it is below 1 %. DD prints 104.4 s a call, .63 % of nodes, and "more than 95 %".

@@ -12,7 +12,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.one_label import LabelCosts, OneLabel
 from setwise.core.structure import Structure
-from setwise.inference.bundle import Bundle
+from setwise.inference.decomposition.bundle import Bundle
 from setwise.kernels.threads import map_units
 
 CLOSE = 1e-9

@@ -86,7 +86,8 @@ class _MaxFlow(MovableMaximizer):
     @cached_property
     def _zeros(self) -> Values:
         """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
-        return self._graphs.away(np.zeros(self._graphs.total, dtype=bool))
+        graphs = self._graphs
+        return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
 
     @cached_property
     def _blocks(self) -> "list[_Block]":

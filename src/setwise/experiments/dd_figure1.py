@@ -17,10 +17,10 @@ simple filters as features; an edge has a constant and its contrast. All images 
 - ours: the Jaccard loss with edges, by ``DualDecomposition``;
 - ours, ramp: the ramp of the Jaccard loss by ``NRBM``, as steps from the weights of Hamming.
 
-*Splits.* Generated: 5 repetitions of 8 images for training, 8 for choices, 40 for the test. Horses: 3 repetitions, which
-draw 10 images for training and 10 for choices from the 200 training images; the test images are the 119 others. C is
-one of 1e-4, 1e-3 and 1e-2, that with the least Jaccard loss on the second part, the smallest one of equals. When quick,
-there are 2 repetitions of 4, 4 and 10 images of 10 x 10 pixels, C is 1e-3, and the pieces are 4.
+*Splits.* Generated: 5 repetitions of 8 images for training, 8 for choices, 40 for the test. Horses: 3 repetitions,
+which draw 10 images for training and 10 for choices from the 200 training images; the test images are the 119 others. C
+is one of 1e-4, 1e-3 and 1e-2, that with the least Jaccard loss on the second part, the smallest one of equals. When
+quick, there are 2 repetitions of 4, 4 and 10 images of 10 x 10 pixels, C is 1e-3, and the pieces are 4.
 
 *Measures.* Intersection over union of all test pixels, in percent; the same once a constant is added to the scores of
 nodes, the best of 21 on the second part; the share predicted positive; ``objective / C``, which compares the rows of

@@ -153,7 +153,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     words = (
         f"The least dual and the best primal differ by {means[0, 1]:.2g} with the printed step, by {means[1, 1]:.2g} "
         f"with the best of {len(MULTIPLES)} multiples, and by {means[3, 1]:.2g} with ours.",
-        f"To the gap of the best multiple ours takes {means[2, 0]:.2f} s a call, the printed descent {means[1, 0]:.2f}.",
+        f"To the gap of the best multiple ours takes {means[2, 0]:.2f} s a call, the printed one {means[1, 0]:.2f}.",
         f"After {STEPS} steps {means[1, 2]:.2f} % of the nodes disagree with the best multiple; DD says .63 %.",
     )
     typical = int(np.argsort([course.gap for course in courses[best]])[len(given) // 2])

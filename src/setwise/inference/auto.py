@@ -16,6 +16,7 @@ from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
+from setwise.inference.qpbo import QPBO
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -37,6 +38,7 @@ class Auto(Inference):
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
     ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
+    ``QPBO``                   a cost for each label, two labels       bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
@@ -88,6 +90,7 @@ METHODS: tuple[Inference, ...] = (
     Enumeration(20),
     ByArea(),
     DualDecomposition(),
+    QPBO(),
     Greedy(),
 )
 """The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""

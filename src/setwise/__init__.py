@@ -13,6 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "GraphClassifier": "setwise.estimators",
     "MeasureClassifier": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
@@ -29,6 +30,7 @@ _PACKAGES = (
     "learners",
     "decisions",
     "datasets",
+    "graphs",
     "plotting",
     "compare",
     "experiments",

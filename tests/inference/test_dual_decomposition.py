@@ -129,7 +129,7 @@ def test_a_maximizer_that_was_used_before_gives_the_same():
 
 
 def test_auto_takes_it_for_counts_on_graphs():
-    graphs = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
+    graphs = Graphs(np.arange(25) % 2 == 1, np.array([0, 25]), grid(5, 5))
     assert isinstance(Auto().choice(Jaccard().structure(graphs)), DualDecomposition)
     assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
 

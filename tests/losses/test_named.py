@@ -57,7 +57,7 @@ def test_every_loss_is_written_by_its_form_or_says_why_not():
     assert set(plain_losses()) <= set(forms)
     for name, kind in LOSSES.items():
         needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-        words = {"k": "1", "label": "1", "loss": "jaccard", "negative": "1", "positive": "2"}
+        words = {"k": "1", "label": "1", "loss": "jaccard", "negative": "1", "positive": "2", "width": "3"}
         if name in forms:
             assert all(f":{parameter}" in forms[name] for parameter in needed)
             made = parse_losses(":".join([name, *(words[parameter] for parameter in needed)]))

@@ -35,7 +35,7 @@ def test_the_value_is_what_enumeration_says():
             try:
                 evaluator = MarginRescaling(loss).on(sets)
             except Refusal as refusal:
-                assert "does not tell which of its labelings have the least value" in str(refusal)
+                assert any(why in str(refusal) for why in ("labelings have the least value", "paths need neighbors"))
                 continue
             found = evaluator(s)
             assert not evaluator.convex

@@ -9,6 +9,8 @@ from surface import (
     test_comparisons,
     test_constructors,
     test_decisions,
+    test_graph_classifier,
+    test_graphs,
     test_maximizers,
     test_measure_classifier,
     test_pictures,
@@ -19,19 +21,47 @@ from surface import (
 )
 
 PARAMETERS = [
-    *test_batches.batches(), *test_batches.structures(), *test_calls.PARAMETERS, *test_comparisons.of_compare(),
-    *test_comparisons.of_plans(), *test_comparisons.of_measures(), *test_comparisons.of_problems(),
-    *test_constructors.PARAMETERS, *test_maximizers.PARAMETERS, *test_measure_classifier.PARAMETERS_OF_ALL,
-    *test_pictures.PARAMETERS, *test_saved_models.files(), *test_saved_models.models(), *test_set_classifier.calls(),
-    *test_training.features(), *test_training.networks(), *test_training.risks(),
-    *test_thresholds.PARAMETERS, *test_decisions.PARAMETERS,
-]  # fmt: skip
+    *test_batches.batches(),
+    *test_batches.structures(),
+    *test_calls.PARAMETERS,
+    *test_comparisons.of_compare(),
+    *test_comparisons.of_measures(),
+    *test_comparisons.of_plans(),
+    *test_comparisons.of_problems(),
+    *test_constructors.PARAMETERS,
+    *test_decisions.PARAMETERS,
+    *test_graph_classifier.networks(),
+    *test_graphs.graphs(),
+    *test_graphs.images(),
+    *test_maximizers.PARAMETERS,
+    *test_measure_classifier.PARAMETERS_OF_ALL,
+    *test_pictures.PARAMETERS,
+    *test_saved_models.files(),
+    *test_saved_models.models(),
+    *test_set_classifier.calls(),
+    *test_thresholds.PARAMETERS,
+    *test_training.features(),
+    *test_training.landmarks(),
+    *test_training.networks(),
+    *test_training.risks(),
+]
 
-ROOMS = ("losses", "surrogates", "inference", "models", "risks", "learners", "decisions", "plotting", "compare")
+ROOMS = (
+    "losses",
+    "surrogates",
+    "inference",
+    "models",
+    "risks",
+    "learners",
+    "decisions",
+    "graphs",
+    "plotting",
+    "compare",
+)
 
 ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
-RESULTS |= {"Answer", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
+RESULTS |= {"Answer", "GraphScores", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

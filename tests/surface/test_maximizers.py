@@ -5,23 +5,26 @@ from functools import partial
 import numpy as np
 import pytest
 
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.rankings import Rankings
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.inference import INFERENCES, Auto, minimize_submodular
-from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, RocArea
+from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea
 from setwise.surrogates import Difference, Linear, MarginRescaling, Slack, Support
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Parameter, numbers, try_all, without
 
 SETS = Sets.rows([[1, 0], [1, 0]])
 CLASSES = Classes(np.array([0, 2, 1, 0]), SETS.offsets, 3)
 STRUCTURES = [loss.structure(SETS) for loss in (Hamming(), Jaccard(), RocArea())] + [
-    loss.structure(CLASSES) for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), Hamming())
+    loss.structure(CLASSES)
+    for loss in (MeanOverClasses("f1"), OneClass("jaccard", 1), OrderedPoints(2, "pair"), Hamming())
 ]
 # Without edges all scores are those of nodes, which may be negative.
 STRUCTURES.append(Hamming().structure(Graphs(SETS.truth, SETS.offsets, np.zeros((0, 2), np.int64))))
+STRUCTURES.append(Hamming().structure(ClassGraphs(CLASSES.labels, SETS.offsets, np.array([[0, 1], [3, 2]]), 3)))
 TOLS = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
 LIMITS = without(NUMBERS, "negative", "inf", "-inf")
 FORCED = {

@@ -10,7 +10,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
-from setwise.models import GraphModel, Independent, MultiLabel
+from setwise.models import GraphModel, Independent, LandmarkModel, MultiLabel
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -80,6 +80,27 @@ def networks():
         yield Parameter(f"GraphModel.{name}(parts)", partial(getattr(model, name), np.ones(3)), SOME)
 
 
+def landmarks():
+    """A model of landmarks, for two sets of two points with three states."""
+    X, w = np.arange(18.0).reshape(2, 3, 3), np.ones(6)
+    model, signed = LandmarkModel(X, 2), numbers(12, negative=True)
+    wrong = without(MATRICES, "cube", "objects") | {
+        "matrix": X[0],
+        "no states": X[:, :0],
+        "three points": np.ones((2, 3, 3, 1)),
+    }
+    yield Parameter("LandmarkModel(X)", lambda v: LandmarkModel(v, 2), wrong | {"objects": np.full((2, 3, 3), Odd())})
+    yield Parameter("LandmarkModel(k)", partial(LandmarkModel, X), COUNTS)
+    base, low = without(signed, "None", *HUGE), without(numbers(6, negative=True), "None", *HUGE)
+    yield Parameter("LandmarkModel(base)", lambda v: LandmarkModel(X, 2, v), base)
+    yield Parameter("LandmarkModel(lower)", lambda v: LandmarkModel(X, 2, lower=v), low)
+    yield Parameter("LandmarkModel.scores(w)", model.scores, numbers(6, negative=True))
+    yield Parameter("LandmarkModel.scores(parts)", partial(model.scores, w), SOME)
+    for name in ("pullback", "pullbacks"):
+        yield Parameter(f"LandmarkModel.{name}(gradient)", getattr(model, name), without(signed, "NaN", "inf", *HUGE))
+        yield Parameter(f"LandmarkModel.{name}(parts)", partial(getattr(model, name), np.ones(6)), SOME)
+
+
 def risks():
     model, evaluator = Independent(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
     risk, w, point = MeanRisk(model, evaluator), np.ones(4), numbers(4, negative=True)
@@ -109,7 +130,9 @@ def risks():
         yield Parameter(f"{name}(callback)", lambda v, one=learner: one.minimize(risk, callback=v), calls)
 
 
-@pytest.mark.parametrize("parameter", [*features(), *networks(), *risks()], ids=lambda parameter: parameter.where)
+@pytest.mark.parametrize(
+    "parameter", [*features(), *networks(), *landmarks(), *risks()], ids=lambda parameter: parameter.where
+)
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)
 

@@ -8,12 +8,12 @@ import setwise
 from setwise.core.learner import Fit
 
 
-def warn_of_end(fit: Fit) -> None:
-    """Warn if a fit ended without reaching its tolerance."""
+def warn_of_end(name: str, fit: Fit) -> None:
+    """Warn if a fit of the estimator ``name`` ended without reaching its tolerance."""
     endings = {
-        "max_iter": (f"SetClassifier {fit.message}; raise max_iter or tol.", ConvergenceWarning),
-        "stalled": (f"SetClassifier stalled: {fit.message}.", ConvergenceWarning),
-        "interrupted": (f"SetClassifier was {fit.message}.", RuntimeWarning),
+        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning),
+        "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning),
+        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning),
     }
     if fit.status in endings:
         # The warning points at the line of the user that called fit.

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from setwise.core.arrays import Values
+from setwise.estimators.fitting import solve
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier
 
@@ -27,7 +28,7 @@ def path(model: SetClassifier, data: Sequence[Any], Cs: Values) -> Iterator[SetC
             # The number and the names of the features.
             seen = {name: value for name, value in one.__dict__.items() if name.endswith("_in_")}
         one.__dict__.update(seen)
-        trained = one._solve(problem, last)
+        trained = solve(one, problem, last)
         one._keep(problem, trained, 0.0, groups is not None)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt

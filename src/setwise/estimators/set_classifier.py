@@ -1,6 +1,5 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
-from functools import partial
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -14,20 +13,19 @@ from setwise.core.checks import as_flag, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
-from setwise.core.progress import ProgressBar
 from setwise.core.refusal import Refusal
 from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.descent import Trained
 from setwise.estimators.exact_threshold import held_out_thresholds
+from setwise.estimators.fitting import keep_certificates, solve
 from setwise.estimators.grouping import group
-from setwise.estimators.learner import learner_for
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.target import as_target
-from setwise.estimators.threads import blas_threads
-from setwise.estimators.training import Problem, Trained
+from setwise.estimators.training import Problem
 from setwise.estimators.versioned import Versioned
 from setwise.models.rows import check_rows
 
@@ -178,7 +176,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         before = dict(self.__dict__)
         try:
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
-            trained = self._solve(problem, self._last(problem.features.size))
+            trained = solve(self, problem, self._last(problem.features.size))
             if shift is None:
                 zero = self.threshold == "zero" or trained.fit.status == "interrupted"
                 shift = 0.0 if zero else held_out_thresholds(self, problem, groups, sample_weight)
@@ -248,16 +246,6 @@ class SetClassifier(ClassifierMixin, Versioned):
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
 
-    def _solve(self, problem: Problem, last: Any) -> Trained:
-        """The weights, found from the weights ``last`` on."""
-        multiplications = int(problem.X.shape[0]) * int(problem.X.shape[1]) * problem.grouping.outputs
-        bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-        with blas_threads(multiplications, None if self.n_jobs is None else problem.jobs):
-            trained = problem.solve(partial(learner_for, self), isinstance(self.learner, str), last, bar)
-        if bar is not None:
-            bar.close()
-        return trained
-
     def _last(self, size: int) -> NDArray[np.float64] | None:
         """The weights of the last fit, if this one starts there and has as many of them."""
         if not self.warm_start or "coef_" not in self.__dict__:
@@ -270,19 +258,16 @@ class SetClassifier(ClassifierMixin, Versioned):
 
     def _keep(self, problem: Problem, trained: Trained, shift: Any, grouped: bool) -> None:
         """Store the result of a fit in the attributes."""
-        fit, grouping = trained.fit, problem.grouping
+        grouping = problem.grouping
         weights = trained.w.reshape(grouping.outputs, -1)
         self.classes_, self.loss_, self._layout = grouping.classes, problem.score_loss, grouping.layout
         self.coef_ = weights[:, :-1].copy() if self.fit_intercept else weights.copy()
         self.intercept_ = self.intercept_scaling * weights[:, -1] if self.fit_intercept else np.zeros(len(weights))
         self.intercept_, self.threshold_ = self.intercept_ - shift, shift
-        self.surrogate_, self.C_, self._radius, self._grouped = trained.surrogate, trained.C, trained.radius, grouped
-        self.objective_, self.lower_bound_, self.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
-        fields = ("objective", "lower_bound", "upper_bound", "seconds")
-        self.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
-        self.n_iter_, self.status_, self.stop_reason_ = len(fit.history), fit.status, fit.message
+        self._grouped = grouped
+        keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained, shift)
-        warn_of_end(fit)
+        warn_of_end(type(self).__name__, trained.fit)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

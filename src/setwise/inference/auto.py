@@ -8,15 +8,23 @@ from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
+from setwise.inference.by_order import ByOrder
+from setwise.inference.by_pieces import ByPieces
+from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
+from setwise.inference.factor_decomposition import FactorDecomposition
 from setwise.inference.greedy import Greedy
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
+from setwise.inference.one_way_cut import OneWayCut
 from setwise.inference.qpbo import QPBO
+from setwise.inference.tree_max_product import TreeMaxProduct
+from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -28,19 +36,27 @@ class Auto(Inference):
     =========================  ======================================  ==================  ====================
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
+    ``ByPieces(Auto())``       maxima of linear functions              as for each of them
     ``Modular``                a cost for each mistake or label        exact, O(p)
+    ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
+    ``OneWayCut``              the same under an order of labels      exact
+    ``ByRegions``              numbers of positives in regions         exact, O(p log p)
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``QPBO``                   the same, any edges of two labels       bounded
+    ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
     ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
-    ``QPBO``                   a cost for each label, two labels       bounded
+    ``FactorDecomposition``    several of counts, boxes and paths      bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
+    ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -54,8 +70,8 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These two hold an inference for the binary problems they make, which is this one again.
-        for method in (*METHODS, ByClass(self), KnownLabels(self)):
+        # These four hold an inference for the problems they make, which is this one again.
+        for method in (ByPieces(self), *METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -81,16 +97,22 @@ class Auto(Inference):
 
 METHODS: tuple[Inference, ...] = (
     Modular(),
+    TreeMaxProduct(),
     MaxFlow(),
+    OneWayCut(),
+    ByRegions(),
     ByCardinality(),
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    QPBO(),
+    TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),
     ByArea(),
     DualDecomposition(),
-    QPBO(),
+    FactorDecomposition(),
     Greedy(),
+    ByOrder(),
 )
-"""The methods of the table in their order, without the last two, which hold an :class:`Auto` themselves."""
+"""The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

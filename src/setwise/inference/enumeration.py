@@ -9,18 +9,24 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
+from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.network import Network
 from setwise.core.set_function import SetFunction
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
-from setwise.kernels.enumeration import best_subsets
+from setwise.inference.pairwise import network_tables
+from setwise.kernels.enumeration import best_labelings, best_subsets
+
+CHUNK = 1 << 13
+"""So many labelings of a network are evaluated at once."""
 
 
 @final
 @dataclass(frozen=True)
 class Enumeration(Inference):
-    """The maximum over all ``2^p`` sets of mistakes, for p up to ``limit``. Exact for any loss.
+    """The maximum over all ``2^p`` sets of mistakes, or over all ``k^p`` labelings of a network. Exact for any loss.
 
     Tables of the loss are made once, when the method is bound. Sets share a table where it is the same for them: those
     of equal size where the loss does not depend on the labels (``Trait.LABEL_FREE``), else those with equal true
@@ -28,7 +34,7 @@ class Enumeration(Inference):
 
     Parameters
     ----------
-    limit : most decisions of a set; a larger set is refused
+    limit : most decisions of a set; a larger set is refused, and on networks one of more than ``2^limit`` labelings
     """
 
     limit: int = 20
@@ -40,6 +46,8 @@ class Enumeration(Inference):
         as_count(self.limit, "limit", high=20)
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if isinstance(structure.batch, Network):
+            return self._refuses_network(structure.batch, slack)
         why = unfit(self, structure, slack, unknown=True)
         if why is not None:
             return why
@@ -50,7 +58,17 @@ class Enumeration(Inference):
             return f"Enumeration refuses a set of {largest} decisions: 2^{largest} labelings are too many. Use Greedy."
         return None
 
+    def _refuses_network(self, batch: Network, slack: bool) -> str | None:
+        if slack and batch.known is not None:
+            return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
+        largest, k = int(batch.sizes.max()), batch.n_labels
+        if largest * np.log2(k) > self.limit:
+            return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use Auto."
+        return None
+
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        if isinstance(structure.batch, Network):
+            return _NetworkEnumeration(self, structure, slack)
         return _Enumeration(self, structure, slack)
 
 
@@ -97,3 +115,39 @@ def _table(remainder: Structure, i: int) -> Values:
     rows: Ints = np.full(1 << size, i)
     many = remainder.take(rows)
     return many.values(subsets(size).ravel() ^ many.batch.truth)
+
+
+@final
+class _NetworkEnumeration(Maximizer):
+    """Holds the loss of every labeling of each set; the kernel adds the scores of nodes and edges."""
+
+    def __init__(self, method: Enumeration, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        batch = structure.batch
+        assert isinstance(batch, Network)
+        self._batch, self._tables = batch, [_losses(structure, i) for i in range(len(batch))]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch, labels = self._batch, np.zeros(self._batch.total, dtype=np.int64)
+        nodes, pairs = network_tables(batch, scores)
+        target = batch.at_target(scores)
+        for i, table in enumerate(self._tables):
+            first, last = batch.offsets[i : i + 2]
+            span = slice(*batch.edge_offsets[i : i + 2])
+            edges = batch.edges[span]
+            best_labelings(table, nodes[first:last], pairs[span], edges, first, target[i], self.slack, labels)
+        return self.solved(scores, labels == 1 if isinstance(batch, Graphs) else labels)
+
+
+def _losses(structure: Structure, i: int) -> Values:
+    """Returns the value of the structure of set i at every labeling, (k^p,), the last label changing fastest."""
+    batch = structure.batch
+    size, k = int(batch.sizes[i]), batch.n_labels
+    out = np.empty(k**size)
+    for begin in range(0, len(out), CHUNK):
+        index = np.arange(begin, min(begin + CHUNK, len(out)))
+        rows = index[:, None] // k ** np.arange(size)[::-1] % k
+        # One batch of many copies of the set gives all values in one call.
+        many = structure.take(np.full(len(index), i))
+        out[index] = many.values(rows.ravel() == 1 if isinstance(batch, Graphs) else rows.ravel())
+    return out

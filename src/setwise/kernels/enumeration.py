@@ -43,3 +43,44 @@ def best_subsets(
         # The bits of the best index are the mistakes.
         for j in range(offsets[i], offsets[i + 1]):
             mistakes[j] = (at >> (j - offsets[i])) & 1
+
+
+@kernel
+def best_labelings(
+    table: Array, nodes: Array, pairs: Array, edges: Array, begin: int, target: float, slack: bool, labels: Array
+) -> None:
+    """Writes the labels ``begin:begin + p`` that maximize ``l(y) + score(y)``, or ``l(y) (1 + score(y) - target)``.
+
+    ``table`` (k^p,) holds l, the label of the last of the p nodes changing fastest; it is -inf where a labeling is not
+    allowed. Scores are those of :mod:`setwise.kernels.messages`, of ``nodes`` (p, k) and of all ``edges``; O(m k^p).
+    """
+    p, k = nodes.shape
+    require_length(labels, np.array([0, begin + p]))
+    require_length(pairs, np.array([0, len(edges)]))
+    own, sums, best, at = np.zeros(p, np.int64), np.zeros(p + 1), -np.inf, 0
+    depth = 0
+    for index in range(len(table)):
+        # Only the sums of nodes that changed, and of those after them, are computed again.
+        for i in range(depth, p):
+            total = nodes[i, own[i]]
+            for e in range(len(edges)):
+                if max(edges[e, 0], edges[e, 1]) == begin + i:
+                    u, v = own[edges[e, 0] - begin], own[edges[e, 1] - begin]
+                    if pairs.shape[1] > 1:
+                        total += pairs[e, u * k + v]
+                    elif u == v:
+                        total += pairs[e, 0]
+            sums[i + 1] = sums[i] + total
+        loss = table[index]
+        value = loss * (1.0 + (sums[p] - target)) if slack else loss + sums[p]
+        # Under slack rescaling a labeling that is not allowed would be worth +inf where its factor is negative.
+        if loss > -np.inf and value > best:
+            best, at = value, index
+        depth = p - 1
+        while depth > 0 and own[depth] == k - 1:
+            own[depth] = 0
+            depth -= 1
+        own[depth] = (own[depth] + 1) % k
+    for i in range(p - 1, -1, -1):
+        labels[begin + i] = at % k
+        at //= k

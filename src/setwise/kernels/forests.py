@@ -1,4 +1,4 @@
-"""Graphs without cycles: which segments of nodes are such, and in which order messages pass there."""
+"""Graphs without cycles: which segments of nodes are such, and exact messages between parents and children."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.messages import add_pair, largest, send
 
 Array = NDArray[Any]
 
@@ -40,3 +41,83 @@ def forests(first: Array, heads: Array, offsets: Array) -> Array:
         edges = (first[offsets[s + 1]] - first[offsets[s]]) // 2
         out[s] = edges == offsets[s + 1] - offsets[s] - trees
     return out
+
+
+@kernel
+def forest_order(edges: Array, first: Array, arcs: Array) -> tuple[Array, Array]:
+    """Returns the nodes of forests, each after its parent, and the arc of each node to its parent, -1 for a root.
+
+    ``arcs`` holds the edges of a node as :mod:`setwise.kernels.messages` says. The trees lie one after another. O(n).
+    """
+    require_length(arcs, first)
+    n = len(first) - 1
+    order, parents = np.empty(n, np.int64), np.full(n, -2)
+    end = 0
+    for root in range(n):
+        if parents[root] != -2:
+            continue
+        parents[root], order[end], begin = -1, root, end
+        end += 1
+        while begin < end:
+            i = order[begin]
+            begin += 1
+            for place in range(first[i], first[i + 1]):
+                e, side = arcs[place] >> 1, arcs[place] & 1
+                j = edges[e, 1 - side]
+                if parents[j] == -2:
+                    parents[j] = 2 * e + 1 - side
+                    order[end] = j
+                    end += 1
+    return order, parents
+
+
+@kernel
+def best_labels(
+    nodes: Array, pairs: Array, edges: Array, order: Array, parents: Array, up: Array, labels: Array
+) -> None:
+    """Writes the labels of greatest value of forests, (n,), by messages to the parents; O(n k) or O(n k^2).
+
+    ``up`` (n, k) gets the greatest value of the tree below each node for each of its labels, the node included.
+    """
+    require_length(nodes, np.array([0, len(order)]))
+    require_length(up, np.array([0, len(order)]))
+    require_length(labels, np.array([0, len(order)]))
+    new = np.empty(nodes.shape[1])
+    up[:] = nodes
+    for t in range(len(order) - 1, -1, -1):
+        i = order[t]
+        if parents[i] >= 0:
+            e, side = parents[i] >> 1, parents[i] & 1
+            send(pairs, e, side, up[i], new)
+            parent = edges[e, 1 - side]
+            for u in range(len(new)):
+                up[parent, u] += new[u]
+    for t in range(len(order)):
+        i = order[t]
+        for u in range(len(new)):
+            new[u] = up[i, u]
+        if parents[i] >= 0:
+            e, side = parents[i] >> 1, parents[i] & 1
+            add_pair(pairs, e, side, labels[edges[e, 1 - side]], new)
+        labels[i] = largest(new)
+
+
+@kernel
+def tree_marginals(pairs: Array, edges: Array, order: Array, parents: Array, up: Array) -> None:
+    """Turns ``up`` of :func:`best_labels` into the greatest value of the whole tree for each label of each node."""
+    require_length(up, np.array([0, len(order)]))
+    k = up.shape[1]
+    rest, new = np.empty(k), np.empty(k)
+    for t in range(len(order)):
+        i = order[t]
+        if parents[i] < 0:
+            continue
+        e, side = parents[i] >> 1, parents[i] & 1
+        parent = edges[e, 1 - side]
+        # The parent knows all of the tree; what came from this node is taken away again.
+        send(pairs, e, side, up[i], new)
+        for u in range(k):
+            rest[u] = up[parent, u] - new[u]
+        send(pairs, e, 1 - side, rest, new)
+        for u in range(k):
+            up[i, u] += new[u]

@@ -1,0 +1,226 @@
+"""What all problems of linear models share: the objective, its start, and when the ramp is taken."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
+from setwise.core.evaluator import Surrogate
+from setwise.core.features import Features
+from setwise.core.learner import Callback, Fit, Learner, relative_gap
+from setwise.core.risk import Risk
+from setwise.estimators.certain import radius
+from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, warn_of_vacuous_bound
+from setwise.risks import MeanRisk, Remembering
+from setwise.surrogates import Ramp
+
+MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner | None]
+"""A function of the surrogate, of whether it is convex, and of the shape of X; None where C is 0."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The weights of a fit, and how they were found.
+
+    Attributes
+    ----------
+    w : (d,)
+    C : the weight of the risk
+    fit : the fit, whose weights may be steps from a start
+    surrogate : the short name of the surrogate, ``"ramp"`` where the bound of the convex one said nothing
+    radius : the minimizer of the objective is no farther from w than this; nan if the risk is not convex
+    """
+
+    w: Values
+    C: float
+    fit: Fit
+    surrogate: str
+    radius: float
+
+
+class Training(ABC):
+    """A linear model to be trained, bound to its data once; :meth:`solve` may be called for several weights C.
+
+    Attributes
+    ----------
+    surrogate : a name, or an object that brings its own loss
+    start : ``"auto"``, ``"zero"``, ``"logistic"``, or a logistic regression
+    jobs : the number of threads
+    path : whether it is solved for several C, so that planes are remembered
+    bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
+        several folds would differ by noise
+    """
+
+    surrogate: str | Surrogate
+    start: Any
+    jobs: int
+    path: bool
+    bare: bool
+
+    @property
+    @abstractmethod
+    def features(self) -> Features:
+        """The linear model of the scores."""
+
+    @property
+    @abstractmethod
+    def batch(self) -> Batch:
+        """The sets with their true labels."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Values | None:
+        """The weight of each set, (n,); None for equal weights."""
+
+    @property
+    @abstractmethod
+    def shape_of_rows(self) -> tuple[int, int]:
+        """The numbers of rows and of features."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> float:
+        """The mean loss of the best constant labeling."""
+
+    @property
+    @abstractmethod
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of the start that fits the loss best, and the mean size of its scores."""
+
+    @property
+    @abstractmethod
+    def bare_start(self) -> Values:
+        """The weights of the start without a threshold."""
+
+    @property
+    @abstractmethod
+    def ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning."""
+
+    @abstractmethod
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name."""
+
+    @abstractmethod
+    def convex(self) -> Surrogate:
+        """The convex surrogate that suits the loss."""
+
+    @abstractmethod
+    def beginning(self, risk: Risk) -> Values:
+        """The weights :attr:`logistic`, at a scale that suits the risk."""
+
+    @abstractmethod
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+
+    @cached_property
+    def risks(self) -> dict[str, tuple[Risk, Values]]:
+        """The risk of each surrogate that was tried, and the start that it is centred at, for further values of C."""
+        return {}
+
+    @cached_property
+    def omega(self) -> Values:
+        """The share of each set in the mean."""
+        weights = np.ones(len(self.batch)) if self.weights is None else self.weights
+        # Divided by the largest first, for a sum of large weights may overflow.
+        return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
+
+    def solve(
+        self, make: MakeLearner, may_replace: bool, last: Values | None = None, callback: Callback | None = None
+    ) -> Trained:
+        """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
+
+        With ``may_replace`` the surrogate ``"auto"`` becomes the ramp for a single set, unless the start is w = 0. For
+        several sets it becomes the ramp where the bound of the convex one says nothing, and where it says little and
+        logistic regression has a smaller training loss; if the ramp has no larger one.
+        """
+        if not isinstance(self.surrogate, str):
+            return self._minimized(self.surrogate, make, last, callback)[0]
+        if may_replace and self.ramp_alone:
+            return self._minimized(self.named(Ramp.name), make, last, callback)[0]
+        if self.surrogate not in ("auto", "convex"):
+            surrogate = self.named(self.surrogate)
+        else:
+            surrogate = self.convex()
+        found, risk = self._minimized(surrogate, make, last, callback)
+        if not risk.convex or found.C == 0:
+            return found
+        share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
+        if share < DOUBTFUL or found.fit.status == "interrupted":
+            return found
+        if self.surrogate != "auto" or not may_replace:
+            if share >= VACUOUS:
+                warn_of_vacuous_bound(surrogate.name)
+            return found
+        loss = self.loss_at(found.w)
+        if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
+            return found
+        ramp = self._minimized(self.named(Ramp.name), make, last, callback)[0]
+        chosen = ramp if self.loss_at(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
+        # From w = 0 the ramp may not get away.
+        if share >= VACUOUS and self.start == "zero" and self.loss_at(chosen.w) >= self.constant:
+            warn_of_vacuous_bound(surrogate.name)
+        return chosen
+
+    def _minimized(
+        self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None
+    ) -> tuple[Trained, Risk]:
+        """The result of one surrogate, and its risk."""
+        if surrogate.name not in self.risks:
+            self.risks[surrogate.name] = self._risk(surrogate)
+        risk, origin = self.risks[surrogate.name]
+        learner = make(surrogate, risk.convex, self.shape_of_rows)
+        if learner is None:
+            if not self.starts_at_logistic(risk.convex):
+                raise ValueError(
+                    "C must be above 0 where the start is w = 0, which predicts nothing; got 0. Use start='logistic'."
+                )
+            fit = _unmoved(risk.size)
+            w = self.bare_start if self.bare else origin
+            return Trained(w, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
+        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
+            fit = _at_the_start(fit, risk, learner.C)
+        if isinstance(risk, Remembering):
+            risk.keep(fit.w)
+        return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+
+    def _risk(self, surrogate: Surrogate) -> tuple[Risk, Values]:
+        """The risk of a surrogate, and the weights from which its weights are steps."""
+        evaluator, features = surrogate.on(self.batch), self.features
+        origin = np.zeros(features.size)
+        risk = MeanRisk(features, evaluator, self.weights, self.jobs)
+        if self.starts_at_logistic(evaluator.convex):
+            origin = self.beginning(risk)
+            risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
+        # A single fit has no use for the memory of planes.
+        return (Remembering(risk) if self.path and risk.convex else risk), origin
+
+    def starts_at_logistic(self, convex: bool) -> bool:
+        """Whether the fit of a surrogate, convex or not, starts at logistic regression."""
+        return self._logistic_start or (self.start == "auto" and not convex)
+
+    @property
+    def _logistic_start(self) -> bool:
+        return self.start not in ("auto", "zero")
+
+
+def _unmoved(size: int) -> Fit:
+    """The minimum of 0.5 |w|^2, where C is 0: no step from the start."""
+    return Fit(np.zeros(size), 0.0, 0.0, 0.0, 0.0, "converged", "C = 0 leaves the start as it is", ())
+
+
+def _at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
+    """The fit with the weights of its start, from which it took steps."""
+    w = np.zeros(risk.size)
+    cut = risk.cut(w)
+    upper, words = C * cut.upper, f"{fit.message}; the start is kept, for its training loss is smaller"
+    gap = relative_gap(fit.lower_bound, upper, C)
+    return replace(fit, w=w, objective=C * cut.value, upper_bound=upper, gap=gap, message=words)

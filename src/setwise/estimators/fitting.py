@@ -1,0 +1,33 @@
+"""What the linear estimators share: how a problem is solved for their parameters, and what they store of a fit."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.core.progress import ProgressBar
+from setwise.estimators.descent import Trained, Training
+from setwise.estimators.learner import learner_for
+from setwise.estimators.threads import blas_threads
+
+
+def solve(model: Any, problem: Training, last: Values | None) -> Trained:
+    """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on."""
+    multiplications = problem.shape_of_rows[0] * problem.features.size
+    bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
+    with blas_threads(multiplications, None if model.n_jobs is None else problem.jobs):
+        trained = problem.solve(partial(learner_for, model), isinstance(model.learner, str), last, bar)
+    if bar is not None:
+        bar.close()
+    return trained
+
+
+def keep_certificates(model: Any, trained: Trained) -> None:
+    """Store in the attributes of ``model`` how its weights were found, and how good they are."""
+    fit = trained.fit
+    model.surrogate_, model.C_, model._radius = trained.surrogate, trained.C, trained.radius
+    model.objective_, model.lower_bound_, model.duality_gap_ = fit.objective, fit.lower_bound, fit.gap
+    fields = ("objective", "lower_bound", "upper_bound", "seconds")
+    model.history_ = {name: np.array([getattr(record, name) for record in fit.history]) for name in fields}
+    model.n_iter_, model.status_, model.stop_reason_ = len(fit.history), fit.status, fit.message

@@ -1,0 +1,192 @@
+"""The training of a linear model of networks: its objective and its start."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.evaluator import Surrogate
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.risk import Risk
+from setwise.core.structure import Structure
+from setwise.estimators.descent import Training
+from setwise.estimators.network_start import at_scale, mean_size, node_weights, with_edges
+from setwise.estimators.networks import Networks
+from setwise.inference.max_flow import MaxFlow
+from setwise.kernels.threads import allowed
+from setwise.models import GraphModel
+from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.ramp import Ramp
+from setwise.surrogates.slack_rescaling import SlackRescaling
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Features of nodes are centred and divided by their deviation, those of edges divided by their mean.
+
+    Attributes
+    ----------
+    mean, deviation : (d,) of the features of nodes; the mean is 0 without an intercept
+    edge_mean : (d_e,) of the features of edges
+    intercept : whether there is one
+    """
+
+    mean: Values
+    deviation: Values
+    edge_mean: Values
+    intercept: bool
+
+    @classmethod
+    def of(cls, X: Values, Z: Values, intercept: bool) -> "Scaling":
+        """The scaling that suits these features; features that do not vary are left as they are."""
+        deviation, edge_mean = X.std(axis=0), Z.mean(axis=0) if len(Z) else np.ones(Z.shape[1])
+        mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+        # A deviation that is rounding alone would blow the feature up.
+        flat = deviation <= 1e-12 * np.abs(X).max(axis=0)
+        return cls(mean, np.where(flat, 1.0, deviation), np.where(edge_mean > 0.0, edge_mean, 1.0), intercept)
+
+    def nodes(self, X: Values) -> Values:
+        """The scaled features of nodes."""
+        return np.asarray((X - self.mean) / self.deviation)
+
+    def given(self, w: Values) -> tuple[Values, float, Values]:
+        """Coefficients, intercept and weights of edges for features as given, from weights for scaled ones."""
+        d = len(self.mean)
+        coef = w[:d] / self.deviation
+        bias = float(w[d] - coef @ self.mean) if self.intercept else 0.0
+        return coef, bias, w[d + self.intercept :] / self.edge_mean
+
+    def inside(self, coef: Values, bias: float, edges: Values) -> Values:
+        """The weights for scaled features; the inverse of :meth:`given`."""
+        own = [bias + coef @ self.mean] if self.intercept else []
+        return np.concatenate([coef * self.deviation, own, edges * self.edge_mean])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NetworkProblem(Training):
+    """What is trained on, bound once.
+
+    Attributes
+    ----------
+    networks : the graphs with their labels
+    loss : the loss that is trained for and reported, with the areas of the nodes
+    inference : the method that maximizes the loss and the score, or None
+    scaling : of the features
+    """
+
+    networks: Networks
+    loss: Loss
+    surrogate: str | Surrogate
+    inference: Inference | None
+    start: str | LogisticRegression
+    scaling: Scaling
+    jobs: int
+    path: bool = False
+    bare: bool = False
+
+    @cached_property
+    def features(self) -> GraphModel:
+        """The linear model of the scores of nodes and edges."""
+        X, Z = self.scaling.nodes(self.networks.X), self.networks.Z / self.scaling.edge_mean
+        return GraphModel(X, Z, self.batch, float(self.scaling.intercept))
+
+    @property
+    def batch(self) -> Graphs:
+        """The sets with their true labels."""
+        return self.networks.batch
+
+    @property
+    def weights(self) -> None:
+        """All sets have the same weight."""
+        return
+
+    @property
+    def shape_of_rows(self) -> tuple[int, int]:
+        """The numbers of nodes and of features."""
+        return self.batch.total, self.features.size
+
+    @property
+    def ramp_alone(self) -> bool:
+        """Whether ``"auto"`` is the ramp from the beginning: for all losses but sums over nodes.
+
+        The bound of other losses seldom says more than half of the loss of a constant, and takes many times as long.
+        """
+        return self.surrogate == "auto" and self.start != "zero" and not self._modular
+
+    @cached_property
+    def constant(self) -> float:
+        """The mean loss of the best of the labelings none and all."""
+        return min(
+            float(self.omega @ self.loss.values(self.batch, np.full(self.batch.total, label)))
+            for label in (False, True)
+        )
+
+    @cached_property
+    def logistic(self) -> tuple[Values, float]:
+        """The weights of logistic regression with edges, and the mean size of its scores."""
+        with allowed(self.jobs):
+            w = with_edges(self._nodes, self.features, self.batch, self.loss, self.scaling.intercept)
+        return w, mean_size(self.features, self.batch, w)
+
+    @property
+    def bare_start(self) -> Values:
+        """The same weights: their bias is chosen together with the edges."""
+        return self.logistic[0]
+
+    @cached_property
+    def _nodes(self) -> Values:
+        return node_weights(self.features.X, self.networks, self.scaling.intercept, self.start)
+
+    @cached_property
+    def _modular(self) -> bool:
+        """Whether margin rescaling splits into nodes, so that its bound is as good as that of an SVM."""
+        return not self.loss.structure(self.batch).split()[1].terms
+
+    @cached_property
+    def _predictor(self) -> Maximizer:
+        return MaxFlow().prepare(Structure(self.batch))
+
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name for the loss."""
+        if name == "lovasz":
+            raise Refusal(
+                "surrogate='lovasz' refuses networks: the Lovász hinge is for independent decisions. Use 'margin'."
+            )
+        if name == SlackRescaling.name:
+            return SlackRescaling(self.loss, self.inference)
+        if name == Ramp.name:
+            return Ramp(self.loss, self.inference, scale="size")
+        return MarginRescaling(self.loss, self.inference, scale="size")
+
+    def convex(self) -> Surrogate:
+        """Margin rescaling by the size of the sets."""
+        return self.named(MarginRescaling.name)
+
+    def beginning(self, risk: Risk) -> Values:
+        """The start :attr:`logistic`, at a scale that suits the risk."""
+        w, size = self.logistic
+        return at_scale(risk, w, size, self.loss_at(w))
+
+    def labels_at(self, w: Values) -> Bools:
+        """The labels that the weights predict, (total,)."""
+        with allowed(self.jobs):
+            return np.asarray(self._predictor.maximize(self.features.scores(w)).labels)
+
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights."""
+        return float(self.omega @ self.loss.values(self.batch, self.labels_at(w)))
+
+
+def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:
+    """The problem of the parameters of ``model``."""
+    inference = None if isinstance(model.inference, str) else model.inference
+    scaling = Scaling.of(networks.X, networks.Z, model.fit_intercept)
+    return NetworkProblem(networks, loss, model.surrogate, inference, model.start, scaling, jobs)

@@ -1,0 +1,121 @@
+"""Where fits of networks start: logistic regression of the nodes, with edges that lower the training loss."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from setwise.core.arrays import Values
+from setwise.core.graphs import Graphs
+from setwise.core.measure import Loss
+from setwise.core.risk import Risk
+from setwise.core.sets import Sets
+from setwise.decisions import best_threshold
+from setwise.estimators.grouping import Grouping
+from setwise.estimators.logistic import Logistic
+from setwise.estimators.networks import Networks
+from setwise.estimators.node_areas import part_of
+from setwise.inference.nested_cuts import flips
+from setwise.models import GraphModel
+
+FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+"""The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""
+
+TUNED = 25_000
+"""Weights of edges are tried on so many nodes, those of whole sets."""
+
+CLOSE, DOUBLED = 0.1, 20
+"""A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often."""
+
+
+def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> Values:
+    """The weights of logistic regression of the nodes with known labels, (d,) or (d + 1,)."""
+    batch = networks.batch
+    known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
+    sizes = np.bincount(batch.owners[known], minlength=len(batch))
+    sets = Sets(batch.truth[known], np.concatenate([[0], np.cumsum(sizes[sizes > 0])]))
+    grouping = Grouping(sets, "vector", np.array([False, True]), None)
+    one = model if isinstance(model, LogisticRegression) else None
+    found = Logistic(X[known], grouping, sets.truth, None, intercept, one)
+    return np.append(found.coef[0], found.intercept) if intercept else found.coef[0]
+
+
+def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
+    """Weights (d,) with those of edges and the bias that have the least training loss, from the weights of nodes.
+
+    One weight of edges after the other is chosen among multiples of the mean size of the scores of nodes, until no
+    single one can be better. The bias is the best of all for each choice: labelings are nested in it. Without an
+    intercept there is none.
+    """
+    w = np.append(nodes, np.zeros(features.size - len(nodes)))
+    size = mean_size(features, graphs, w)
+    few = np.unique(
+        np.linspace(0, len(graphs) - 1, max(1, len(graphs) * TUNED // max(graphs.total, TUNED))).astype(int)
+    )
+    if len(graphs.edges) and size > 0.0:
+        seen: dict[bytes, float] = {}
+
+        def tried(edges: Values) -> float:
+            """The training loss of weights of edges, with the best bias."""
+            if edges.tobytes() not in seen:
+                scores = features.scores(np.append(nodes, edges), few)
+                seen[edges.tobytes()] = best_bias(scores, graphs.take(few), part_of(loss, graphs, few), intercept)[1]
+            return seen[edges.tobytes()]
+
+        w[len(nodes) :] = _descend(w[len(nodes) :], FACTORS * size, tried)
+    if intercept:
+        w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss, intercept)[0]
+    return w
+
+
+def _descend(start: Values, values: Values, tried: Callable[[Values], float]) -> Values:
+    """The best of the points that differ from the best one so far in one place, until there is no better one."""
+    best = start
+    while True:
+        before = best
+        for place in range(len(start)):
+            points = [np.where(np.arange(len(start)) == place, value, best) for value in values]
+            best = min([best, *points], key=tried)
+        if best is before:
+            return best
+
+
+def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True) -> tuple[float, float]:
+    """The bias on all nodes with the least mean loss over the sets, and that loss; only 0 without an intercept.
+
+    A bias that predicts none or all is put beyond those at which nodes turn, so that it stays finite.
+    """
+    turned, sets = flips(graphs, scores), Sets(graphs.labels, graphs.offsets)
+    if not intercept:
+        return 0.0, float(loss.values(sets, turned < 0.0).mean())
+    found = best_threshold(sets, -turned, loss)
+    spread = max(float(np.ptp(turned)), 1.0)
+    return float(np.clip(-found.threshold, turned.min() - spread, turned.max() + spread)), found.loss
+
+
+def mean_size(features: GraphModel, graphs: Graphs, w: Values) -> float:
+    """The mean size of the scores of nodes."""
+    return float(np.abs(features.scores(w)[graphs.node_places]).mean())
+
+
+def at_scale(risk: Risk, w: Values, size: float, loss: float) -> Values:
+    """``a w`` with an a whose risk is close to the training loss of w, which does not depend on a.
+
+    As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk
+    has gone nine tenths of the way from w = 0 to the loss, or rises: on networks each value of a risk takes many cuts.
+    """
+    if size == 0.0 or not np.isfinite(size):
+        return w
+    nothing = risk.cut(np.zeros(risk.size)).value
+    tol = 0.1 * CLOSE * max(nothing - loss, 0.0)
+    best, least = w / size, np.inf
+    for doubled in range(DOUBLED):
+        point = 2.0**doubled * w / size
+        value = risk.cut(point, tol).value
+        if value >= least:
+            break
+        best, least = point, value
+        if value - loss <= CLOSE * (nothing - loss):
+            break
+    return best

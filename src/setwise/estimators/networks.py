@@ -1,0 +1,185 @@
+"""Lists of graphs and of their labels, checked and joined to one batch."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import shown
+from setwise.core.graphs import Graphs
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.estimators.grouping import classes_of
+from setwise.estimators.target import as_ids, as_target
+from setwise.graphs import Graph
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """Graphs in the order of their sets, joined.
+
+    Attributes
+    ----------
+    graphs : the graphs, in the order of the sets
+    order : the place of each of them in the list that was given
+    owners : the set of each graph, rising from 0
+    batch : their nodes and edges, with codes of labels: 1, 0, and -1 for unknown
+    """
+
+    graphs: tuple[Graph, ...]
+    order: Ints
+    owners: Ints
+    batch: Graphs
+
+    @cached_property
+    def X(self) -> Values:  # noqa: N802
+        """The features of all nodes, (total, d)."""
+        return np.concatenate([graph.X for graph in self.graphs])
+
+    @cached_property
+    def Z(self) -> Values:  # noqa: N802
+        """The features of all edges, (m, d_e)."""
+        return np.concatenate([graph.Z for graph in self.graphs])
+
+    @cached_property
+    def areas(self) -> Values | None:
+        """The areas of all nodes, (total,), or None."""
+        if self.graphs[0].areas is None:
+            return None
+        return np.concatenate([graph.areas for graph in self.graphs])
+
+    @cached_property
+    def node_offsets(self) -> Ints:
+        """Graph ``i`` owns the nodes ``node_offsets[i]:node_offsets[i+1]``."""
+        return np.concatenate([[0], np.cumsum([len(graph) for graph in self.graphs])])
+
+    @property
+    def sets(self) -> Sets:
+        """The same sets without edges."""
+        return Sets(self.batch.labels, self.batch.offsets)
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """The values of all nodes as a list of those of each graph, in the order in which they were given."""
+        parts = np.split(values, self.node_offsets[1:-1])
+        return [parts[i] for i in np.argsort(self.order)]
+
+    def pooled(self) -> "Networks":
+        """The same graphs as one set."""
+        batch = Graphs(self.batch.labels, np.array([0, self.batch.total]), self.batch.edges)
+        return Networks(self.graphs, self.order, np.zeros(len(self.graphs), dtype=np.int64), batch)
+
+
+def join(graphs: tuple[Graph, ...], codes: list[NDArray[np.int8]] | None, groups: Any) -> Networks:
+    """The graphs as sets: those of one group, or each by itself; without ``codes`` no label is known."""
+    owners = np.arange(len(graphs)) if groups is None else as_ids(groups, len(graphs))
+    order = np.argsort(owners, kind="stable")
+    chosen = tuple(graphs[i] for i in order)
+    sizes = np.array([len(graph) for graph in chosen])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    ends = starts[np.concatenate([[0], np.cumsum(np.bincount(owners))])]
+    edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
+    labels = np.full(starts[-1], -1, np.int8) if codes is None else np.concatenate([codes[i] for i in order])
+    return Networks(chosen, order, owners[order], Graphs(labels, ends, edges))
+
+
+def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[Graph, ...]:
+    """Check a list of graphs and return it as a tuple: with equal numbers of features, and areas in all or in none.
+
+    ``like`` are the numbers of features of nodes and edges and whether there are areas, as in training.
+    """
+    if isinstance(graphs, Graph | str | bytes) or not isinstance(graphs, Iterable):
+        raise TypeError(
+            f"graphs must be a list of Graph, as setwise.graphs.from_image makes them; got {shown(graphs)}."
+        )
+    found = tuple(graphs)
+    if not found:
+        raise ValueError("graphs must hold one Graph or more; got an empty list.")
+    for graph in found:
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graphs must hold objects of the kind Graph; got {shown(graph)}.")
+    wanted = shape_of(found[0]) if like is None else like
+    for graph in found:
+        if shape_of(graph)[:2] != wanted[:2]:
+            raise ValueError(
+                f"graphs must all have {wanted[0]} features of nodes and {wanted[1]} of edges; got {graph!r}."
+            )
+        if shape_of(graph)[2] != wanted[2]:
+            raise ValueError("graphs must all have areas, in training and after it, or none of them; got both.")
+    return found
+
+
+def shape_of(graph: Graph) -> tuple[int, int, bool]:
+    """The numbers of features of the nodes and of the edges, and whether there are areas."""
+    return graph.X.shape[1], graph.Z.shape[1], graph.areas is not None
+
+
+def as_node_labels(labels: Any, graphs: tuple[Graph, ...]) -> list[NDArray[Any]]:
+    """Check the labels of each graph and return them as arrays (p,) of one kind."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be a list of arrays, one for each graph; got {shown(labels)}.")
+    given = list(labels)
+    if len(given) != len(graphs):
+        raise ValueError(f"labels must be {len(graphs)} arrays, one for each graph; got {len(given)}.")
+    found = [as_target(one, "labels") for one in given]
+    for one, graph in zip(found, graphs, strict=True):
+        if one.shape != (len(graph),):
+            raise ValueError(f"labels must have shape ({len(graph)},) for {graph!r}; got shape {one.shape}.")
+        if one.dtype.kind == "O":
+            raise ValueError("labels must hold numbers, text or dates, of one type; got objects.")
+        if one.dtype.kind == "f" and not np.isfinite(one).all():
+            raise ValueError("labels must not hold NaN or inf; -1 marks a label that is unknown.")
+    kinds = {"biuf".find(one.dtype.kind) >= 0 or one.dtype.kind for one in found}
+    if len(kinds) > 1:
+        raise ValueError("labels must be of one type in all graphs, as numbers or text; got several.")
+    return found
+
+
+def known(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """A mask of the labels that are known: all but -1."""
+    return np.asarray(labels != -1) if labels.dtype.kind in "if" else np.ones(len(labels), dtype=bool)
+
+
+def node_classes(labels: list[NDArray[Any]], pos_label: Any) -> NDArray[Any]:
+    """The two labels that occur, of which the second is positive."""
+    seen = np.concatenate([one[known(one)] for one in labels])
+    if not len(seen):
+        raise ValueError("labels must be known for some nodes; got only -1, which marks a label that is unknown.")
+    if len(np.unique(seen)) < 2:
+        raise ValueError(
+            f"labels must have two classes to learn from; got only {seen[0].item()!r}, and -1 for unknown ones."
+            if any((~known(one)).any() for one in labels)
+            else f"labels must have two classes to learn from; got only {seen[0].item()!r}."
+        )
+    try:
+        classes = classes_of(seen, pos_label)
+    except ValueError as error:
+        # The sentences of scikit-learn do not name the argument.
+        words = str(error)
+        raise ValueError(
+            words if words.startswith(("labels", "pos_label")) else f"labels do not fit: {words}"
+        ) from None
+    if len(classes) > 2:
+        raise Refusal(
+            f"GraphClassifier refuses {len(classes)} classes, {shown(classes.tolist())}: it knows two labels. "
+            "Train one model for each class against the rest."
+        )
+    return classes
+
+
+def encode(labels: list[NDArray[Any]], classes: NDArray[Any]) -> list[NDArray[np.int8]]:
+    """Codes of the labels of each graph: the place in ``classes``, and -1 for unknown ones."""
+    out = []
+    for one in labels:
+        code = np.full(len(one), -1, dtype=np.int8)
+        for place, label in enumerate(classes.tolist()):
+            code[one == label] = place
+        odd = one[(code < 0) & known(one)]
+        if len(odd):
+            raise ValueError(f"labels must be {classes.tolist()}, or -1 where unknown; got {odd.tolist()[0]!r}.")
+        out.append(code)
+    return out

@@ -1,0 +1,135 @@
+"""A graph: nodes and edges with features, and the regions of an image that the nodes stand for."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import LARGEST_LABEL, as_areas, as_array, as_reals, shown
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """``p`` nodes with features X, and ``m`` edges with features Z, all 0 or above.
+
+    Parameters
+    ----------
+    X : (p, d) the features of the nodes, p and d >= 1
+    edges : (m, 2) whole numbers, the two different nodes that each edge joins, in 0..p-1; m may be 0
+    Z : (m, d_e) the features of the edges, 0 or above; None gives each edge one feature, the constant 1
+    areas : (p,) what each node counts in the loss, above 0; None counts each as 1
+    regions : (H, W) whole numbers in 0..p-1, the node of each pixel; None where the nodes are no part of an image
+
+    Raises
+    ------
+    ValueError : for shapes, types and values other than these
+    OverflowError : for areas whose sum leaves float64
+    """
+
+    X: Any
+    edges: Any
+    Z: Any = None
+    areas: Any = None
+    regions: Any = None
+
+    def __post_init__(self) -> None:
+        X = as_reals(self.X, "X")
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have shape (p, d) with p >= 1 and d >= 1; got shape {X.shape}.")
+        edges = _as_edges(self.edges, len(X))
+        put = {"X": X, "edges": edges, "Z": _as_edge_features(self.Z, len(edges))}
+        if self.areas is not None:
+            put["areas"] = as_areas(self.areas)
+            if len(put["areas"]) != len(X):
+                raise ValueError(f"areas must be {len(X)} numbers, one for each node; got {len(put['areas'])}.")
+        if self.regions is not None:
+            put["regions"] = _as_map(self.regions, "regions", 0, len(X) - 1)
+        for name, value in put.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        image = "" if self.regions is None else f", image {self.regions.shape[0]} x {self.regions.shape[1]}"
+        return (
+            f"Graph({len(self)} nodes with {self.X.shape[1]} features, "
+            f"{len(self.edges)} edges with {self.Z.shape[1]}{image})"
+        )
+
+    def paint(self, labels: ArrayLike) -> NDArray[Any]:
+        """``labels[regions]``, (H, W): the label, or any other value (p,), of the node of each pixel."""
+        values = as_array(labels, "labels")
+        if values.shape != (len(self),):
+            raise ValueError(f"labels must have shape ({len(self)},), one for each node; got shape {values.shape}.")
+        return np.asarray(values[self._map()])
+
+    def labels_of(self, mask: ArrayLike) -> Ints:
+        """The label that most pixels of each node have in a mask (H, W), (p,); of equally frequent ones the least.
+
+        The mask holds truth values, or labels 0, 1, 2, ... and -1 where a pixel is unknown. Such pixels are left out;
+        a node without any other pixel gets -1. O(H W log(H W)).
+        """
+        regions = self._map()
+        given = as_array(mask, "mask")
+        if given.shape != regions.shape or given.dtype.kind not in "biu":
+            raise ValueError(
+                f"mask must be whole numbers, or truth values, of shape {regions.shape}; "
+                f"got {given.dtype} of shape {given.shape}."
+            )
+        if int(given.min()) < -1 or int(given.max()) > LARGEST_LABEL:
+            raise ValueError(f"mask must be in -1..{LARGEST_LABEL}; got {given.min()} to {given.max()}.")
+        known = given != -1 if given.dtype.kind == "i" else np.ones(given.shape, dtype=bool)
+        pairs, counts = np.unique(np.stack([regions[known], given[known].astype(np.int64)]), axis=1, return_counts=True)
+        out = np.full(len(self), -1)
+        # Frequent pairs of node and label are written last; of equal counts the one with the least label.
+        order = np.lexsort((-pairs[1], counts))
+        out[pairs[0, order]] = pairs[1, order]
+        return out
+
+    def _map(self) -> Ints:
+        if self.regions is None:
+            raise ValueError("regions must be given to paint a graph, or to read its labels off a mask; got None.")
+        return np.asarray(self.regions)
+
+
+def _as_edges(edges: Any, p: int) -> Ints:
+    """Returns edges (m, 2) as int64; an empty list has none."""
+    given = as_array(edges, "edges")
+    if given.size == 0 and given.shape in ((0,), (0, 2)):
+        return np.zeros((0, 2), dtype=np.int64)
+    if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"edges must be whole numbers of shape (m, 2); got {given.dtype} of shape {given.shape}.")
+    if given.min() < 0 or given.max() >= p:
+        raise ValueError(f"edges must join nodes 0..{p - 1}; got {given.min()} to {given.max()}.")
+    if (given[:, 0] == given[:, 1]).any():
+        raise ValueError(f"edges must join different nodes; got {given[given[:, 0] == given[:, 1]][0].tolist()}.")
+    return given.astype(np.int64)
+
+
+def _as_edge_features(Z: Any, m: int) -> Values:
+    """Returns the features of the edges, (m, d_e)."""
+    if Z is None:
+        return np.ones((m, 1))
+    given = as_reals(Z, "Z")
+    if given.ndim != 2 or len(given) != m or given.shape[1] == 0:
+        raise ValueError(f"Z must have shape ({m}, d_e), a row for each edge, with d_e >= 1; got shape {given.shape}.")
+    if (given < 0).any():
+        raise ValueError(
+            f"Z must not be negative, so that neighbors attract each other; got {given[given < 0][0]:.4g}."
+        )
+    return given
+
+
+def _as_map(values: Any, name: str, low: int, high: int | None = None) -> Ints:
+    """Returns a map (H, W) of whole numbers from ``low`` to ``high`` as int64."""
+    given = as_array(values, name)
+    if given.dtype.kind not in "iu" or given.ndim != 2 or given.size == 0:
+        raise ValueError(f"{name} must be whole numbers of shape (H, W); got {given.dtype} of shape {given.shape}.")
+    if given.min() < low or (high is not None and given.max() > high):
+        raise ValueError(f"{name} must be in {low}..{'' if high is None else high}; got {shown(given.ravel())}.")
+    return given.astype(np.int64)

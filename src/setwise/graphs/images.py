@@ -1,0 +1,149 @@
+"""Graphs of the pixels or superpixels of an image."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_array, as_choice, as_count, as_names, as_reals, shown
+from setwise.graphs.features import NODE_FEATURES
+from setwise.graphs.graph import Graph
+
+STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
+"""From each pixel to the half of its neighbors that come after it, as (rows, columns)."""
+
+LARGEST = {"u1": 255.0, "u2": 65535.0}
+"""What white is in images of whole numbers."""
+
+
+def from_image(
+    image: ArrayLike,
+    segments: str | ArrayLike | None = None,
+    *,
+    node_features: Iterable[str] = tuple(NODE_FEATURES),
+    edge_features: str = "contrast",
+    neighbors: int = 4,
+    size: int = 100,
+) -> Graph:
+    """The graph of the pixels of an image, or of its superpixels, with features of nodes and edges.
+
+    A superpixel has the mean of each feature over its pixels, and the number of its pixels as area. Two of them are
+    joined where they touch. The graph knows its regions, so that it paints labels and reads them off masks.
+
+    Parameters
+    ----------
+    image : (H, W) grey, or (H, W, c) such as RGB; uint8 or uint16, which are divided by their largest value, or finite
+        floats, which are used as they are
+    segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
+        ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) of whole numbers, where the pixels of one
+        number are a superpixel
+    node_features : groups of features, of ``"color"``, ``"texture"``, ``"position"`` and ``"filters"``
+        (:data:`setwise.graphs.NODE_FEATURES`); all by default, 9 c + 16 numbers
+    edge_features : ``"contrast"`` for a constant and ``exp(-|c_a - c_b|^2 / 2 v)``, where c are the mean colors of the
+        two nodes and v is the mean of ``|c_a - c_b|^2`` over the edges; or ``"distances"`` for ``|c_a - c_b|`` of each
+        channel (DD section 4.3, from the mean colors)
+    neighbors : 4, or 8 to join pixels along the diagonals too
+    size : the least number of pixels of a superpixel of Felzenszwalb and Huttenlocher (with scale 200 and sigma .01, as
+        in DD section 4.4), or the mean number for SLIC
+
+    Raises
+    ------
+    ValueError, TypeError : for arguments other than these
+    ImportError : for superpixels without scikit-image
+    """
+    pixels = _as_image(image)
+    names = [as_choice(name, "node_features", NODE_FEATURES) for name in as_names(node_features, "node_features")]
+    describe = EDGE_FEATURES[as_choice(edge_features, "edge_features", EDGE_FEATURES)]
+    if as_count(neighbors, "neighbors") not in STEPS:
+        raise ValueError(f"neighbors must be 4 or 8; got {shown(neighbors)}.")
+    size = as_count(size, "size")
+    regions, p = _regions(pixels, segments, size)
+    maps = np.concatenate([NODE_FEATURES[name](pixels) for name in names], axis=-1)
+    counts = np.bincount(regions.ravel(), minlength=p).astype(np.float64)
+    edges = _touching(regions, neighbors)
+    mean = _means(pixels, regions, counts)
+    areas = None if segments is None else counts
+    return Graph(_means(maps, regions, counts), edges, describe(mean[edges[:, 0]], mean[edges[:, 1]]), areas, regions)
+
+
+def contrast(a: Values, b: Values) -> Values:
+    """A constant, and ``exp(-|a - b|^2 / 2 v)`` with v the mean of ``|a - b|^2``; 1 where all colors are equal."""
+    squares = ((a - b) ** 2).sum(axis=1)
+    mean = squares.mean() if len(squares) else 0.0
+    return np.column_stack([np.ones(len(squares)), np.exp(-squares / (2.0 * mean if mean > 0.0 else 1.0))])
+
+
+def distances(a: Values, b: Values) -> Values:
+    """``|a - b|`` of each channel."""
+    return np.abs(a - b)
+
+
+EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {"contrast": contrast, "distances": distances}
+
+
+def _as_image(image: Any) -> Values:
+    """Returns the image as float64 (H, W, c)."""
+    given = as_array(image, "image")
+    if given.ndim not in (2, 3) or given.size == 0:
+        raise ValueError(f"image must have shape (H, W) or (H, W, c); got shape {given.shape}.")
+    code = f"{given.dtype.kind}{given.dtype.itemsize}"
+    if given.dtype.kind != "f" and code not in LARGEST:
+        raise ValueError(f"image must be uint8, uint16 or float; got {given.dtype}.")
+    values = as_reals(given, "image") / LARGEST.get(code, 1.0)
+    if np.abs(values).max() > 1e6:
+        raise OverflowError(f"image must hold numbers up to 1e6; got {np.abs(values).max():.3g}. Scale it down.")
+    return values if values.ndim == 3 else values[:, :, None]
+
+
+def _regions(pixels: Values, segments: Any, size: int) -> tuple[Ints, int]:
+    """Returns the node of each pixel, (H, W), and the number of nodes."""
+    H, W = pixels.shape[:2]
+    if segments is None:
+        return np.arange(H * W).reshape(H, W), H * W
+    if isinstance(segments, str):
+        found = _superpixels(pixels, as_choice(segments, "segments", ("felzenszwalb", "slic")), size)
+    else:
+        found = as_array(segments, "segments")
+        if found.dtype.kind not in "iu" or found.shape != (H, W):
+            raise ValueError(
+                f"segments must be None, 'felzenszwalb', 'slic', or whole numbers of shape ({H}, {W}); "
+                f"got {found.dtype} of shape {found.shape}."
+            )
+    numbers, regions = np.unique(found, return_inverse=True)
+    return regions.reshape(H, W), len(numbers)
+
+
+def _superpixels(pixels: Values, method: str, size: int) -> NDArray[Any]:
+    """Returns a map of superpixels by scikit-image."""
+    try:
+        from skimage.segmentation import felzenszwalb, slic
+    except ImportError:
+        raise ImportError("superpixels need scikit-image: pip install 'setwise[image]'.") from None
+    if method == "felzenszwalb":
+        return np.asarray(felzenszwalb(pixels, scale=200.0, sigma=0.01, min_size=size, channel_axis=-1))
+    H, W, c = pixels.shape
+    return np.asarray(slic(pixels, max(H * W // size, 1), convert2lab=c == 3, start_label=0, channel_axis=-1))
+
+
+def _touching(regions: Ints, neighbors: int) -> Ints:
+    """Returns the pairs of different regions with neighboring pixels, each once, the smaller number first."""
+    found = []
+    H, W = regions.shape
+    for down, right in STEPS[neighbors]:
+        a = regions[: H - down, max(-right, 0) : W - max(right, 0)]
+        b = regions[down:, max(right, 0) : W + min(right, 0)]
+        found.append(np.column_stack([a.ravel(), b.ravel()]))
+    pairs = np.sort(np.vstack(found), axis=1)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+
+def _means(maps: Values, regions: Ints, counts: Values) -> Values:
+    """Returns the mean of each feature over the pixels of each region, (p, d)."""
+    flat, at = maps.reshape(-1, maps.shape[-1]), regions.ravel()
+    if len(counts) == len(flat):
+        out = np.empty_like(flat)
+        out[at] = flat
+        return out
+    return np.column_stack([np.bincount(at, column, len(counts)) for column in flat.T]) / counts[:, None]

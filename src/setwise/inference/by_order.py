@@ -1,0 +1,108 @@
+"""The order of points on a grid: two points are enough to break it, and a search finds how to break most of it."""
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.classes import Classes
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.one_label import LabelCosts
+from setwise.core.points import Misplaced
+from setwise.core.structure import Structure
+from setwise.kernels.orders import best_misplaced, search_pairs
+
+
+@final
+@dataclass(frozen=True)
+class ByOrder(Inference):
+    """``max_y l(y) + <s, phi(y)>`` for :class:`setwise.losses.OrderedPoints`, alone or with costs of single labels.
+
+    *0/1* (HOL 5.1): where the best states of the scores lie wrong, they are the answer. Otherwise the best labeling
+    that lies wrong moves the two points of one pair, and the best state of each row and column is enough to find them.
+    Exact, O(k g^2 + k^2 g) for k points of g*g states.
+
+    *Share of pairs*, and labelings of the right order (:meth:`setwise.core.structure.Structure.zero`): branch and bound
+    over the states of one point after the other. Exact unless ``max_iter`` ends the search, then with the bound of what
+    is left.
+
+    Parameters
+    ----------
+    max_iter : the largest number of branches of a set
+    """
+
+    max_iter: int = 100_000
+
+    name: ClassVar[str] = "by_order"
+    about: ClassVar[str] = "the order of points, by pairs that lie wrong"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if not isinstance(structure.batch, Classes):
+            kind = type(structure.batch).__name__
+            return f"ByOrder refuses {kind}: it knows independent decisions with k labels. Use Auto()."
+        if slack:
+            return "ByOrder refuses slack rescaling: the product does not split. Use margin rescaling."
+        orders = [term for term in structure.terms if isinstance(term, Misplaced)]
+        if len(orders) != 1 or len(orders) + len(_costs(structure)) < len(structure.terms):
+            return f"ByOrder refuses {structure!r}: it is not the order of points with costs of labels. Use Auto()."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByOrder(self, structure)
+
+
+def _costs(structure: Structure) -> list[Values]:
+    """Returns the costs of single labels, (total, k) each."""
+    return [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+
+
+@final
+class _ByOrder(Maximizer):
+    def __init__(self, method: ByOrder, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._max_iter, costs = method.max_iter, _costs(structure)
+        self._costs = reduce(np.add, costs) if costs else 0.0
+        (self._order,) = (term for term in structure.terms if isinstance(term, Misplaced))
+        self._truth: Ints = np.asarray(structure.batch.labels, dtype=np.int64)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch = self.structure.batch
+        each = scores.reshape(batch.total, batch.n_labels).astype(np.float64) + self._costs
+        if not self._order.share and not self._order.required:
+            labels = np.zeros(batch.total, dtype=np.int64)
+            worth = np.full(len(batch), self._order.factor)
+            best_misplaced(each, self._truth, batch.offsets, self._order.width, worth, labels)
+            return self.solved(scores, labels)
+        labels = each.argmax(axis=1)
+        if self._order.required and batch.known is not None:
+            labels = np.where(batch.known, self._truth, labels)
+        elif self._order.required:
+            labels = self._truth.copy()
+        bounds = np.array([self._search(each[a:b], slice(a, b), labels, t) for (a, b), t in self._spans(tol)])
+        return self.solved(scores, labels, bounds - batch.at_target(scores))
+
+    def _spans(self, tol: Values) -> "zip[tuple[tuple[int, int], float]]":
+        return zip(pairwise(self.structure.batch.offsets.tolist()), tol.tolist(), strict=True)
+
+    def _search(self, each: Values, at: slice, labels: Ints, tol: float) -> float:
+        """Improves the labels of a set in place, and returns the bound; unknown points take their best state."""
+        own, order = self._truth[at], self._order
+        known = np.flatnonzero(own >= 0)
+        # A pair of points needs two of them; the others follow the scores, where they already are.
+        free = float(each.max(axis=1)[own < 0].sum())
+        if not len(known):
+            return free
+        pairs = len(known) * (len(known) - 1) // 2
+        worth = -np.inf if order.required else order.factor / max(pairs, 1)
+        found = labels[at][known]
+        _, bound = search_pairs(each[known], own[known], order.width, worth, tol, self._max_iter, found)
+        labels[at.start + known] = found
+        return free + float(bound)

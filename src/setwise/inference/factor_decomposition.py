@@ -1,0 +1,138 @@
+"""Dual decomposition of several loss factors: a network and all factors agree by multipliers, which give a bound."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.checks import as_count
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.regions import RegionCounts
+from setwise.core.structure import Structure
+from setwise.inference.bundle import Bundle
+from setwise.inference.factors import Factored, alone, unfit_for_factors
+from setwise.inference.repair import Repair
+from setwise.kernels.threads import map_units
+
+CLOSE = 1e-9
+"""The search ends where the planes say that the bound can fall by no more than this share of its scale."""
+
+EQUAL = 1e-12
+"""Value and bound that differ by this share are equal but for rounding."""
+
+
+@final
+@dataclass(frozen=True)
+class FactorDecomposition(Inference):
+    """``max_y sum_f l_f(y) + <s, phi(y)>`` for losses of counts, boxes and paths, on networks or independent decisions.
+
+    Each factor f has one multiplier for each of its entries, and any multipliers m give the upper bound
+    ``max_y [<s, phi(y)> + sum_f <m_f, y>] + sum_f max_y [l_f(y) - <m_f, y>]``. A bundle method lowers it, first with
+    one multiplier for each box and for each class of a count, then with one for each entry. Labelings that the maxima
+    find are candidates; where a box allows given numbers alone, they are moved to one that it allows, one best label at
+    a time. Labels that are not known have no loss of counts. Where the best candidate does not reach the lowest bound,
+    the solution is not exact.
+
+    Parameters
+    ----------
+    max_iter : the largest number of evaluations of the bound of a set
+    """
+
+    max_iter: int = 200
+
+    name: ClassVar[str] = "factor_decomposition"
+    about: ClassVar[str] = "cuts and several loss factors agree by multipliers"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        return unfit_for_factors(self, structure, slack)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _FactorDecomposition(self, structure)
+
+
+@final
+class _FactorDecomposition(Maximizer):
+    def __init__(self, method: FactorDecomposition, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._max_iter = method.max_iter
+        self._units = [Factored(one) for one in alone(structure)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        spans = self.structure.batch.score_offsets
+
+        def one(i: int) -> _Search:
+            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
+            return _Search(self._units[i], own, float(tol[i]), self._max_iter).run()
+
+        found = map_units(one, range(len(self._units)))
+        labels = np.concatenate([search.labels for search in found])
+        return self.solved(scores, labels, np.array([search.bound for search in found]))
+
+
+@final
+class _Search:
+    """The descent on the bound of one set.
+
+    Attributes
+    ----------
+    labels, best : the best labels so far, and their value
+    bound : the lowest bound so far
+    """
+
+    def __init__(self, one: Factored, scores: Values, tol: float, most: int) -> None:
+        self.labels: Bools = one.batch.truth
+        self.best, self.bound = one.value(scores, self.labels), np.inf
+        self._one, self._scores, self._tol, self._left = one, scores, tol, most
+        terms = [term for term in one.structure.terms if isinstance(term, RegionCounts)]
+        self._repair = Repair.of(one.batch, terms, scores)
+        # Multipliers that reverse a node are as large as its scores.
+        self._scale = 1e-3 / one.batch.total + float(np.abs(scores).max())
+
+    def run(self) -> "_Search":
+        """Lower the bound with a few multipliers, then with one for each entry."""
+        one = self._one
+        sides = np.zeros((len(one.nodes), sum(factor.sides.shape[1] for factor in one.factors)))
+        column = 0
+        for factor, span in zip(one.factors, one.spans, strict=True):
+            sides[span, column : column + factor.sides.shape[1]] = factor.sides
+            column += factor.sides.shape[1]
+        few = self._lower(np.zeros(column), sides)
+        if not self._done and len(one.nodes):
+            self._lower(sides @ few, None)
+        return self
+
+    @property
+    def _done(self) -> bool:
+        """Whether value and bound are close enough, or no evaluations are left."""
+        if self.best == -np.inf:
+            return self._left <= 0
+        close = max(self._tol, EQUAL * (1.0 + abs(self.best)))
+        return self._left <= 0 or self.bound - self.best <= close
+
+    def _lower(self, start: Values, sides: Values | None) -> Values:
+        """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
+        bundle = Bundle(start, self._scale)
+        if not len(start):
+            self._at(np.zeros(len(self._one.nodes)))
+            return start
+        while not self._done and bundle.decrease > CLOSE * self._scale:
+            value, slope = self._at(bundle.point if sides is None else sides @ bundle.point)
+            bundle.add(value, slope if sides is None else slope @ sides)
+        return bundle.centre
+
+    def _at(self, multipliers: Values) -> tuple[float, Values]:
+        """The bound and its slope; the labelings that it finds are candidates."""
+        self._left -= 1
+        bound, network, entries = self._one.bound(self._scores, multipliers)
+        self.bound = min(self.bound, bound)
+        for labels in self._one.candidates(network, entries):
+            for mended in self._repair.candidates(labels):
+                value = self._one.value(self._scores, mended)
+                if value > self.best:
+                    self.best, self.labels = value, mended
+        return bound, network[self._one.nodes].astype(np.float64) - entries

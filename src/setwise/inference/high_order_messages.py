@@ -1,0 +1,140 @@
+"""Messages between a network and loss factors, in turn (HOL 5.2); they are multipliers, so they give a bound."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.checks import as_count, as_number
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.linear_pieces import LargestOf
+from setwise.core.regions import RegionCounts
+from setwise.core.structure import Structure
+from setwise.inference.factors import Factored, alone, unfit_for_factors
+from setwise.kernels.threads import map_units
+
+EQUAL = 1e-12
+"""Value and bound that differ by this share are equal but for rounding, and so are messages."""
+
+
+@final
+@dataclass(frozen=True)
+class HighOrderMessages(Inference):
+    """``max_y sum_f l_f(y) + <s, phi(y)>`` by messages between a network and the factors l_f of the loss (HOL 5.2).
+
+    The network tells each factor how much more it has, at best, where an entry is 1 rather than 0, less what that
+    factor told it: differences of max-marginals, by dynamic cuts (COMPOSE). Each factor answers likewise from its own
+    max-marginals (HOL Eq. 4), and its message ``m_f`` moves by a share of the way to that answer. A single factor of
+    independent decisions is exact at once.
+
+    For any numbers m ``max_y [<s, phi(y)> + sum_f <m_f, y>] + sum_f max_y [l_f(y) - <m_f, y>]`` is an upper bound, and
+    the labelings of these maxima are candidates: in each round for the messages of the factors, and for those of the
+    network with the opposite sign. They do not descend on the bound, so the lowest one of all rounds is returned;
+    :class:`setwise.inference.FactorDecomposition` lowers the same bound.
+
+    Parameters
+    ----------
+    damping : the share of the way to the answer that a message goes, in (0, 1]; HOL names .95
+    max_iter : the largest number of rounds
+    """
+
+    damping: float = 0.95
+    max_iter: int = 50
+
+    name: ClassVar[str] = "high_order_messages"
+    about: ClassVar[str] = "cuts and several loss factors send each other messages"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit_for_factors(self, structure, slack)
+        if why is not None:
+            return why
+        for term in structure.terms:
+            twin = term.twin if isinstance(term, LargestOf) else term
+            if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
+                return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _HighOrderMessages(self, structure)
+
+
+@final
+class _HighOrderMessages(Maximizer):
+    def __init__(self, method: HighOrderMessages, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._damping, self._rounds = method.damping, method.max_iter
+        self._units = [Factored(one) for one in alone(structure)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        spans = self.structure.batch.score_offsets
+
+        def one(i: int) -> tuple[Bools, float]:
+            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
+            return self._one(self._units[i], own, float(tol[i]))
+
+        found = map_units(one, range(len(self._units)))
+        return self.solved(
+            scores, np.concatenate([labels for labels, _ in found]), np.array([bound for _, bound in found])
+        )
+
+    def _one(self, one: Factored, scores: Values, tol: float) -> tuple[Bools, float]:
+        """The best labels of one set, and the lowest bound."""
+        best = _Best(one, scores)
+        messages, size = np.zeros(len(one.nodes)), 1.0 + np.abs(scores).max(initial=0.0)
+        for _ in range(self._rounds + 1):
+            best.see(messages)
+            if best.closed(tol):
+                break
+            # What no labeling of the network allows is as far off as all scores together.
+            most = 4.0 * (1.0 + np.abs(scores).sum() + np.abs(messages).sum())
+            told = _told(one, scores, messages, most)
+            best.see(-told)
+            answers = _answers(one, told, most)
+            if best.closed(tol) or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
+                break
+            messages = messages + self._damping * (answers - messages)
+        return best.labels, best.bound
+
+
+@final
+class _Best:
+    """The best labels of one set among those that were seen, their value, and the lowest bound."""
+
+    def __init__(self, one: Factored, scores: Values) -> None:
+        self._one, self._scores = one, scores
+        self.labels: Bools = one.batch.truth
+        self.value, self.bound = one.value(scores, self.labels), np.inf
+
+    def see(self, multipliers: Values) -> None:
+        """Take the bound for these multipliers, and value the labelings of its maxima."""
+        above, *found = self._one.bound(self._scores, multipliers)
+        self.bound = min(self.bound, above)
+        for candidate in self._one.candidates(*found):
+            value = self._one.value(self._scores, candidate)
+            if value > self.value:
+                self.value, self.labels = value, candidate
+
+    def closed(self, tol: float) -> bool:
+        """Whether value and bound differ by no more than ``tol`` and rounding."""
+        return self.bound - self.value <= max(tol, EQUAL * (1.0 + abs(self.value)))
+
+
+def _told(one: Factored, scores: Values, messages: Values, most: float) -> Values:
+    """What the network tells the factors whose messages it has, (entries,)."""
+    both = one.network.max_marginals(one.moved(scores, messages))
+    return np.asarray(np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most))
+
+
+def _answers(one: Factored, told: Values, most: float) -> Values:
+    """What the factors answer, (entries,)."""
+    out = np.zeros(len(one.nodes))
+    for factor, span in zip(one.factors, one.spans, strict=True):
+        both = factor.max_marginals(told[span])
+        out[span] = np.clip(both[:, 1] - both[:, 0] - told[span], -most, most)
+    return out

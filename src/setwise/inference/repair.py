@@ -1,0 +1,61 @@
+"""Labelings whose boxes hold a forbidden number of positives are moved to a number that is allowed."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.graphs import Graphs
+from setwise.core.regions import RegionCounts
+from setwise.core.sets import Sets
+from setwise.kernels.networks import Arcs, arcs
+from setwise.kernels.swaps import flip_gains, move_count
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """The network of one set with given scores, in which the labels of boxes change one by one.
+
+    ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
+    """
+
+    boxes: list[tuple[Ints, Ints]]
+    scores: Values
+    edges: Ints
+    pairs: Values
+    network: Arcs
+    weights: Values
+
+    @classmethod
+    def of(cls, batch: Sets | Graphs, terms: list[RegionCounts], scores: Values) -> "Repair":
+        edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
+        pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
+        assert batch.unary is not None
+        network, places = arcs(edges, batch.total)
+        weights = np.zeros(2 * len(edges))
+        weights[places] = pairs[:, None]
+        boxes = []
+        for term in terms:
+            for b, table in enumerate(np.split(term.tables, term.table_starts[1:-1])):
+                allowed = np.flatnonzero(table > -np.inf)
+                if 0 < len(allowed) < len(table):
+                    boxes.append((term.members[term.starts[b] : term.starts[b + 1]], allowed))
+        return cls(boxes, scores[batch.unary[:, 1]].astype(np.float64), edges, pairs, network, weights)
+
+    def candidates(self, labels: Bools) -> list[Bools]:
+        """The labeling moved to the next allowed numbers below and above; itself where no box forbids any."""
+        if not self.boxes:
+            return [labels]
+        return [self._moved(labels, up) for up in (False, True)]
+
+    def _moved(self, labels: Bools, up: bool) -> Bools:
+        out = labels.copy()
+        gains = flip_gains(self.scores, self.edges, self.pairs, out)
+        for members, allowed in self.boxes:
+            count = int(out[members].sum())
+            at = int(np.searchsorted(allowed, count, side="left" if up else "right")) - (not up)
+            target = int(allowed[min(max(at, 0), len(allowed) - 1)])
+            move_count(gains, self.network.first, self.network.heads, self.weights, members, target, out)
+        return out

@@ -1,0 +1,219 @@
+"""The loss of images of which only boxes are known: nothing outside, and about a given share of each box inside."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_array, as_choice, as_number, shown
+from setwise.core.linear_pieces import LargestOf
+from setwise.core.measure import Loss
+from setwise.core.regions import RegionCounts
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes, Term
+from setwise.core.traits import Trait
+from setwise.losses.functions import takes
+
+BENDS = 4
+"""A convex function with at most this number of linear pieces is maximized piece by piece."""
+
+COMBINATIONS = 256
+"""All combinations of the pieces of the boxes of a set are tried up to this number; else boxes are counts."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxFullness(Loss):
+    """``mistakes on known labels + sum_b |c_b - R n_b|``, with c_b positives among the n_b decisions of box b.
+
+    A batch tells the boxes by its labels: 0 outside of all boxes, -1 inside, as not known, and 0 or 1 for single
+    decisions inside that are known all the same; these count in ``c_b`` by their known label. With zeros outside and a
+    single box without known decisions this is HOL Eq. 7. Where ``R n_b`` is no whole number no labeling has the loss 0,
+    and a completion has the least loss. A batch without unknown labels has the number of mistakes as its loss, so
+    images with full labels may stand beside those with boxes.
+
+    Margin rescaling needs ``J^B`` cuts on graphs, for B boxes in one set and J linear pieces of the function of the
+    count: J = 2 for one ratio, 3 for a range. With a function that is not convex, or with too many boxes, the maximum
+    is bounded.
+
+    Parameters
+    ----------
+    ratio : R in [0, 1]; or a pair (low, high), between which the share costs nothing: each box then costs
+        ``max(0, low n_b - c_b, c_b - high n_b)``; or any function ``f(counts, sizes)`` >= 0 of arrays, in pixels
+    boxes : (total,) whole numbers, the number of the box of each decision inside its set, from 0 up, and -1 for none;
+        None makes all decisions of a set without a known label one box. Decisions without a label in no box are free
+    unit : ``"pixel"`` as above, or ``"share"``, which divides the loss of each set by its number of decisions
+    """
+
+    ratio: float | tuple[float, float] | Callable[..., Any]
+    boxes: Any = None
+    unit: Literal["pixel", "share"] = "pixel"
+
+    name: ClassVar[str] = "box_fullness"
+
+    def __post_init__(self) -> None:
+        as_choice(self.unit, "unit", ("pixel", "share"))
+        if callable(self.ratio):
+            if not takes(self.ratio, 2):
+                raise TypeError(f"ratio must be a number, a pair or a function of (counts, sizes); got {self.ratio!r}.")
+        elif isinstance(self.ratio, tuple | list):
+            if len(self.ratio) != 2:
+                raise ValueError(f"ratio must be one number, a pair of them or a function; got {shown(self.ratio)}.")
+            low, high = (as_number(value, "ratio", low=0.0, high=1.0) for value in self.ratio)
+            if low > high:
+                raise ValueError(f"ratio must be a pair (low, high) with low <= high; got {shown(self.ratio)}.")
+            object.__setattr__(self, "ratio", (low, high))
+        else:
+            object.__setattr__(self, "ratio", as_number(self.ratio, "ratio", low=0.0, high=1.0))
+        if self.boxes is not None:
+            boxes = as_array(self.boxes, "boxes")
+            if boxes.ndim != 1 or boxes.dtype.kind not in "iu" or not boxes.size or boxes.min() < -1:
+                raise ValueError(f"boxes must be whole numbers from -1 on, (total,); got {shown(self.boxes)}.")
+            object.__setattr__(self, "boxes", boxes.astype(np.int64))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[BoxFullness]":
+        return [BoxFullness(0.6), BoxFullness((0.3, 0.7), unit="share"), BoxFullness(_far_from_half)]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset()
+
+    def check(self, batch: Batch) -> None:
+        if self.boxes is not None and len(self.boxes) != batch.total:
+            raise ValueError(f"boxes must number all {batch.total} decisions of the batch; got {len(self.boxes)}.")
+
+    def bind(self, batch: Batch) -> Structure:
+        unit = 1.0 / batch.sizes if self.unit == "share" else np.ones(len(batch))
+        outside = Mistakes(unit[batch.owners])
+        if batch.known is None:
+            return Structure(batch, (outside,))
+        numbers = np.where(batch.known, -1, 0) if self.boxes is None else self.boxes
+        return Structure(batch, (outside, *self._inside(_Boxes.of(batch, numbers), batch, unit)))
+
+    def _inside(self, boxes: "_Boxes", batch: Batch, unit: Values) -> list[Term]:
+        """The terms of the boxes: maxima of linear functions where these are few, else functions of counts."""
+        counts, sizes = boxes.grid()
+        if callable(self.ratio):
+            values = as_array(self.ratio(counts, sizes), "what ratio returns")
+            if values.shape != counts.shape or values.dtype.kind not in "biuf":
+                raise ValueError(f"ratio must return numbers of shape {counts.shape}; got shape {values.shape}.")
+            values = values.astype(np.float64)
+            if not (np.isfinite(values).all() and (values >= 0).all()):
+                raise ValueError(f"ratio must return finite numbers >= 0; got {shown(values.min())}.")
+            lines = boxes.lines(values)
+        else:
+            low, high = self.ratio if isinstance(self.ratio, tuple) else (self.ratio, self.ratio)
+            values = np.maximum(np.maximum(low * sizes - counts, counts - high * sizes), 0.0)
+            lines = boxes.two_sides(low, high)
+        table = boxes.term(unit[boxes.owners[boxes.of_value]] * values)
+        ranks = boxes.ranks
+        if lines is None or lines.shape[2] ** (1 + ranks.max(initial=0)) > COMBINATIONS:
+            return [table]
+        terms: list[Term] = []
+        for rank in range(1 + ranks.max(initial=-1)):
+            mine = np.flatnonzero(ranks == rank)
+            terms.append(boxes.largest(batch, mine, unit, lines, table))
+        return terms
+
+    def __repr__(self) -> str:
+        ratio = getattr(self.ratio, "__name__", "f") if callable(self.ratio) else self.ratio
+        more = "" if self.boxes is None else f", {1 + int(self.boxes.max())} boxes"
+        return f"BoxFullness({ratio}{more}{'' if self.unit == 'pixel' else ', share'})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Boxes:
+    """The boxes of a batch, by set: the unknown ``members`` of each, its ``sizes`` and its ``given`` positives."""
+
+    members: Ints
+    starts: Ints
+    owners: Ints
+    sizes: Values
+    given: Values
+
+    @classmethod
+    def of(cls, batch: Batch, numbers: Ints) -> "_Boxes":
+        inside = np.flatnonzero(numbers >= 0)
+        most = 1 + numbers.max(initial=0)
+        keys, box = np.unique(batch.owners[inside] * most + numbers[inside], return_inverse=True)
+        labels = batch.labels[inside]
+        free = labels == -1
+        order = np.argsort(box[free], kind="stable")
+        sizes, given = (np.bincount(box, weights, len(keys)) for weights in (None, labels == 1))
+        starts = np.concatenate(([0], np.cumsum(np.bincount(box[free], minlength=len(keys)))))
+        return cls(inside[free][order], starts, keys // most, sizes.astype(np.float64), given.astype(np.float64))
+
+    @property
+    def of_value(self) -> Ints:
+        """The box of each value in the tables of all boxes."""
+        return np.repeat(np.arange(len(self.owners)), np.diff(self.starts) + 1)
+
+    @property
+    def ranks(self) -> Ints:
+        """The place of each box among those of its set."""
+        return np.arange(len(self.owners)) - np.searchsorted(self.owners, self.owners)
+
+    def grid(self) -> tuple[Values, Values]:
+        """All counts of positives of each box, and the size of the box beside each."""
+        at = self.of_value
+        free = np.arange(len(at)) - (self.starts[:-1] + np.arange(len(self.owners)))[at]
+        return free + self.given[at], self.sizes[at]
+
+    def term(self, tables: Values) -> RegionCounts:
+        return RegionCounts(self.members, self.starts, self.owners, tables)
+
+    def two_sides(self, low: float, high: float) -> Values:
+        """Constants and slopes (2, B, J) in the free counts of ``max(low n - c, c - high n)``, and 0 if low < high."""
+        zeros, ones = np.zeros_like(self.sizes), np.ones_like(self.sizes)
+        below, above = (low * self.sizes - self.given, -ones), (self.given - high * self.sizes, ones)
+        sides = [below, above] if low == high else [below, (zeros, zeros), above]
+        return np.stack([np.stack(part, axis=1) for part in zip(*sides, strict=True)])
+
+    def lines(self, values: Values) -> Values | None:
+        """Constants and slopes (2, B, J) of convex functions given by their values; None where they are not such."""
+        found: list[list[tuple[float, float]]] = []
+        for a, b in zip(self.starts[:-1] + np.arange(len(self.owners)), np.diff(self.starts) + 1, strict=True):
+            f = values[a : a + b]
+            slopes, slip = np.diff(f), 1e-12 * (1.0 + np.abs(f).max())
+            if (np.diff(slopes) < -slip).any():
+                return None
+            # A new line begins where the slope changes.
+            first = np.flatnonzero(np.concatenate(([True], np.diff(slopes) > slip)))
+            found.append([(float(f[i] - slopes[i] * i), float(slopes[i])) for i in first if len(slopes)])
+            # A box without a free decision has one value alone.
+            found[-1] = found[-1] or [(float(f[0]), 0.0)]
+        most = max(map(len, found), default=1)
+        if most > BENDS:
+            return None
+        out = np.zeros((2, len(found), most))
+        out[0] = -np.inf
+        for k, lines in enumerate(found):
+            out[:, k, : len(lines)] = np.transpose(lines)
+        return out
+
+    def largest(self, batch: Batch, mine: Ints, unit: Values, lines: Values, table: RegionCounts) -> LargestOf:
+        """The term of the boxes ``mine``, of which each set has one at most."""
+        n, pieces = len(batch), lines.shape[2]
+        constants, costs = np.full((n, pieces), -np.inf), np.zeros((pieces, batch.total, 2))
+        constants[:, 0] = 0.0
+        owners = self.owners[mine]
+        constants[owners] = unit[owners, None] * lines[0, mine]
+        widths = np.diff(self.starts)[mine]
+        places = np.repeat(self.starts[mine] - np.concatenate(([0], np.cumsum(widths)[:-1])), widths)
+        members = self.members[places + np.arange(widths.sum())]
+        costs[:, members, 1] = np.repeat(unit[owners, None] * lines[1, mine], widths, axis=0).T
+        begins = np.concatenate(([0], np.cumsum(widths)))
+        at = np.repeat(table.table_starts[mine] - (begins[:-1] + np.arange(len(mine))), widths + 1)
+        twin = RegionCounts(members, begins, owners, table.tables[at + np.arange(len(at))])
+        return LargestOf(constants, costs, twin)
+
+
+def _far_from_half(counts: Values, sizes: Values) -> Values:
+    """An example that bends at three places: a third to two thirds are free, and far from it costs twice."""
+    off = np.maximum(np.abs(counts - sizes / 2) - sizes / 6, 0.0)
+    return np.maximum(off, 2 * off - sizes / 6)

@@ -1,0 +1,67 @@
+"""The order of points on a grid, as HOL 5.1 uses it for landmarks."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_choice, as_count
+from setwise.core.measure import Loss
+from setwise.core.points import Misplaced
+from setwise.core.set_function import SetFunction
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import Trait
+
+
+@final
+@dataclass(frozen=True)
+class OrderedPoints(Loss):
+    """``[some pair of points lies wrong]``, or with ``per="pair"`` the share of pairs that do (HOL 5.1).
+
+    A label is a state of a grid: state v is the point in row ``v // width`` and column ``v % width``. Two points lie
+    wrong to each other if they are not in the true order from top to bottom, or not in that from left to right. Equal
+    rows are an order of their own, and so are equal columns. Where the points lie precisely does not matter. A point
+    whose true state is not known belongs to no pair. O(k^2) for a set of k points.
+
+    Parameters
+    ----------
+    width : the number of columns of the grid; rows follow from the number of labels
+    per : ``"set"`` for the loss of 0 and 1, ``"pair"`` for the share of pairs
+    """
+
+    width: int
+    per: Literal["set", "pair"] = "set"
+
+    name: ClassVar[str] = "ordered_points"
+    reads: ClassVar = "classes"
+
+    def __post_init__(self) -> None:
+        as_count(self.width, "width")
+        as_choice(self.per, "per", ("set", "pair"))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[OrderedPoints]":
+        return [OrderedPoints(2), OrderedPoints(1), OrderedPoints(2, "pair"), OrderedPoints(3, "pair")]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset()
+
+    def check(self, batch: Batch) -> None:
+        if isinstance(batch, Sets) and batch.totals is not None:
+            raise ValueError(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.")
+
+    def bind(self, batch: Batch) -> Structure:
+        term = Misplaced(self.width, share=self.per == "pair")
+        if not isinstance(batch, Sets):
+            return Structure(batch, (term,))
+
+        # With two states the mistakes tell where the points are, so the loss is a set function of them.
+        def value(sets: Sets, mistakes: Bools) -> Values:
+            return term.values(sets, sets.truth ^ mistakes)
+
+        return Structure(batch, (SetFunction(value, frozenset()),))
+
+    def __repr__(self) -> str:
+        return f"OrderedPoints({self.width}{'' if self.per == 'set' else ', ' + repr(self.per)})"

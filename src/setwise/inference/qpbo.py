@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_scores
-from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.one_label import LabelCosts
+from setwise.core.network import Network
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
+from setwise.inference.pairwise import unfit_for_networks
 from setwise.inference.two_labels import TwoLabels
 from setwise.inference.wires import block_ends
 from setwise.kernels.cuts import cut, cut_bounds, recut
@@ -60,15 +59,12 @@ class QPBO(Inference):
         as_count(self.rounds, "rounds", low=0)
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
-        batch, kind = structure.batch, type(structure.batch).__name__
-        if not isinstance(batch, Graphs | ClassGraphs):
-            return f"QPBO refuses {kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto()."
+        why, batch = unfit_for_networks(self, structure, slack), structure.batch
+        if why is not None:
+            return why
+        assert isinstance(batch, Network)
         if batch.n_labels != 2:
             return f"QPBO refuses {batch.n_labels} labels: it knows two. Use TreeReweighted or AlphaExpansion."
-        if slack:
-            return "QPBO refuses slack rescaling: the product does not split. Use margin rescaling."
-        if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
-            return f"QPBO refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
         if len(batch.edges) >= 2**29:
             return f"QPBO refuses {len(batch.edges)} edges: it takes fewer than 2^29. Take fewer sets at once."
         return None

@@ -7,26 +7,11 @@ import numpy as np
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
-from setwise.core.one_label import LabelCosts
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
+from setwise.inference.pairwise import label_costs
 from setwise.kernels.segments import segment_sums
 
 Networks = Graphs | ClassGraphs
-
-
-def label_costs(structure: Structure) -> tuple[Values, Bools]:
-    """What each label of each node costs by a modular loss, (total, k), and which labels it forbids, at the cost 0."""
-    batch = structure.batch
-    costs = np.zeros((batch.total, batch.n_labels))
-    for term in structure.terms:
-        if isinstance(term, LabelCosts):
-            costs = costs + term.costs
-        elif isinstance(term, Mistakes):
-            known = batch.labels >= 0
-            costs[known, 1 - batch.labels[known].astype(np.int64)] += term.costs[known]
-    forbidden = costs == -np.inf
-    return np.where(forbidden, 0.0, costs), forbidden
 
 
 @final
@@ -47,7 +32,9 @@ class TwoLabels:
         assert isinstance(structure.batch, Graphs | ClassGraphs)
         self.batch: Networks = structure.batch
         self.edges: Ints = self.batch.edges
-        self._costs, forbidden = label_costs(structure)
+        costs = label_costs(structure)
+        forbidden = costs == -np.inf
+        self._costs = np.where(forbidden, 0.0, costs)
         # A node of which both labels are forbidden has no best label, and the value -inf says so.
         self.forced: Bools = forbidden[:, 0] != forbidden[:, 1]
         self._to_one: Bools = forbidden[:, 0]

@@ -117,7 +117,7 @@ def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> 
 
 def main() -> None:
     folder = Path(os.environ["SETWISE_DATA"])
-    learners = {"one-slack": OneSlack(C=20.0, tol=0.1), "Frank-Wolfe": BlockFrankWolfe(C=20.0, tol=0.1, random_state=0)}
+    learners = {"one-slack": OneSlack(C=20.0, tol=0.3), "Frank-Wolfe": BlockFrankWolfe(C=20.0, tol=0.3, random_state=0)}
     rows = [("edges see", "learner", "test cells", "snake cells", "train cells", "gap", "objective", "CPU seconds")]
     for kind in ("input", "directions"):
         model, batch = problem(grids(folder, "train"), kind)

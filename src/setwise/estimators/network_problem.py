@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.structure import Structure
 from setwise.estimators.descent import Training
-from setwise.estimators.network_start import at_scale, mean_size, node_weights, with_edges
+from setwise.estimators.network_start import at_scale, mean_size, node_weights, pairwise, with_edges
 from setwise.estimators.networks import Networks
 from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.threads import allowed
@@ -124,16 +124,22 @@ class NetworkProblem(Training):
     @cached_property
     def constant(self) -> float:
         """The mean loss of the best of the labelings none and all."""
-        return min(
-            float(self.omega @ self.loss.values(self.batch, np.full(self.batch.total, label)))
-            for label in (False, True)
-        )
+        labelings = (np.full(self.batch.total, label) for label in (False, True))
+        return min(float(self.loss.values(self.batch, labels).mean()) for labels in labelings)
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:
-        """The weights of logistic regression with edges, and the mean size of its scores."""
+        """The weights of the start, and the mean size of their scores.
+
+        They are those of logistic regression with edges, or where the training loss of these is smaller, those of
+        margin rescaling of the error rate. A logistic regression that is given stays.
+        """
+        parts = self.features, self.batch, self.loss, self.scaling.intercept
         with allowed(self.jobs):
-            w = with_edges(self._nodes, self.features, self.batch, self.loss, self.scaling.intercept)
+            w = with_edges(self._nodes, *parts)
+            # With unknown labels margin rescaling is not convex.
+            if isinstance(self.start, str) and self.batch.known is None:
+                w = min(w, pairwise(*parts), key=self.loss_at)
         return w, mean_size(self.features, self.batch, w)
 
     @property
@@ -173,7 +179,7 @@ class NetworkProblem(Training):
     def beginning(self, risk: Risk) -> Values:
         """The start :attr:`logistic`, at a scale that suits the risk."""
         w, size = self.logistic
-        return at_scale(risk, w, size, self.loss_at(w))
+        return at_scale(risk, w, size, self._losses(w))
 
     def labels_at(self, w: Values) -> Bools:
         """The labels that the weights predict, (total,)."""
@@ -182,7 +188,11 @@ class NetworkProblem(Training):
 
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
-        return float(self.omega @ self.loss.values(self.batch, self.labels_at(w)))
+        return float(self._losses(w).mean())
+
+    def _losses(self, w: Values) -> Values:
+        """The training loss of each set."""
+        return self.loss.values(self.batch, self.labels_at(w))
 
 
 def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:

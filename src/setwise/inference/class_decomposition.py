@@ -12,7 +12,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.one_label import LabelCosts, OneLabel
 from setwise.core.structure import Structure
-from setwise.inference.bundle import Bundle
+from setwise.inference.decomposition.bundle import Bundle
 from setwise.kernels.threads import map_units
 
 CLOSE = 1e-9
@@ -211,11 +211,16 @@ class _Search:
 
     def _lower(self, start: Values, sides: Values | None) -> Values:
         """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
-        bundle = Bundle(start, self._scale)
+        value, slope = self._plane_at(start, sides)
+        bundle = Bundle(start, value, slope, self.best)
         while not self._done and bundle.decrease > CLOSE * self._scale:
-            _, level, slope = self._at(bundle.point if sides is None else sides @ bundle.point)
-            bundle.add(level, slope if sides is None else slope @ sides)
+            bundle.add(*self._plane_at(bundle.point, sides))
         return bundle.centre
+
+    def _plane_at(self, x: Values, sides: Values | None) -> tuple[float, Values]:
+        """The level and the slope of a plane below the bound at the multipliers ``sides @ x``, or at x itself."""
+        _, level, slope = self._at(x if sides is None else sides @ x)
+        return level, slope if sides is None else slope @ sides
 
     def _at(self, multipliers: Values) -> tuple[float, float, Values]:
         """The bound, and the plane below it; all labelings that are found are candidates."""

@@ -119,5 +119,5 @@ def test_what_does_not_fit_is_refused():
         AlphaExpansion().prepare(Hamming().structure(batch), slack=True)
     with pytest.raises(ValueError, match="max_iter must be at least 1"):
         AlphaExpansion(max_iter=0)
-    with pytest.raises(TypeError, match="inference must be None or an Inference"):
+    with pytest.raises(TypeError, match="bound must be of the kind Inference"):
         AlphaExpansion(bound=3)

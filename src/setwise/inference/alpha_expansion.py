@@ -7,9 +7,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import as_count, as_kind
 from setwise.core.class_graphs import ClassGraphs
-from setwise.core.inference import Inference, Maximizer, Solutions, check_inference
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.inference.tree_reweighted import TreeReweighted
@@ -54,7 +54,8 @@ class AlphaExpansion(Inference):
     approximate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_inference(self.bound)
+        if self.bound is not None:
+            as_kind(self.bound, "bound", Inference, "TreeReweighted()")
         as_count(self.max_iter, "max_iter")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:

@@ -48,7 +48,7 @@ class Auto(Inference):
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
-    ``QPBO``                   the same, any edges of two labels       bounded
+    ``QPBO``                   costs of labels, if there are two       bounded
     ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact

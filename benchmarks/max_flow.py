@@ -8,9 +8,9 @@ trees. The last lines are two cuts by two threads, and the peak memory of a cut 
 by ``MaxFlow`` on ``Graphs.images``.
 
 Other solvers can be put beside: ``--peer PROGRAM`` names a program that is called with the path of a file and prints
-one line "name seconds value" for each of its solvers. The file holds two int64, the numbers of nodes n and edges m; int64
-(m, 2), the ends of the edges; float64 (m,) the capacities there, and (m,) back; float64 (n,) the scores, those above 0
-the capacities from the source, those below 0, without the sign, the ones to the sink. Values are of the flow, and may
+one line "name seconds value" for each of its solvers. The file holds two int64, the numbers of nodes n and edges m;
+int64 (m, 2), the ends of the edges; float64 (m,) the capacities there, and (m,) back; float64 (n,) the scores: those
+above 0 are capacities from the source, those below 0, without the sign, to the sink. Values are of the flow, and may
 differ by 1e-5 a node, for some solvers round capacities.
 """
 

@@ -358,7 +358,7 @@ def test_three_labels_on_chains_have_max_marginals():
     for margins, guess in zip(model.decision_function(graphs), model.predict(graphs), strict=True):
         assert margins.shape == (20, 3)
         np.testing.assert_array_equal(margins.argmax(axis=1), guess)
-    one = GraphClassifier("jaccard", surrogate="ramp", C=0, pos_label=2).fit(graphs, unknown)
+    one = GraphClassifier("jaccard", surrogate="ramp", C=0, pos_label="c").fit(graphs, labels)
     assert one.loss_ == OneClass(Jaccard(), 2)
 
 

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from inference.networks import chain, grid, scores, slip
 from setwise.core import enumerate as brute
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
+from setwise.core.structure import Structure
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
 from setwise.kernels.threads import allowed
 from setwise.losses import FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
@@ -66,6 +68,25 @@ def test_without_edges_it_is_as_good_as_by_class():
         assert (found.values <= other.bounds + 1e-9).all()
         assert (other.values <= found.bounds + 1e-9).all()
         np.testing.assert_allclose(found.bounds, other.bounds, atol=0.02)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_on_chains_the_bound_is_the_optimum_of_the_dual(label):
+    # Its dual in turn mixes labelings and answers so that each node has the label equally often in both mixtures.
+    rng, rows = np.random.default_rng(3), brute.labelings(5, 3)
+    answers = brute.subsets(5)
+    for _ in range(6):
+        batch = ClassGraphs(rng.integers(0, 3, 5), np.array([0, 5]), chain(5), 3)
+        s = 0.5 * scores(rng, batch, "reals")
+        won = brute.objectives(Structure(batch), s, rows)
+        lost = np.array([Jaccard()(batch.labels == label, answer) for answer in answers])
+        ones, none = np.ones(len(won)), np.zeros(len(lost))
+        equal = [np.append(ones, none), np.append(0 * ones, none + 1)]
+        equal += [np.append(rows[:, i] == label, -1.0 * answers[:, i]) for i in range(5)]
+        program = linprog(-np.append(won, lost), A_eq=np.array(equal), b_eq=np.array([1, 1, 0, 0, 0, 0, 0]))
+        structure = OneClass(Jaccard(), label).structure(batch)
+        found = ClassDecomposition(Auto(), 500).prepare(structure).maximize(s)
+        assert found.bounds[0] == pytest.approx(-program.fun, abs=1e-6)
 
 
 def test_sets_parts_threads_and_tolerances():

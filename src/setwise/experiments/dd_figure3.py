@@ -12,7 +12,7 @@ images of 12 x 12 pixels, and four instances.
 section 3). Our scores are relative to one loss of at most 1 for all nodes, so a step of 1 for each node is far too
 long; the printed step is therefore also tried at multiples of 1e-2, 1e-3, 1e-4 and 1e-5, and the one with the least
 mean gap between the least dual and the best primal is chosen in hindsight. Ours: ``DualDecomposition()`` from a cold
-start.
+start, and once more until its gap is the mean gap of that multiple (this row was added after the first run).
 
 *Measures.* Seconds of a call; the least dual less the best primal; the share of nodes whose labels disagree at the end,
 and the share of instances where it is below 1 %. DD prints 104.4 s a call, .63 % of nodes, and "more than 95 %".
@@ -100,11 +100,11 @@ class Instance:
         """Loss and score of a labeling, relative to the target."""
         return float(self.structure.values(labels)[0] + self._graphs.won(self.scores, labels)[0])
 
-    def ours(self) -> tuple[float, float]:
-        """The gap and the seconds of our method, from a cold start."""
+    def ours(self, tol: float = 0.0) -> tuple[float, float]:
+        """The gap and the seconds of our method, from a cold start; it may stop at a gap of ``tol``."""
         one = DualDecomposition().prepare(self.structure)
         begin = perf_counter()
-        found = one.maximize(self.scores)
+        found = one.maximize(self.scores, tol)
         return float(found.bounds[0] - found.values[0]), perf_counter() - begin
 
 
@@ -135,14 +135,16 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     for multiple in MULTIPLES:
         courses[multiple] = [one.printed(multiple) for one in given]
         advance(f"steps of {multiple:g} / sqrt(t)")
-    ours = np.array([one.ours() for one in given])
-    advance("ours")
     best = min(MULTIPLES, key=lambda multiple: float(np.mean([course.gap for course in courses[multiple]])))
     rows = [_row(courses[multiple]) for multiple in (1.0, best)]
-    means = np.array([*rows, [ours[:, 1].mean(), ours[:, 0].mean(), np.nan, np.nan]])
+    for tol in (max(rows[1][1], 0.0), 0.0):
+        ours = np.array([one.ours(tol) for one in given])
+        rows.append([ours[:, 1].mean(), ours[:, 0].mean(), np.nan, np.nan])
+    advance("ours")
+    means = np.array(rows)
     published = np.full(means.shape, np.nan)
     published[0] = 104.4, np.nan, 0.63, 95.0
-    names = ("printed step", f"printed step x {best:g}, best in hindsight", "ours")
+    names = ("printed step", f"printed step x {best:g}, best in hindsight", "ours, to that gap", "ours, to the end")
     title = f"Means over {len(given)} instances; DD's figures are of other images, on another machine, in Matlab."
     columns = ("seconds a call", "dual - primal", "% of nodes disagree", "% of calls below 1 %")
     # More calls below 1 % are better, so the least mean is no mark there.
@@ -150,11 +152,9 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     table = Table(title, names, columns, means, None, published, None, marks)
     words = (
         f"The least dual and the best primal differ by {means[0, 1]:.2g} with the printed step, by {means[1, 1]:.2g} "
-        f"with the best of {len(MULTIPLES)} multiples, and by {means[2, 1]:.2g} with ours.",
+        f"with the best of {len(MULTIPLES)} multiples, and by {means[3, 1]:.2g} with ours.",
+        f"To the gap of the best multiple ours takes {means[2, 0]:.2f} s a call, the printed one {means[1, 0]:.2f}.",
         f"After {STEPS} steps {means[1, 2]:.2f} % of the nodes disagree with the best multiple; DD says .63 %.",
-        "Ours "
-        + ("is" if means[2, 1] <= means[1, 1] and means[2, 0] <= means[1, 0] else "is not")
-        + f" ahead of the best multiple in both gap and time ({means[2, 0]:.2f} and {means[1, 0]:.2f} s a call).",
     )
     typical = int(np.argsort([course.gap for course in courses[best]])[len(given) // 2])
     figures: dict[str, Callable[[], object]] = {

@@ -42,7 +42,7 @@ class Part:
         by = self if train is None else train
         self.X = (self.raw - by.raw.mean(axis=0)) / np.maximum(by.raw.std(axis=0), 1e-9)
         colors, edges = images.pictures.reshape(-1, images.pictures.shape[-1]), self.graphs.edges
-        self.Z = contrast(colors[edges[:, 0]], colors[edges[:, 1]])
+        self.Z = np.column_stack([np.ones(len(edges)), contrast(colors[edges[:, 0]], colors[edges[:, 1]])])
         self.features = GraphModel(self.X, self.Z, self.graphs)
 
 

@@ -22,6 +22,7 @@ from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.qpbo import QPBO
 from setwise.inference.second_best import SecondBest
 from setwise.inference.tree_max_product import TreeMaxProduct
 from setwise.inference.tree_reweighted import TreeReweighted
@@ -47,6 +48,7 @@ class Auto(Inference):
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``QPBO``                   costs of labels, if there are two       bounded
     ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
@@ -107,6 +109,7 @@ METHODS: tuple[Inference, ...] = (
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    QPBO(),
     TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),

@@ -84,7 +84,7 @@ class _MaxFlow(MovableMaximizer):
         self._missed = segment_sums(np.where(graphs.truth, costs, 0.0), graphs.offsets)
 
     @cached_property
-    def _zeros(self) -> Values:
+    def _zeros(self) -> Floats:
         """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
         graphs = self._graphs
         return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target

@@ -44,6 +44,7 @@ PARAMETERS = [
     *test_training.features(),
     *test_training.landmarks(),
     *test_training.networks(),
+    *test_training.grids(),
     *test_training.risks(),
 ]
 

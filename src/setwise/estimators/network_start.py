@@ -13,11 +13,17 @@ from setwise.core.risk import Risk
 from setwise.core.sets import Sets
 from setwise.decisions import best_threshold
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.learner import SCALED
 from setwise.estimators.logistic import Logistic
 from setwise.estimators.networks import Networks
 from setwise.estimators.node_areas import part_of
 from setwise.inference.nested_cuts import flips
+from setwise.kernels.threads import available
+from setwise.learners import OneSlack
+from setwise.losses.error_rate import ErrorRate
 from setwise.models import GraphModel
+from setwise.risks import MeanRisk
+from setwise.surrogates.margin_rescaling import MarginRescaling
 
 FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 """The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""
@@ -25,8 +31,12 @@ FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 TUNED = 25_000
 """Weights of edges are tried on so many nodes, those of whole sets."""
 
-CLOSE, DOUBLED = 0.1, 20
-"""A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often."""
+CLOSE, DOUBLED, MOST = 0.03, 20, 8
+"""A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often,
+by the risk of so many sets."""
+
+PAIRWISE_TOL, PAIRWISE_STEPS = 2e-2, 100
+"""The gap and the number of steps at which the convex start ends: it is a start, and no more."""
 
 
 def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> Values:
@@ -69,6 +79,15 @@ def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, 
     return w
 
 
+def pairwise(features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
+    """The weights of least margin rescaling of the error rate, whose worst labelings are cuts, and the best bias."""
+    risk = MeanRisk(features, MarginRescaling(ErrorRate(), scale="size").on(graphs), n_jobs=available())
+    w: Values = OneSlack(SCALED, PAIRWISE_TOL, PAIRWISE_STEPS).minimize(risk).w
+    if intercept:
+        w[features.size - features.Z.shape[1] - 1] += best_bias(features.scores(w), graphs, loss)[0]
+    return w
+
+
 def _descend(start: Values, values: Values, tried: Callable[[Values], float]) -> Values:
     """The best of the points that differ from the best one so far in one place, until there is no better one."""
     best = start
@@ -99,23 +118,29 @@ def mean_size(features: GraphModel, graphs: Graphs, w: Values) -> float:
     return float(np.abs(features.scores(w)[graphs.node_places]).mean())
 
 
-def at_scale(risk: Risk, w: Values, size: float, loss: float) -> Values:
-    """``a w`` with an a whose risk is close to the training loss of w, which does not depend on a.
+def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:
+    """``a w`` with an a whose risk is close to the training losses (n,) of w, which do not depend on a.
 
-    As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk
-    has gone nine tenths of the way from w = 0 to the loss, or rises: on networks each value of a risk takes many cuts.
+    As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk of
+    some sets is as close to their loss as ``CLOSE`` says, or rises: on networks each value of a risk takes many cuts.
     """
     if size == 0.0 or not np.isfinite(size):
         return w
-    nothing = risk.cut(np.zeros(risk.size)).value
-    tol = 0.1 * CLOSE * max(nothing - loss, 0.0)
+    parts = np.unique(np.linspace(0, len(losses) - 1, MOST).astype(int))
+    share, loss = len(parts) / len(losses), float(losses[parts].mean())
+
+    def value(point: Values, tol: float) -> float:
+        """The mean risk of the chosen sets, all of which have the same weight."""
+        return float(risk.cuts(point, parts, tol * share).values.sum()) / share
+
+    away = max(value(np.zeros(risk.size), 0.0) - loss, 0.0)
     best, least = w / size, np.inf
     for doubled in range(DOUBLED):
         point = 2.0**doubled * w / size
-        value = risk.cut(point, tol).value
-        if value >= least:
+        found = value(point, 0.2 * CLOSE * away)
+        if found >= least:
             break
-        best, least = point, value
-        if value - loss <= CLOSE * (nothing - loss):
+        best, least = point, found
+        if found - loss <= CLOSE * away:
             break
     return best

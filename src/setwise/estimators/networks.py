@@ -70,8 +70,8 @@ class Networks:
 
     def pooled(self) -> "Networks":
         """The same graphs as one set."""
-        batch = Graphs(self.batch.labels, np.array([0, self.batch.total]), self.batch.edges)
-        return Networks(self.graphs, self.order, np.zeros(len(self.graphs), dtype=np.int64), batch)
+        codes = np.split(self.batch.labels.astype(np.int8), self.node_offsets[1:-1])
+        return join(self.graphs, codes, np.zeros(len(self.graphs), dtype=np.int64))
 
 
 def join(graphs: tuple[Graph, ...], codes: list[NDArray[np.int8]] | None, groups: Any) -> Networks:
@@ -81,10 +81,18 @@ def join(graphs: tuple[Graph, ...], codes: list[NDArray[np.int8]] | None, groups
     chosen = tuple(graphs[i] for i in order)
     sizes = np.array([len(graph) for graph in chosen])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    ends = starts[np.concatenate([[0], np.cumsum(np.bincount(owners))])]
-    edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
+    counts = np.concatenate([[0], np.cumsum(np.bincount(owners))])
     labels = np.full(starts[-1], -1, np.int8) if codes is None else np.concatenate([codes[i] for i in order])
-    return Networks(chosen, order, owners[order], Graphs(labels, ends, edges))
+    neighbors = {graph.grid for graph in chosen}
+    if len(neighbors) == 1 and None not in neighbors:
+        images = [
+            one.reshape(graph.regions.shape) for one, graph in zip(np.split(labels, starts[1:-1]), chosen, strict=True)
+        ]
+        batch = Graphs.images(images, neighbors.pop(), counts)
+    else:
+        edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
+        batch = Graphs(labels, starts[counts], edges)
+    return Networks(chosen, order, owners[order], batch)
 
 
 def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[Graph, ...]:

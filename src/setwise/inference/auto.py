@@ -12,6 +12,7 @@ from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
@@ -21,6 +22,8 @@ from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.qpbo import QPBO
+from setwise.inference.second_best import SecondBest
 from setwise.inference.tree_max_product import TreeMaxProduct
 from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.worst_ranking import WorstRanking
@@ -38,21 +41,25 @@ class Auto(Inference):
     ``Modular``                a cost for each mistake or label        exact, O(p)
     ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
+    ``SecondBest``             the zero-one loss on the same graphs    exact
     ``OneWayCut``              the same under an order of labels      exact
     ``ByRegions``              numbers of positives in regions         exact, O(p log p)
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``QPBO``                   costs of labels, if there are two       bounded
     ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
-    ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
+    ``DualDecomposition``      fn, fp, P, N, areas on such graphs      bounded
     ``FactorDecomposition``    several of counts, boxes and paths      bounded
+    ``DualDecomposition``      any loss there, with ``Greedy``         bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -66,8 +73,8 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These three hold an inference for the binary problems they make, which is this one again.
-        for method in (ByPieces(self), *METHODS, ByClass(self), KnownLabels(self)):
+        # These four hold an inference for the problems they make, which is this one again.
+        for method in (ByPieces(self), *METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -95,18 +102,21 @@ METHODS: tuple[Inference, ...] = (
     Modular(),
     TreeMaxProduct(),
     MaxFlow(),
+    SecondBest(),
     OneWayCut(),
     ByRegions(),
     ByCardinality(),
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    QPBO(),
     TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),
     ByArea(),
     DualDecomposition(),
     FactorDecomposition(),
+    DualDecomposition(loss=Greedy()),
     Greedy(),
     ByOrder(),
 )

@@ -2,8 +2,8 @@
 
 Sixty instances: the Jaccard loss of a disk on grids of 60 x 60 and 200 x 200 pixels, three scales of the scores, two
 couplings, five seeds. For each the CPU seconds until value and bound differ by 1e-2, 1e-3 and 1e-4, on one thread, from
-nothing: by the bundle; by the steps ``1 / sqrt(t)`` of DD section 3; and by the best of seven multiples of these, chosen
-for each instance and gap after all were run. All use the same cuts, the same search over counts and the same
+nothing: by the bundle; by the steps ``1 / sqrt(t)`` of DD section 3; and by the best of seven multiples of these,
+chosen for each instance and gap after all were run. All use the same cuts, the same search over counts and the same
 candidates. A run of printed steps ends after 1,000 steps, or when it has taken ten times as long as the bundle took to
 its last gap, four times for the multiples; its time so far then counts, so its ratio is at least what is printed.
 """

@@ -113,10 +113,10 @@ class Problem:
 
     def slope_of_loss(self, labels: Bools) -> Values:
         """How much label 1 of each node adds to the loss of counts near given labels, (total,); 0 for other losses."""
-        graphs, out = self.one.graphs, np.zeros(self.one.graphs.total)
+        graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
         for term in self.one.loss.structure.terms:
-            if isinstance(term, Counts):
-                fn, fp = count_slopes(term, graphs, labels)
+            if isinstance(term, Counts) and isinstance(sets, Sets):
+                fn, fp = count_slopes(term, sets, labels)
                 each = np.where(graphs.truth, -fn, fp)
                 out += each if term.areas is None else term.areas * each
         return out if graphs.known is None else np.where(graphs.known, out, 0.0)
@@ -130,9 +130,9 @@ class Problem:
         return float(multipliers @ self.one.graphs.truth) + self._extra
 
 
-def count_slopes(term: Counts, graphs: Graphs, labels: Bools) -> tuple[float, float]:
+def count_slopes(term: Counts, sets: Sets, labels: Bools) -> tuple[float, float]:
     """What one more false negative, and one more false positive, adds to the loss of one set, by differences."""
-    (fn,), (fp,) = term.counts(graphs, labels)
+    (fn,), (fp,) = term.counts(sets, labels)
     (P,), (N,) = term.P, term.N
     low, high = np.maximum([fn - 1.0, fp - 1.0], 0.0), np.minimum([fn + 1.0, fp + 1.0], [P, N])
     counts = np.array([[low[0], fp], [high[0], fp], [fn, low[1]], [fn, high[1]]])

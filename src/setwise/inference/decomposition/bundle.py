@@ -16,7 +16,7 @@ LONGER, SHORTER, PATIENCE = 2.0, 0.5, 2
 """How the steps change after the centre has moved, and each time that it has stayed PATIENCE times in vain."""
 
 FOREIGN = 0.5
-"""A plane that is lower at the centre by this share of what was promised says little there, so the step was too long."""
+"""A plane that is lower at the centre by this share of what was promised says little there: the step was too long."""
 
 STRETCH = 16.0
 """How much longer a step becomes where nothing seems to be left to gain nearby."""

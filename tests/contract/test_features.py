@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
-from setwise.models import GraphModel, Independent, LandmarkModel, MultiLabel
+from setwise.models import GraphModel, GridModel, Independent, LandmarkModel, MultiLabel
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
 
@@ -34,6 +34,9 @@ def models(rng, sparse, intercept):
     for tables, sign in ((False, 1.0), (True, -1.0)):
         several = ClassGraphs(rng.integers(-1, 3, 12), OFFSETS, edges, 3, tables)
         yield GraphModel(X, sign * Z, several, intercept), several.score_offsets
+    maps = [rng.standard_normal((*shape, 5)) for shape in ((3, 2), (1, 1), (2, 4))]
+    images = Graphs.images([rng.random(one.shape[:2]) < 0.5 for one in maps], 8)
+    yield GridModel(maps, images, maps, None, intercept), images.score_offsets
     # Two points with four states, whose features they share or have of their own.
     yield LandmarkModel(rng.standard_normal((5, 4, 3)), 2), 8 * np.arange(6)
     yield LandmarkModel(rng.standard_normal((5, 2, 4, 3)), 2, base=rng.standard_normal(40)), 8 * np.arange(6)

@@ -10,12 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setwise import GraphClassifier, SetClassifier
+from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.estimators.network_start import best_bias
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
-from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard
+from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
@@ -219,6 +220,8 @@ def test_unknown_labels_count_nothing(images):
     guess = model.predict(graphs)
     losses = [ErrorRate()(code[code >= 0], one[code >= 0]) for code, one in zip(codes, guess, strict=True)]
     assert model.score(graphs, codes) == pytest.approx(1 - np.mean(losses))
+    ramp = GraphClassifier(surrogate="ramp", max_iter=2).fit(graphs, codes)
+    assert ramp.score(graphs, codes) > 0.5
     assert np.mean([(one == (label == "disk")).mean() for one, label in zip(guess, labels, strict=True)]) > 0.8
 
 
@@ -231,16 +234,16 @@ def test_areas_are_counted():
         graph = from_image(mask + 0.5 * rng.standard_normal(mask.shape), row // 3 * 5 + column // 5)
         graphs.append(graph)
         labels.append(graph.labels_of(mask))
+    model = GraphClassifier("error_rate", surrogate="margin", C=30.0).fit(graphs, labels)
+    jaccard = GraphClassifier(surrogate="ramp", max_iter=2).fit(graphs, labels)
     for loss in (Jaccard(), FBeta(), ErrorRate(), Hamming()):
-        model = GraphClassifier(loss, C=0, start="logistic").fit(graphs, labels)
-        guess, found = model.predict(graphs), model.evaluate(graphs, labels)
-        whole = [
-            loss(graph.paint(y).ravel(), graph.paint(z).ravel())
-            for graph, y, z in zip(graphs, labels, guess, strict=True)
-        ]
+        guess, found = model.predict(graphs), model.evaluate(graphs, labels, loss=loss)
+        painted = [[g.paint(y).ravel() for g, y in zip(graphs, z, strict=True)] for z in (labels, guess)]
+        whole = [loss(y, z) for y, z in zip(*painted, strict=True)]
         np.testing.assert_allclose(1 - found.scores, whole, atol=1e-12)
-        pixels = (np.concatenate([g.paint(y).ravel() for g, y in zip(graphs, z, strict=True)]) for z in (labels, guess))
-        assert found.pooled == pytest.approx(1 - loss(*pixels))
+        assert found.pooled == pytest.approx(1 - loss(*(np.concatenate(one) for one in painted)))
+        assert found.true == pytest.approx(np.concatenate(painted[0]).mean())
+    assert jaccard.score(graphs, labels) == jaccard.evaluate(graphs, labels, loss="jaccard").score > 0.5
     with pytest.raises(ValueError, match="graphs with areas refuse GMean"):
         GraphClassifier("g_mean").fit(graphs, labels)
 
@@ -299,15 +302,15 @@ def test_ctrl_c_keeps_the_best_weights(images, monkeypatch):
 def test_a_refused_fit_leaves_the_model_as_it_was(fitted, images):
     graphs, labels = images
     model = pickle.loads(pickle.dumps(fitted))
-    before = dict(vars(model))
-    del before["surrogate"]
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
     for parameters in ({"surrogate": "lovasz"}, {"loss": "auc"}, {"surrogate": "slack"}):
         model.set_params(**parameters)
         with pytest.raises(ValueError, match="refuses|knows no method"):
             model.fit(graphs, labels)
         model.set_params(loss="error_rate", surrogate="auto")
-        assert all(vars(model)[name] is value for name, value in before.items())
-        assert len(vars(model)) == len(before) + 1
+        after = {name: value for name, value in vars(model).items() if name.endswith("_")}
+        assert after.keys() == before.keys()
+        assert all(after[name] is value for name, value in before.items())
 
 
 def test_too_few_iterations_warn(images):
@@ -315,10 +318,57 @@ def test_too_few_iterations_warn(images):
         quick(loss="hamming", max_iter=1, C=100.0).fit(*images)
 
 
-def test_more_than_two_labels_are_refused(images):
-    graphs, labels = images
-    with pytest.raises(ValueError, match=r"GraphClassifier refuses 3 classes, \[0, 1, 2\]"):
-        GraphClassifier().fit(graphs, [np.arange(36) % 3 for _ in labels])
+def stripes(n, seed=0, chain=False):
+    """Rows of pixels, or grids of them, in stripes of three labels that noise hides."""
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], []
+    for _ in range(n):
+        label = np.repeat(rng.integers(0, 3, 4), 5)
+        image = np.eye(3)[label][None] + rng.standard_normal((1 if chain else 2, 20, 3))
+        graphs.append(from_image(image, node_features=["color"]))
+        labels.append(np.array(["a", "b", "c"])[np.tile(label, 1 if chain else 2)])
+    return graphs, labels
+
+
+def test_three_labels():
+    graphs, labels = stripes(6)
+    test = stripes(10, seed=1)
+    model = GraphClassifier(surrogate="ramp", max_iter=3).fit(graphs, labels)
+    assert model.coef_.shape == (3, 9)
+    assert model.intercept_.shape == (3,)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    single = GraphClassifier(surrogate="ramp", max_iter=3).fit(alone(graphs), labels)
+    assert model.score(*test) > single.score(alone(test[0]), test[1]) + 0.05
+    codes = [np.searchsorted(["a", "b", "c"], one) for one in test[1]]
+    guess = [np.searchsorted(["a", "b", "c"], one) for one in model.predict(test[0])]
+    losses = MeanOverClasses(Jaccard()).values(
+        Classes(np.concatenate(codes), np.arange(11) * 40, 3), np.concatenate(guess)
+    )
+    found = model.evaluate(*test)
+    np.testing.assert_allclose(found.scores, 1 - losses)
+    assert np.isnan(found.predicted)
+    with pytest.raises(ValueError, match="decision_function refuses 3 labels on graphs with cycles"):
+        model.decision_function(graphs)
+
+
+def test_three_labels_on_chains_have_max_marginals():
+    graphs, labels = stripes(6, chain=True)
+    unknown = [np.where(np.arange(20) % 7 == 0, -1, np.searchsorted(["a", "b", "c"], one)) for one in labels]
+    model = GraphClassifier("hamming", surrogate="margin", learner="nrbm", C=1.0, max_iter=5).fit(graphs, unknown)
+    for margins, guess in zip(model.decision_function(graphs), model.predict(graphs), strict=True):
+        assert margins.shape == (20, 3)
+        np.testing.assert_array_equal(margins.argmax(axis=1), guess)
+    one = GraphClassifier("jaccard", surrogate="ramp", C=0, pos_label="c").fit(graphs, labels)
+    assert one.loss_ == OneClass(Jaccard(), 2)
+
+
+def test_what_more_than_two_labels_cannot_have():
+    graphs, labels = stripes(3)
+    with pytest.raises(ValueError, match="refuses threshold='exact' where there are 3 labels"):
+        GraphClassifier(threshold="exact").fit(graphs, labels)
+    areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
+    with pytest.raises(ValueError, match="refuses graphs with areas where there are 3 labels"):
+        GraphClassifier().fit(areas, labels)
 
 
 def test_single_nodes_and_graphs_without_edges():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from setwise.core.graphs import Graphs
 from setwise.graphs import NODE_FEATURES, Graph, from_image
 
 RNG = np.random.default_rng(0)
@@ -67,6 +68,16 @@ def test_whole_numbers_are_shares_of_white():
     grey = image[:, :, 0]
     for a, b in ((image, image / 255.0), (wide, image / 255.0), (grey, grey[:, :, None]), (image, image / 255.0)):
         np.testing.assert_allclose(from_image(a).X, from_image(b).X, atol=1e-12)
+
+
+@pytest.mark.parametrize("neighbors", [4, 8])
+def test_pixels_are_known_to_be_a_grid(neighbors):
+    graph = from_image(IMAGE, neighbors=neighbors)
+    assert graph.grid == neighbors
+    np.testing.assert_array_equal(graph.edges, Graphs.images(np.zeros((1, 5, 7), dtype=bool), neighbors).edges)
+    assert Graph(graph.X, graph.edges[::-1], regions=graph.regions).grid is None
+    assert Graph(graph.X, graph.edges).grid is None
+    assert from_image(IMAGE, RNG.integers(0, 4, (5, 7))).grid is None
 
 
 def test_groups_of_features_are_chosen_and_of_full_length():

@@ -33,6 +33,7 @@ PARAMETERS = [
     *test_graph_classifier.networks(),
     *test_graphs.graphs(),
     *test_graphs.images(),
+    *test_graphs.weak_labels(),
     *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS,
@@ -43,6 +44,7 @@ PARAMETERS = [
     *test_training.features(),
     *test_training.landmarks(),
     *test_training.networks(),
+    *test_training.grids(),
     *test_training.risks(),
 ]
 

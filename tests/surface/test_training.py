@@ -10,7 +10,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
-from setwise.models import GraphModel, Independent, LandmarkModel, MultiLabel
+from setwise.models import GraphModel, GridModel, Independent, LandmarkModel, MultiLabel
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -101,6 +101,38 @@ def landmarks():
         yield Parameter(f"LandmarkModel.{name}(parts)", partial(getattr(model, name), np.ones(6)), SOME)
 
 
+def grids():
+    """A model of images, whose features have their shape."""
+    masks, maps, w = np.array([[[True, False]], [[False, False]]]), np.arange(12.0).reshape(2, 1, 2, 3), np.ones(5)
+    graphs, signed = Graphs.images(masks), numbers(6, negative=True)
+    model = GridModel(maps, graphs)
+    wrong = without(MATRICES, "sparse complex", "sparse NaN", "sparse", "None") | {
+        "one image": maps[:1], "turned": maps.transpose(0, 2, 1, 3), "no features": maps[..., :0],
+        "of two sizes": [maps[0], maps[1, :, :, :1]], "NaN in one": [maps[0], maps[1] * np.nan], "numbers": [1, 2],
+    }  # fmt: skip
+    yield Parameter("GridModel(X)", lambda v: GridModel(v, graphs), wrong | {"None": None})
+    yield Parameter("GridModel(graphs)", partial(GridModel, maps), OBJECTS)
+    yield Parameter("GridModel(colors)", partial(GridModel, maps, graphs), wrong)
+    right, down = np.ones((2, 1, 1, 2)), np.ones((2, 0, 2, 2))
+    ways = {
+        "one direction": [right],
+        "negative": [-right, down],
+        "turned": [down, right],
+        "of two": [right, down[..., :1]],
+    }
+    yield Parameter("GridModel(Z)", partial(GridModel, maps, graphs, None), wrong | ways)
+    yield Parameter("GridModel(intercept)", lambda v: GridModel(maps, graphs, intercept=v), NUMBERS)
+    base, low = without(signed, "None", *HUGE), without(numbers(5, negative=True), "None", *HUGE)
+    yield Parameter("GridModel(base)", lambda v: GridModel(maps, graphs, base=v), base)
+    yield Parameter("GridModel(lower)", lambda v: GridModel(maps, graphs, lower=v), low)
+    yield Parameter("GridModel.scores(w)", model.scores, numbers(5, negative=True))
+    yield Parameter("GridModel.scores(parts)", partial(model.scores, w), SOME)
+    gradients = without(signed, "NaN", "inf", *HUGE)
+    for name in ("pullback", "pullbacks"):
+        yield Parameter(f"GridModel.{name}(gradient)", getattr(model, name), gradients)
+        yield Parameter(f"GridModel.{name}(parts)", partial(getattr(model, name), np.ones(3)), SOME)
+
+
 def risks():
     model, evaluator = Independent(X, ENDS), LovaszHinge("jaccard").on(Sets.rows([[1, 0], [1, 0]]))
     risk, w, point = MeanRisk(model, evaluator), np.ones(4), numbers(4, negative=True)
@@ -131,7 +163,7 @@ def risks():
 
 
 @pytest.mark.parametrize(
-    "parameter", [*features(), *networks(), *landmarks(), *risks()], ids=lambda parameter: parameter.where
+    "parameter", [*features(), *networks(), *grids(), *landmarks(), *risks()], ids=lambda parameter: parameter.where
 )
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

@@ -7,17 +7,27 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.core.sets import Sets
+from setwise.core.structure import Structure
 from setwise.decisions import best_threshold
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.learner import SCALED
 from setwise.estimators.logistic import Logistic
-from setwise.estimators.networks import Networks
+from setwise.estimators.networks import Networks, without_edges
 from setwise.estimators.node_areas import part_of
+from setwise.inference.auto import Auto
 from setwise.inference.nested_cuts import flips
+from setwise.kernels.threads import available
+from setwise.learners import OneSlack
+from setwise.losses.error_rate import ErrorRate
 from setwise.models import GraphModel
+from setwise.risks import MeanRisk
+from setwise.surrogates.margin_rescaling import MarginRescaling
 
 FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 """The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""
@@ -25,28 +35,37 @@ FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 TUNED = 25_000
 """Weights of edges are tried on so many nodes, those of whole sets."""
 
-CLOSE, DOUBLED = 0.1, 20
-"""A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often."""
+CLOSE, DOUBLED, MOST = 0.03, 20, 8
+"""A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often,
+by the risk of so many sets."""
+
+PAIRWISE_TOL, PAIRWISE_STEPS = 2e-2, 100
+"""The gap and the number of steps at which the convex start ends: it is a start, and no more."""
 
 
 def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> Values:
-    """The weights of logistic regression of the nodes with known labels, (d,) or (d + 1,)."""
+    """The weights of logistic regression of the nodes with known labels, those of a label after those before it."""
     batch = networks.batch
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
     sizes = np.bincount(batch.owners[known], minlength=len(batch))
-    sets = Sets(batch.truth[known], np.concatenate([[0], np.cumsum(sizes[sizes > 0])]))
-    grouping = Grouping(sets, "vector", np.array([False, True]), None)
+    ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+    if isinstance(batch, Graphs):
+        grouping = Grouping(Sets(batch.truth[known], ends), "vector", np.array([False, True]), None)
+    else:
+        grouping = Grouping(Classes(batch.labels[known], ends, batch.k), "classes", np.arange(batch.k), None)
     one = model if isinstance(model, LogisticRegression) else None
-    found = Logistic(X[known], grouping, sets.truth, None, intercept, one)
-    return np.append(found.coef[0], found.intercept) if intercept else found.coef[0]
+    found = Logistic(X[known], grouping, grouping.batch.labels, None, intercept, one)
+    return np.ravel(np.column_stack([found.coef, found.intercept]) if intercept else found.coef)
 
 
-def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
+def with_edges(
+    nodes: Values, features: GraphModel, graphs: Graphs | ClassGraphs, loss: Loss, intercept: bool
+) -> Values:
     """Weights (d,) with those of edges and the bias that have the least training loss, from the weights of nodes.
 
     One weight of edges after the other is chosen among multiples of the mean size of the scores of nodes, until no
-    single one can be better. The bias is the best of all for each choice: labelings are nested in it. Without an
-    intercept there is none.
+    single one can be better. For two labels the bias is the best of all for each choice, since labelings are nested in
+    it. Without an intercept there is none.
     """
     w = np.append(nodes, np.zeros(features.size - len(nodes)))
     size = mean_size(features, graphs, w)
@@ -60,12 +79,29 @@ def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, 
             """The training loss of weights of edges, with the best bias."""
             if edges.tobytes() not in seen:
                 scores = features.scores(np.append(nodes, edges), few)
-                seen[edges.tobytes()] = best_bias(scores, graphs.take(few), part_of(loss, graphs, few), intercept)[1]
+                seen[edges.tobytes()] = _least(scores, graphs.take(few), part_of(loss, graphs, few), intercept)
             return seen[edges.tobytes()]
 
         w[len(nodes) :] = _descend(w[len(nodes) :], FACTORS * size, tried)
+    if intercept and isinstance(graphs, Graphs):
+        w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss)[0]
+    return w
+
+
+def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: bool) -> float:
+    """The mean loss of the labels of greatest score, for two labels with the best bias."""
+    if isinstance(graphs, Graphs):
+        return best_bias(scores, graphs, loss, intercept)[1]
+    labels = Auto().prepare(Structure(graphs)).maximize(scores).labels
+    return float(loss.values(without_edges(graphs), labels).mean())
+
+
+def pairwise(features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
+    """The weights of least margin rescaling of the error rate, whose worst labelings are cuts, and the best bias."""
+    risk = MeanRisk(features, MarginRescaling(ErrorRate(), scale="size").on(graphs), n_jobs=available())
+    w: Values = OneSlack(SCALED, PAIRWISE_TOL, PAIRWISE_STEPS).minimize(risk).w
     if intercept:
-        w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss, intercept)[0]
+        w[features.size - features.Z.shape[1] - 1] += best_bias(features.scores(w), graphs, loss)[0]
     return w
 
 
@@ -94,28 +130,34 @@ def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True
     return float(np.clip(-found.threshold, turned.min() - spread, turned.max() + spread)), found.loss
 
 
-def mean_size(features: GraphModel, graphs: Graphs, w: Values) -> float:
+def mean_size(features: GraphModel, graphs: Graphs | ClassGraphs, w: Values) -> float:
     """The mean size of the scores of nodes."""
-    return float(np.abs(features.scores(w)[graphs.node_places]).mean())
+    return float(np.abs(features.scores(w)[graphs.node_columns]).mean())
 
 
-def at_scale(risk: Risk, w: Values, size: float, loss: float) -> Values:
-    """``a w`` with an a whose risk is close to the training loss of w, which does not depend on a.
+def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:
+    """``a w`` with an a whose risk is close to the training losses (n,) of w, which do not depend on a.
 
-    As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk
-    has gone nine tenths of the way from w = 0 to the loss, or rises: on networks each value of a risk takes many cuts.
+    As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk of
+    some sets is as close to their loss as ``CLOSE`` says, or rises: on networks each value of a risk takes many cuts.
     """
     if size == 0.0 or not np.isfinite(size):
         return w
-    nothing = risk.cut(np.zeros(risk.size)).value
-    tol = 0.1 * CLOSE * max(nothing - loss, 0.0)
+    parts = np.unique(np.linspace(0, len(losses) - 1, MOST).astype(int))
+    share, loss = len(parts) / len(losses), float(losses[parts].mean())
+
+    def value(point: Values, tol: float) -> float:
+        """The mean risk of the chosen sets, all of which have the same weight."""
+        return float(risk.cuts(point, parts, tol * share).values.sum()) / share
+
+    away = max(value(np.zeros(risk.size), 0.0) - loss, 0.0)
     best, least = w / size, np.inf
     for doubled in range(DOUBLED):
         point = 2.0**doubled * w / size
-        value = risk.cut(point, tol).value
-        if value >= least:
+        found = value(point, 0.2 * CLOSE * away)
+        if found >= least:
             break
-        best, least = point, value
-        if value - loss <= CLOSE * (nothing - loss):
+        best, least = point, found
+        if found - loss <= CLOSE * away:
             break
     return best

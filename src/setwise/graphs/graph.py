@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import LARGEST_LABEL, as_areas, as_array, as_reals, shown
+from setwise.core.grids import Grids
 
 
 @final
@@ -61,6 +62,19 @@ class Graph:
             f"{len(self.edges)} edges with {self.Z.shape[1]}{image})"
         )
 
+    @property
+    def grid(self) -> int | None:
+        """4 or 8 if the nodes are the pixels of an image, row by row, each with so many neighbors; None otherwise.
+
+        The edges must be in the order in which :meth:`setwise.core.graphs.Graphs.images` lists them.
+        """
+        if self.regions is None or not np.array_equal(self.regions.ravel(), np.arange(len(self))):
+            return None
+        for neighbors in (4, 8):
+            if np.array_equal(self.edges, pixel_edges(self.regions.shape, neighbors)):
+                return neighbors
+        return None
+
     def paint(self, labels: ArrayLike) -> NDArray[Any]:
         """``labels[regions]``, (H, W): the label, or any other value (p,), of the node of each pixel."""
         values = as_array(labels, "labels")
@@ -95,6 +109,11 @@ class Graph:
         if self.regions is None:
             raise ValueError("regions must be given to paint a graph, or to read its labels off a mask; got None.")
         return np.asarray(self.regions)
+
+
+def pixel_edges(shape: tuple[int, ...], neighbors: int) -> Ints:
+    """The edges of an image whose pixels have 4 or 8 neighbors, (m, 2)."""
+    return Grids(np.array([shape]), neighbors).edges()
 
 
 def _as_edges(edges: Any, p: int) -> Ints:

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_choice, as_count, as_names, as_reals, shown
+from setwise.core.contrast import contrast
 from setwise.graphs.features import NODE_FEATURES
-from setwise.graphs.graph import Graph
+from setwise.graphs.graph import Graph, pixel_edges
 
 STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 """From each pixel to the half of its neighbors that come after it, as (rows, columns)."""
@@ -30,7 +31,8 @@ def from_image(
     """The graph of the pixels of an image, or of its superpixels, with features of nodes and edges.
 
     A superpixel has the mean of each feature over its pixels, and the number of its pixels as area. Two of them are
-    joined where they touch. The graph knows its regions, so that it paints labels and reads them off masks.
+    joined where they touch. The edges of pixels are in the order of :meth:`setwise.core.graphs.Graphs.images`, and
+    are cut faster than others. The graph knows its regions, so that it paints labels and reads them off masks.
 
     Parameters
     ----------
@@ -62,17 +64,15 @@ def from_image(
     regions, p = _regions(pixels, segments, size)
     maps = np.concatenate([NODE_FEATURES[name](pixels) for name in names], axis=-1)
     counts = np.bincount(regions.ravel(), minlength=p).astype(np.float64)
-    edges = _touching(regions, neighbors)
+    edges = pixel_edges(regions.shape, neighbors) if segments is None else _touching(regions, neighbors)
     mean = _means(pixels, regions, counts)
     areas = None if segments is None else counts
     return Graph(_means(maps, regions, counts), edges, describe(mean[edges[:, 0]], mean[edges[:, 1]]), areas, regions)
 
 
-def contrast(a: Values, b: Values) -> Values:
-    """A constant, and ``exp(-|a - b|^2 / 2 v)`` with v the mean of ``|a - b|^2``; 1 where all colors are equal."""
-    squares = ((a - b) ** 2).sum(axis=1)
-    mean = squares.mean() if len(squares) else 0.0
-    return np.column_stack([np.ones(len(squares)), np.exp(-squares / (2.0 * mean if mean > 0.0 else 1.0))])
+def constant_and_contrast(a: Values, b: Values) -> Values:
+    """A constant, and the contrast of the two ends."""
+    return np.column_stack([np.ones(len(a)), contrast(a, b)])
 
 
 def distances(a: Values, b: Values) -> Values:
@@ -80,7 +80,10 @@ def distances(a: Values, b: Values) -> Values:
     return np.abs(a - b)
 
 
-EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {"contrast": contrast, "distances": distances}
+EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {
+    "contrast": constant_and_contrast,
+    "distances": distances,
+}
 
 
 def _as_image(image: Any) -> Values:

@@ -2,8 +2,9 @@
 
 from setwise.core.features import Features
 from setwise.models.graph_model import GraphModel
+from setwise.models.grid_model import GridModel
 from setwise.models.independent import Independent
 from setwise.models.landmark_model import LandmarkModel
 from setwise.models.multi_label import MultiLabel
 
-__all__ = ["Features", "GraphModel", "Independent", "LandmarkModel", "MultiLabel"]
+__all__ = ["Features", "GraphModel", "GridModel", "Independent", "LandmarkModel", "MultiLabel"]

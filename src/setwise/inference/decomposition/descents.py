@@ -19,8 +19,8 @@ CLOSE = 1e-9
 STEPS, SLOWER = 4, 0.7
 """The first steps, and how much shorter they become where one has failed."""
 
-HOPELESS = 0.01
-"""It also ends where they promise no more than this share of the tolerance."""
+HOPELESS, STRETCHES = 0.01, 3
+"""It also ends where they promise no more than this share of the tolerance, with ever longer steps."""
 
 
 @final
@@ -113,8 +113,14 @@ def _bundle(search: Search) -> None:
     """Lower the bound from its lowest place."""
     scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
     bundle = Bundle(search.multipliers, search.bound, search.slope, search.best)
-    while not search.done and bundle.decrease > max(CLOSE * scale, HOPELESS * search.tol):
-        bundle.add(*search.at(bundle.point))
+    least, stretches = max(CLOSE * scale, HOPELESS * search.tol), 0
+    while not search.done and stretches < STRETCHES:
+        if bundle.decrease > least:
+            stretches = 0
+            bundle.add(*search.at(bundle.point))
+        else:
+            stretches += 1
+            bundle.stretch()
 
 
 def descend_as_printed(search: Search, scale: float) -> None:

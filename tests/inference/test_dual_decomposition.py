@@ -9,10 +9,11 @@ from scipy.optimize import linprog
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference import Auto, CountSearch, DualDecomposition, MaxFlow
-from setwise.inference.bundle import Bundle
+from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
+from setwise.inference.decomposition.bundle import Bundle
+from setwise.inference.decomposition.descents import Search
 from setwise.kernels.threads import allowed
-from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, ZeroOne
+from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
 LOSSES = [Jaccard(), FBeta(), FBeta(2.0), GMean(), HMean(), MCC(), ZeroOne(), Jaccard() + 0.02 * Hamming()]
 
@@ -129,22 +130,23 @@ def test_a_maximizer_that_was_used_before_gives_the_same():
 
 
 def test_auto_takes_it_for_counts_on_graphs():
-    graphs = Graphs(np.arange(25) % 2 == 1, np.array([0, 25]), grid(5, 5))
-    assert isinstance(Auto().choice(Jaccard().structure(graphs)), DualDecomposition)
-    assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+    labels = np.arange(30) % 3 == 0
+    for given in (labels, np.where(np.arange(30) < 5, -1, labels).astype(np.int8)):
+        graphs = Graphs(given, np.array([0, 30]), grid(5, 6))
+        for loss in (Jaccard(), AreaWeighted(Jaccard(), np.linspace(1.0, 2.0, 30))):
+            assert Auto().choice(loss.structure(graphs)) == DualDecomposition()
+        assert isinstance(Auto().choice(Hamming().structure(graphs)), MaxFlow)
+    known = Graphs(labels, np.array([0, 30]), grid(5, 6))
+    assert Auto().choice(Capped(np.arange(1.0, 31.0), 20.0).structure(known)) == DualDecomposition(loss=Greedy())
 
 
 def test_what_does_not_fit_is_refused():
     edges = np.array([[0, 1]])
     graphs = Graphs(np.array([True, False]), np.array([0, 2]), edges)
-    unknown = Graphs(np.array([1, -1], np.int8), np.array([0, 2]), edges)
     method = DualDecomposition()
     for structure, words in (
         (Jaccard().structure(Sets.single([1, 0])), "DualDecomposition refuses Sets: it knows Graphs"),
-        (Jaccard().structure(unknown), "DualDecomposition refuses labels that are not known"),
-        (Hamming().structure(graphs), r"DualDecomposition refuses Hamming\(\): it is no function of counts"),
-        (Capped(np.array([0.5, 1.0]), 1.2).structure(graphs), "it is no function of counts"),
-        (AreaWeighted(Jaccard(), np.array([1.0, 2.0])).structure(graphs), "it is no function of counts"),
+        (Hamming().structure(graphs), r"DualDecomposition refuses Hamming\(\): it is a sum of one cost per mistake"),
     ):
         with pytest.raises(Refusal, match=words):
             method.prepare(structure)
@@ -160,7 +162,7 @@ def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
     for _ in range(20):
         slopes, offsets = rng.standard_normal((4 * size + 2, size)), rng.standard_normal(4 * size + 2)
         slopes -= slopes.mean(axis=0)
-        bundle = Bundle(np.zeros(size), 1.0)
+        bundle = Bundle(np.zeros(size), float(offsets.max()), slopes[offsets.argmax()], offsets.max() - 5.0)
         for _ in range(300):
             levels = offsets + slopes @ bundle.point
             bundle.add(float(levels.max()), slopes[levels.argmax()])
@@ -173,3 +175,107 @@ def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
             bounds=[(None, None)] * (size + 1),
         )
         assert bundle.value == pytest.approx(program.fun, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Tversky(0.3, 0.7)], ids=repr)
+def test_branching_finds_the_best_labeling(loss):
+    rng = np.random.default_rng(6)
+    for k in range(120 if isinstance(loss, MCC | ZeroOne) else 40):
+        graphs, scores, rows, won = random_problem(
+            rng, kind=("reals", "reals", "reals", "ties", "huge", "zeros")[k % 6]
+        )
+        found = DualDecomposition(exact=True).prepare(loss.structure(graphs)).maximize(scores)
+        best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
+        assert found.exact[0]
+        assert found.values[0] == pytest.approx(best, abs=slip)
+        assert found.bounds[0] >= best - slip
+
+
+def test_a_small_budget_leaves_a_bound():
+    rng, left = np.random.default_rng(7), 0
+    for _ in range(60):
+        graphs, scores, rows, won = random_problem(rng)
+        best = (won + losses_of(MCC(), graphs.truth, rows)).max()
+        structure = MCC().structure(graphs)
+        plain = DualDecomposition().prepare(structure).maximize(scores)
+        few = DualDecomposition(exact=True, budget=1).prepare(structure).maximize(scores)
+        assert few.values[0] - 1e-9 <= best <= few.bounds[0] + 1e-9
+        assert few.bounds[0] <= plain.bounds[0]
+        left += not few.exact[0]
+    assert left > 0
+
+
+def test_the_printed_steps():
+    # The sum over steps of DD section 3 by hand, each label with a multiplier of its own.
+    rng = np.random.default_rng(8)
+    for loss in (Jaccard(), MCC()):
+        graphs, scores, rows, won = random_problem(rng)
+        lost, scale = losses_of(loss, graphs.truth, rows), 0.1
+        multipliers, votes, bounds = np.zeros((12, 2)), np.zeros((12, 2)), []
+        for t in range(1, 31):
+            m = multipliers[:, 1] - multipliers[:, 0]
+            one, other = rows[(won + rows @ m).argmax()], rows[(lost - rows @ m).argmax()]
+            bounds.append((won + rows @ m).max() + (lost - rows @ m).max())
+            for v in (0, 1):
+                votes[:, v] += (one == v).astype(int) + (other == v)
+                multipliers[:, v] -= scale / np.sqrt(t) * ((one == v).astype(int) - (other == v))
+            if (one == other).all():
+                break
+        found = DualDecomposition(30, "printed", scale).prepare(loss.structure(graphs)).maximize(scores)
+        assert found.bounds[0] == pytest.approx(min(bounds))
+        vote = np.where(one == other, one, votes[:, 1] > votes[:, 0])
+        np.testing.assert_array_equal(found.labels, vote)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_areas_and_labels_that_are_not_known(weighted, unknown):
+    rng, met = np.random.default_rng(9), 0
+    for _ in range(40):
+        graphs, scores, rows, _ = random_problem(rng, 2, 4)
+        labels = graphs.labels.astype(np.int8)
+        if unknown:
+            labels[rng.random(8) < 0.3] = -1
+        graphs = Graphs(labels, graphs.offsets, graphs.edges)
+        loss = AreaWeighted(Jaccard(), rng.uniform(0.5, 3.0, 8)) if weighted else Jaccard()
+        structure = loss.structure(graphs)
+        best = max(structure.values(row)[0] + graphs.won(scores, row)[0] for row in rows)
+        found = DualDecomposition().prepare(structure).maximize(scores)
+        slip = 1e-10 * (1.0 + np.abs(scores).max())
+        assert found.values[0] <= best + slip
+        assert best <= found.bounds[0] + slip
+        assert np.isfinite(found.bounds[0])
+        met += found.exact[0]
+        closed = DualDecomposition(exact=True).prepare(structure).maximize(scores)
+        assert closed.values[0] - slip <= best <= closed.bounds[0] + slip
+    assert met >= 20
+
+
+def test_any_methods_may_serve_the_two_sides():
+    rng = np.random.default_rng(10)
+    graphs, scores, rows, won = random_problem(rng)
+    structure = Capped(np.arange(1.0, 13.0), 20.0).structure(graphs)
+    best = (won + losses_of(Capped(np.arange(1.0, 13.0), 20.0), graphs.truth, rows)).max()
+    for method in (DualDecomposition(loss=Greedy()), DualDecomposition(loss=Enumeration(12))):
+        found = method.prepare(structure).maximize(scores)
+        assert found.values[0] - 1e-9 <= best <= found.bounds[0] + 1e-9
+    with pytest.raises(Refusal, match="CountSearch refuses"):
+        DualDecomposition(loss=CountSearch()).prepare(structure)
+    with pytest.raises(Refusal, match=r"it is no function of counts. Use loss=Greedy\(\)"):
+        DualDecomposition().prepare(structure)
+
+
+def test_the_kept_multipliers_save_evaluations(monkeypatch):
+    rng = np.random.default_rng(11)
+    graphs = Graphs(rng.random(400) < 0.3, np.array([0, 400]), grid(20, 20))
+    scores = 0.003 * rng.standard_normal(graphs.n_scores)
+    scores[graphs.edge_places] = 0.003 * rng.random(len(graphs.edges))
+    asked, at = [], Search.at
+    monkeypatch.setattr(Search, "at", lambda search, m: asked.append(1) or at(search, m))
+    used = DualDecomposition().prepare(Jaccard().structure(graphs))
+    used.maximize(scores, 1e-3)
+    first = len(asked)
+    used.take(np.array([0])).maximize(scores, 1e-3)
+    assert len(asked) == first + 1
+    used.maximize(1.01 * scores, 1e-3)
+    assert len(asked) - first - 1 < first

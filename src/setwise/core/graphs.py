@@ -7,12 +7,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.checks import as_offsets
 from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
 from setwise.core.sets import as_truth
+from setwise.kernels.agreement import network_won
 
 
 @final
@@ -101,6 +102,10 @@ class Graphs(Network):
         out[self.node_places] = positive
         out[self.edge_places] = positive[self.edges[:, 0]] == positive[self.edges[:, 1]]
         return out
+
+    def won(self, scores: Floats, labels: NDArray[Any]) -> Values:
+        positive = np.asarray(labels == 1)
+        return network_won(scores, positive, self.truth, self.edges, self.offsets, self.edge_offsets)
 
     def take(self, parts: Ints) -> "Graphs":
         chosen = object.__new__(Graphs)

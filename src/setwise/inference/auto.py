@@ -21,6 +21,7 @@ from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.second_best import SecondBest
 from setwise.inference.tree_max_product import TreeMaxProduct
 from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.worst_ranking import WorstRanking
@@ -38,6 +39,7 @@ class Auto(Inference):
     ``Modular``                a cost for each mistake or label        exact, O(p)
     ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
+    ``SecondBest``             the zero-one loss on the same graphs    exact
     ``OneWayCut``              the same under an order of labels      exact
     ``ByRegions``              numbers of positives in regions         exact, O(p log p)
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
@@ -48,8 +50,9 @@ class Auto(Inference):
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
-    ``DualDecomposition``      fn, fp, P, N on graphs of two labels    bounded
+    ``DualDecomposition``      fn, fp, P, N, areas on such graphs      bounded
     ``FactorDecomposition``    several of counts, boxes and paths      bounded
+    ``DualDecomposition``      any loss there, with ``Greedy``         bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
@@ -95,6 +98,7 @@ METHODS: tuple[Inference, ...] = (
     Modular(),
     TreeMaxProduct(),
     MaxFlow(),
+    SecondBest(),
     OneWayCut(),
     ByRegions(),
     ByCardinality(),
@@ -107,6 +111,7 @@ METHODS: tuple[Inference, ...] = (
     ByArea(),
     DualDecomposition(),
     FactorDecomposition(),
+    DualDecomposition(loss=Greedy()),
     Greedy(),
     ByOrder(),
 )

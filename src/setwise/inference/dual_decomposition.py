@@ -1,163 +1,142 @@
-"""Dual decomposition: a loss of counts and a network agree by multipliers, which gives a bound (DD section 3)."""
+"""Dual decomposition: a loss and a network agree on the labels of nodes by multipliers, which gives a bound."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.checks import as_count
-from setwise.core.counts import Counts
-from setwise.core.graphs import Graphs
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.inference.bundle import Bundle
+from setwise.inference.by_area import ByArea
+from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.counts.search import CountSearch
+from setwise.inference.decomposition.branching import Branching
+from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
+from setwise.inference.decomposition.sides import OneSet, Problem, two_sides
+from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
 from setwise.kernels.threads import map_units
 
-CLOSE = 1e-9
-"""The search ends where the planes say that the bound can fall by no more than this share of its scale."""
-
-EQUAL = 1e-12
-"""Value and bound that differ by this share are equal but for rounding."""
+LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
+"""The methods for the side of the loss, of which the first that fits is taken where none is given."""
 
 
 @final
 @dataclass(frozen=True)
 class DualDecomposition(Inference):
-    """``max_y l(y) + <s, phi(y)>`` for losses of counts, on networks whose edges have scores of 0 or above.
+    """``max_y l(y) + <s, phi(y)>`` on networks of two labels, for losses that are no sum over nodes.
 
-    For any multipliers m, one for each node, ``max_y [<s, phi(y)> + <m, y>] + max_y [l(y) - <m, y>]`` is an upper bound
-    (DD section 3): the first maximum is a minimum cut, the second one a search over counts. A bundle method lowers it,
+    For any multipliers m, one for each node of known label, ``max_y [<s, phi(y)> + <m, y>] + max_y [l(y) - <m, y>]`` is
+    an upper bound (DD section 3): the first maximum is a minimum cut, where the scores of edges are 0 or above, and the
+    second one goes over independent decisions, a search over counts for Jaccard or F1. A bundle method lowers it,
     first with two multipliers, one for all positives and one for all negatives, then with one for each node. All
     labelings that the maxima find are candidates. Where the best one does not reach the lowest bound, the solution is
     not exact, and the bound says how much better another one may be.
 
+    Multipliers are kept for each set: the next call begins with them. An evaluation of the bound is a cut, which
+    begins with the last one, and a sort of the nodes; the bundle adds O(100 p) for p nodes.
+
     Parameters
     ----------
-    max_iter : the largest number of evaluations of the bound of a set; each is a cut, which begins with the last one
+    max_iter : the largest number of evaluations of the bound of a set
+    step : ``"bundle"``; or ``"printed"`` for the steps ``scale / sqrt(t)`` from m = 0 of DD section 3. There
+        each node gets the label that it had most often, unless value and bound meet. DD takes ``max_iter=100``
+    scale : the length of the printed steps, > 0
+    exact : whether to divide the labelings by the labels of single nodes until value and bound meet; it takes long
+        where the gap is large
+    budget : the most parts that are searched then, for each set. Where they are not enough, a gap remains
+    network : the method for the network with costs of single nodes; None is :class:`setwise.inference.MaxFlow`
+    loss : the method for the rest of the loss on independent decisions; None chooses one that fits
     """
 
     max_iter: int = 200
+    step: Literal["bundle", "printed"] = "bundle"
+    scale: float = 1.0
+    exact: bool = False
+    budget: int = 1000
+    network: Inference | None = None
+    loss: Inference | None = None
 
     name: ClassVar[str] = "dual_decomposition"
-    about: ClassVar[str] = "cuts and a search over counts agree by multipliers"
+    about: ClassVar[str] = "a network and a loss agree by multipliers"
     approximate: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_count(self.max_iter, "max_iter")
+        as_choice(self.step, "step", ("bundle", "printed"))
+        as_number(self.scale, "scale", low=0.0, open_low=True)
+        as_flag(self.exact, "exact")
+        as_count(self.budget, "budget")
+        for name, part, example in (("network", self.network, "MaxFlow()"), ("loss", self.loss, "CountSearch()")):
+            if part is not None:
+                as_kind(part, name, Inference, f"setwise.inference.{example}")
 
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         why = unfit_for_graphs(self, structure, slack)
         if why is not None:
             return why
-        if structure.batch.known is not None:
-            return "DualDecomposition refuses labels that are not known. Use MaxFlow and Hamming(), or leave them out."
-        rest = structure.split()[1].terms
-        if len(rest) != 1 or not isinstance(rest[0], Counts) or rest[0].areas is not None:
-            return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use MaxFlow and Hamming()."
-        return None
+        network, loss = two_sides(structure)
+        if not loss.terms:
+            return f"DualDecomposition refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
+        if self.loss is None:
+            if self._fit_for(loss) is None:
+                return f"DualDecomposition refuses {structure!r}: it is no function of counts. Use loss=Greedy()."
+        else:
+            why = self.loss.refuses(loss)
+        return why or self._cut.refuses(network)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
         return _DualDecomposition(self, structure)
 
+    @property
+    def _cut(self) -> Inference:
+        return MaxFlow() if self.network is None else self.network
+
+    def _fit_for(self, loss: Structure) -> Inference | None:
+        """The method for the side of the loss."""
+        if self.loss is not None:
+            return self.loss
+        methods = LOSSES if loss.batch.known is None else tuple(KnownLabels(method) for method in LOSSES)
+        return next((method for method in methods if method.refuses(loss) is None), None)
+
+    def one_set(self, structure: Structure) -> OneSet:
+        """A structure of one set, bound to the methods of both sides."""
+        loss = self._fit_for(two_sides(structure)[1])
+        assert loss is not None
+        return OneSet(structure, self._cut, loss)
+
 
 @final
 class _DualDecomposition(Maximizer):
-    def __init__(self, method: DualDecomposition, structure: Structure) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._max_iter, self._sets = method.max_iter, range(len(structure.batch))
-        self._units = [_Set(structure.take(np.array([i]))) for i in self._sets]
+    """Sets are independent, so threads share them; where there is one alone, they share its graphs."""
+
+    def __init__(self, method: DualDecomposition, structure: Structure, units: list[OneSet] | None = None) -> None:
+        self.method, self.structure, self.slack, self._own = method, structure, False, method
+        self._sets = range(len(structure.batch))
+        self._units = [method.one_set(structure.take(np.array([i]))) for i in self._sets] if units is None else units
+
+    def take(self, parts: Ints) -> Maximizer:
+        return _DualDecomposition(self._own, self.structure.take(parts), [self._units[i] for i in parts])
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         spans = self.structure.batch.score_offsets
 
-        def one(i: int) -> _Search:
-            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
-            return _Search(self._units[i], own, float(tol[i]), self._max_iter).run()
+        def one(i: int) -> Search | Branching:
+            return self._one(self._units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
 
         found = map_units(one, self._sets)
         labels = np.concatenate([search.labels for search in found])
         return self.solved(scores, labels, np.array([search.bound for search in found]))
 
-
-@final
-class _Set:
-    """One set: its network with the modular part of the loss, and the remainder over independent decisions."""
-
-    def __init__(self, structure: Structure) -> None:
-        graphs = structure.batch
-        assert isinstance(graphs, Graphs)
-        costs, rest = structure.split()
-        modular = () if costs is None else (Mistakes(costs),)
-        sets = Sets(graphs.truth, graphs.offsets)
-        self.graphs, self._structure = graphs, structure
-        self._network = MaxFlow().prepare(Structure(graphs, modular))
-        self._loss = CountSearch().prepare(Structure(sets, rest.terms, rest.source))
-
-    def evaluate(self, scores: Values, multipliers: Values) -> tuple[float, Bools, Bools]:
-        """The bound for given multipliers, and the labels of the cut and of the search."""
-        moved = scores.copy()
-        moved[self.graphs.node_places] += multipliers
-        # Both are relative to the target, where the multipliers cancel.
-        network, loss = self._network.maximize(moved), self._loss.maximize(-multipliers)
-        return float(network.bounds[0] + loss.bounds[0]), network.labels, loss.labels
-
-    def value(self, scores: Values, labels: Bools) -> float:
-        """The value of labels, relative to the target."""
-        return float(self._structure.values(labels)[0] + self.graphs.won(scores, labels)[0])
-
-
-@final
-class _Search:
-    """The descent on the bound of one set.
-
-    Attributes
-    ----------
-    labels, best : the best labels so far, and their value
-    bound : the lowest bound so far
-    """
-
-    def __init__(self, one: _Set, scores: Values, tol: float, most: int) -> None:
-        self.labels: Bools = one.graphs.truth
-        self.best, self.bound = one.value(scores, self.labels), np.inf
-        self._one, self._scores, self._tol, self._left = one, scores, tol, most
-        # Multipliers that reverse a node are as large as its scores.
-        self._scale = 1e-3 / one.graphs.total + float(np.abs(scores).max())
-
-    def run(self) -> "_Search":
-        """Lower the bound with two multipliers, then with one for each node."""
-        truth = self._one.graphs.truth
-        sides = np.column_stack([truth, ~truth]).astype(np.float64)
-        two = self._lower(np.zeros(2), sides)
-        if not self._done:
-            self._lower(sides @ two, None)
-        return self
-
-    @property
-    def _done(self) -> bool:
-        """Whether value and bound are close enough, or no evaluations are left."""
-        close = max(self._tol, EQUAL * (1.0 + abs(self.best)))
-        return self._left <= 0 or self.bound - self.best <= close
-
-    def _lower(self, start: Values, sides: Values | None) -> Values:
-        """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
-        bundle = Bundle(start, self._scale)
-        while not self._done and bundle.decrease > CLOSE * self._scale:
-            value, slope = self._at(bundle.point if sides is None else sides @ bundle.point)
-            bundle.add(value, slope if sides is None else slope @ sides)
-        return bundle.centre
-
-    def _at(self, multipliers: Values) -> tuple[float, Values]:
-        """The bound and its slope; both labelings are candidates."""
-        self._left -= 1
-        bound, *found = self._one.evaluate(self._scores, multipliers)
-        self.bound = min(self.bound, bound)
-        for labels in found:
-            value = self._one.value(self._scores, labels)
-            if value > self.best:
-                self.best, self.labels = value, labels
-        return bound, found[0].astype(np.float64) - found[1]
+    def _one(self, unit: OneSet, scores: Values, tol: float) -> Search | Branching:
+        method = self._own
+        search = Search(Problem(unit, scores), tol, method.max_iter, unit.graphs.truth, unit.seen)
+        if method.step == "bundle":
+            descend_by_bundle(search, unit.kept)
+            unit.kept, unit.seen = search.multipliers, search.labels
+        else:
+            descend_as_printed(search, method.scale)
+        gap = search.bound - search.best > tol
+        return Branching(search, method.budget, method.max_iter) if method.exact and gap else search

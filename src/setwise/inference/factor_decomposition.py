@@ -10,7 +10,7 @@ from setwise.core.checks import as_count
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.regions import RegionCounts
 from setwise.core.structure import Structure
-from setwise.inference.bundle import Bundle
+from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.factors import Factored, alone, unfit_for_factors
 from setwise.inference.repair import Repair
 from setwise.kernels.threads import map_units
@@ -116,13 +116,19 @@ class _Search:
 
     def _lower(self, start: Values, sides: Values | None) -> Values:
         """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
-        bundle = Bundle(start, self._scale)
         if not len(start):
             self._at(np.zeros(len(self._one.nodes)))
             return start
+
+        def at(x: Values) -> tuple[float, Values]:
+            value, slope = self._at(x if sides is None else sides @ x)
+            return value, slope if sides is None else slope @ sides
+
+        value, slope = at(start)
+        goal = self.best if self.best > -np.inf else value - self._scale * float(slope @ slope)
+        bundle = Bundle(start, value, slope, goal)
         while not self._done and bundle.decrease > CLOSE * self._scale:
-            value, slope = self._at(bundle.point if sides is None else sides @ bundle.point)
-            bundle.add(value, slope if sides is None else slope @ sides)
+            bundle.add(*at(bundle.point))
         return bundle.centre
 
     def _at(self, multipliers: Values) -> tuple[float, Values]:

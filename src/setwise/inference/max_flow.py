@@ -11,6 +11,7 @@ from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
+from setwise.inference.moving import MovableMaximizer, MovingCut
 from setwise.inference.wires import Wires, wirings
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
 from setwise.kernels.search_trees import new_forest
@@ -65,7 +66,7 @@ def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> st
 
 
 @final
-class _MaxFlow(Maximizer):
+class _MaxFlow(MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
 
     def __init__(self, method: Inference, structure: Structure) -> None:
@@ -103,6 +104,12 @@ class _MaxFlow(Maximizer):
         map_units(lambda block: block.lose(nodes, found.labels, lost), self._blocks)
         other = np.where(self._forced, -np.inf, best - np.maximum(lost, 0.0))
         return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+
+    def moving(self, scores: Floats) -> MovingCut:
+        nodes, edges, extra = self._problem(scores)
+        constant = self._missed + self._graphs.won(scores, np.zeros(self._graphs.total, dtype=bool)) - extra
+        forced = self._forced if self._forced.any() else None
+        return MovingCut(self._graphs, self._blocks, nodes, edges, forced, constant)
 
     def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
@@ -146,15 +153,21 @@ class _Block:
 
         They are the smallest set of positives among all that are best, so they do not depend on where the search began.
         """
-        own, pairs = nodes[self._nodes].copy(), edges[self._edges]
-        if self._last is not None and np.array_equal(self._last[1], pairs):
+        own = nodes[self._nodes].copy()
+        if self._last is not None and self._same(edges):
             changed = np.flatnonzero(self._last[0] != own)
             recut(self._network, self._forest, self._capacities, own, changed)
         else:
-            self._wires.place(pairs, self._capacities)
+            self._wires.place(edges[self._edges], self._capacities)
             cut(self._network, self._forest, self._capacities, own)
-        self._last = own, pairs
+        self._last = own, edges
         read_labels(self._network, self._forest, labels[self._nodes])
+
+    def _same(self, edges: Values) -> bool:
+        """Whether the edges have the scores of the last cut."""
+        # Scores that were given once are not written to, so the same array holds the same scores.
+        before = None if self._last is None else self._last[1]
+        return before is not None and (before is edges or np.array_equal(before[self._edges], edges[self._edges]))
 
     def add_bounds(self, nodes: Values, bounds: Values) -> None:
         """Add the bounds of the last cut to those of the sets."""

@@ -1,0 +1,112 @@
+"""Descents on the bound of a decomposition: by a bundle, and by the steps that are printed in DD section 3."""
+
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Values
+from setwise.inference.decomposition.bundle import Bundle
+from setwise.inference.decomposition.sides import Problem
+
+EQUAL = 1e-12
+"""Value and bound that differ by this share are equal but for rounding."""
+
+CLOSE = 1e-9
+"""A bundle ends where its planes promise no more than this share of the largest score, or of the loss of one node."""
+
+HOPELESS = 0.01
+"""It also ends where they promise no more than this share of the tolerance."""
+
+
+@final
+class Search:
+    """The labels and bounds of a problem that a descent has seen so far.
+
+    Parameters
+    ----------
+    problem : one set with its scores
+    tol : value and bound that are so close are close enough
+    left : how many bounds may still be computed
+    candidates : the first labels, (total,) each
+
+    Attributes
+    ----------
+    labels, best : the best labels so far, and their value
+    bound, multipliers : the lowest bound so far, and where it is
+    last, pair : the labels that the network and the loss chose last, and those that they chose there
+    """
+
+    def __init__(self, problem: Problem, tol: float, left: int, *candidates: Bools) -> None:
+        self.problem, self.tol, self.left, self.labels = problem, tol, left, candidates[0]
+        self.best, self.bound = -np.inf, np.inf
+        self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
+        self.pair = self.last
+        self._offer(candidates)
+
+    @property
+    def done(self) -> bool:
+        """Whether value and bound are close enough, or no evaluations are left."""
+        close = max(self.tol, EQUAL * (1.0 + abs(self.best)))
+        return self.left <= 0 or self.bound - self.best <= close
+
+    def at(self, multipliers: Values) -> tuple[float, NDArray[np.int8]]:
+        """The bound and its slope (total,), int8; both labelings are candidates."""
+        self.left -= 1
+        bound, *self.last = self.problem.bound(multipliers)
+        if bound < self.bound:
+            self.bound, self.multipliers, self.pair = bound, multipliers, self.last
+        self._offer(self.last)
+        return bound, self.last[0].view(np.int8) - self.last[1].view(np.int8)
+
+    def _offer(self, candidates: Iterable[Bools]) -> None:
+        for labels in candidates:
+            value = self.problem.value(labels)
+            if value > self.best:
+                self.best, self.labels = value, labels
+
+    def take(self, labels: Bools) -> None:
+        """Take these labels in place of the best ones."""
+        self.best, self.labels = self.problem.value(labels), labels
+
+
+def descend_by_bundle(search: Search, start: Values | None) -> None:
+    """Lower the bound from a start; where there is none, with two multipliers first, one for each true label."""
+    if start is None:
+        truth = search.problem.one.graphs.truth
+        sides = np.column_stack([truth, ~truth]).astype(np.float64)
+        start = sides @ _lower(search, np.zeros(2), sides)
+    if not search.done:
+        _lower(search, start, None)
+
+
+def _lower(search: Search, start: Values, sides: Values | None) -> Values:
+    """Lower the bound with the multipliers ``sides @ x``, or x itself; returns the best x."""
+    scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
+    bundle = Bundle(start, *_bound_at(search, start, sides), search.best)
+    while not search.done and bundle.decrease > max(CLOSE * scale, HOPELESS * search.tol):
+        bundle.add(*_bound_at(search, bundle.point, sides))
+    return bundle.centre
+
+
+def _bound_at(search: Search, x: Values, sides: Values | None) -> tuple[float, NDArray[Any]]:
+    """The bound and its slope at the multipliers ``sides @ x``, or at x itself."""
+    value, slope = search.at(x if sides is None else sides @ x)
+    return value, slope if sides is None else slope @ sides
+
+
+def descend_as_printed(search: Search, scale: float) -> None:
+    """Steps of ``scale / sqrt(t)`` from 0 against the slope; the labels are those of most votes where both disagree.
+
+    Each label has a multiplier of its own there, and both move, so their difference moves by twice the step.
+    """
+    multipliers, votes, t = np.zeros(len(search.labels)), np.zeros(len(search.labels), np.int64), 0
+    slope: NDArray[np.int8] = np.ones(1, np.int8)
+    while not search.done and slope.any():
+        t += 1
+        _, slope = search.at(multipliers)
+        votes += search.last[0].view(np.int8) + search.last[1].view(np.int8)
+        multipliers = multipliers - 2.0 * scale / np.sqrt(t) * slope
+    if search.left <= 0:
+        search.take(np.where(slope == 0, search.last[0], votes > t))

@@ -1,0 +1,119 @@
+"""The two sides of a decomposition: the network with the modular part of the loss, and the rest of the loss."""
+
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Inference
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.inference.moving import MovableMaximizer, Moving, MovingScores
+
+IN_FULL = np.zeros(1)
+"""The tolerance of one set whose sides are solved in full."""
+
+
+def two_sides(structure: Structure) -> tuple[Structure, Structure]:
+    """The structures of both sides: the modular part on the graphs, and the rest over independent decisions."""
+    graphs, (costs, rest) = structure.batch, structure.split()
+    assert isinstance(graphs, Graphs)
+    modular = () if costs is None else (Mistakes(costs),)
+    sets = Sets(graphs.labels, graphs.offsets)
+    return Structure(graphs, modular, structure.source), Structure(sets, rest.terms, rest.source)
+
+
+@final
+class OneSet:
+    """One set with both of its sides, bound to their methods.
+
+    Attributes
+    ----------
+    graphs, structure : its graphs, and the whole loss
+    network, loss : the maximizers of the two sides
+    kept : (total,) the multipliers at which the last search had its lowest bound; None before the first one
+    seen : (total,) its labels, the true ones before
+    """
+
+    def __init__(self, structure: Structure, network: Inference, loss: Inference) -> None:
+        assert isinstance(structure.batch, Graphs)
+        self.graphs, self.structure = structure.batch, structure
+        self.kept: Values | None = None
+        self.seen = self.graphs.truth
+        first, second = two_sides(structure)
+        self.network, self.loss = network.prepare(first), loss.prepare(second)
+
+    def moving(self, scores: Values) -> Moving:
+        """The side of the network for given scores."""
+        if isinstance(self.network, MovableMaximizer):
+            return self.network.moving(scores)
+        return MovingScores(self.network, self.graphs, scores)
+
+
+@final
+class Problem:
+    """``max_y l(y) + <s, phi(y) - target>`` of one set for given scores, and its bounds; some labels may be fixed.
+
+    A label is fixed by forces: a node wins so much more score with this label that neither side chooses the other one.
+
+    Parameters
+    ----------
+    one : the set
+    scores : (n_scores,) float64
+    fixed : (total,) the labels that are fixed, and -1 elsewhere; None fixes none
+    """
+
+    def __init__(self, one: OneSet, scores: Values, fixed: Ints | None = None) -> None:
+        self.one, self.scores, self.fixed = one, scores, fixed
+        graphs = one.graphs
+        self.forced_scores, self._loss_scores, self._extra = scores, np.zeros(graphs.total), 0.0
+        if fixed is not None:
+            self._force(fixed)
+        self._network = one.moving(self.forced_scores)
+
+    def _force(self, fixed: Ints) -> None:
+        graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)
+        costs = self.one.structure.split()[0]
+        pairs = np.abs(self.scores[graphs.edge_places])
+        strong = 1.0 + np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
+        for ends in graphs.edges.T:
+            strong += np.bincount(ends, 2.0 * pairs, graphs.total)
+        # No loss is below 0, so one label changes it by no more than its maximum.
+        loss_strong = np.full(graphs.total, 1.0 + float(self.one.loss.solve(np.zeros(graphs.total), IN_FULL).bounds[0]))
+        sign = np.where(fixed == 1, 1.0, -1.0)
+        self.forced_scores = self.scores.copy()
+        self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]
+        self._loss_scores[held] = (sign * loss_strong)[held]
+        # Values count from the target, so a force is won where the label is not the true one.
+        wrong = held[(fixed == 1)[held] != graphs.truth[held]]
+        self._extra = float((strong + loss_strong)[wrong].sum())
+
+    def bound(self, multipliers: Values) -> tuple[float, Bools, Bools]:
+        """``max_y [l1(y) + <s, phi(y) - target> + <m, y>] + max_z [l2(z) - <m, z>]``, and the y and z that were found.
+
+        The multipliers m are 0 where a label is not known, for there y and z need not agree.
+        """
+        labels, above = self._network.solve(multipliers)
+        found = self.one.loss.solve(self._loss_scores - multipliers, IN_FULL)
+        others = found.labels
+        if self.one.graphs.known is not None:
+            others = np.where(self.one.graphs.known, others, labels)
+        return float(above[0] + found.bounds[0]) - self._shared(multipliers), labels, others
+
+    def forced_bounds(self, multipliers: Values) -> Values:
+        """The bound for the labelings in which node i has label v, for all i and v, (total, 2)."""
+        scores = self.forced_scores.copy()
+        scores[self.one.graphs.node_places] += multipliers
+        # Here both sides count from the target, where the multipliers cancel.
+        out = self.one.network.max_marginals(scores) + self.one.loss.max_marginals(self._loss_scores - multipliers)
+        return out - self._extra
+
+    def value(self, labels: Bools) -> float:
+        """The value of labels, relative to the target."""
+        return float(self.one.structure.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
+
+    def _shared(self, multipliers: Values) -> float:
+        """What the bounds of both sides hold in common: the loss counts multipliers from the truth."""
+        return float(multipliers @ self.one.graphs.truth) + self._extra

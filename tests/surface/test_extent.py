@@ -33,6 +33,7 @@ PARAMETERS = [
     *test_graph_classifier.networks(),
     *test_graphs.graphs(),
     *test_graphs.images(),
+    *test_graphs.weak_labels(),
     *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS,

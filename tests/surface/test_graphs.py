@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from setwise.graphs import Graph, from_image
+from setwise.core.graphs import Graphs
+from setwise.graphs import Graph, box_labels, from_image, known_part, trimap_labels
 from surface.malformed import COUNTS, OBJECTS, Odd, Parameter, numbers, try_all, without
 
 X, EDGES = np.arange(12.0).reshape(4, 3), np.array([[0, 1], [2, 3]])
@@ -53,6 +54,19 @@ def graphs():
     yield Parameter("Graph.labels_of(mask)", graph.labels_of, masks | {"None": None})
 
 
+def weak_labels():
+    box, masks = [[0, 0, 1, 1]], without(OBJECTS, "array") | {"numbers": MAP, "empty": MAP[:0] > 1}
+    shapes = OBJECTS | {"zero": (0, 3), "one": (3,), "floats": (2.0, 2.0), "three": (2, 2, 2)}
+    yield Parameter("box_labels(shape)", lambda v: box_labels(v, box), shapes)
+    boxes = {"outside": [[0, 0, 3, 1]], "turned": [[1, 0, 0, 1]], "negative": [[-1, 0, 1, 1]], "floats": [[0.0] * 4]}
+    boxes |= {"three": [[0, 0, 1]], "cube": [[box[0]]], "flat": box[0], "words": [["a"] * 4], "ragged": [[0], [0, 1]]}
+    yield Parameter("box_labels(boxes)", lambda v: box_labels((2, 2), v), boxes)
+    yield Parameter("trimap_labels(inside)", lambda v: trimap_labels(v, MAP > 9), masks | {"row": MAP[:1] > 1})
+    yield Parameter("trimap_labels(outside)", lambda v: trimap_labels(MAP > 1, v), masks | {"both": MAP > 2})
+    unknown = Graphs(np.full(2, -1, np.int8), np.array([0, 2]), EDGES[:1])
+    yield Parameter("known_part(graphs)", known_part, OBJECTS | {"unknown": unknown})
+
+
 def images():
     image = np.arange(16.0).reshape(4, 4)
     yield Parameter("from_image(image)", from_image, IMAGES)
@@ -65,6 +79,6 @@ def images():
     yield Parameter("from_image(size)", lambda v: from_image(image, size=v), COUNTS | {"zero": 0})
 
 
-@pytest.mark.parametrize("parameter", [*graphs(), *images()], ids=lambda parameter: parameter.where)
+@pytest.mark.parametrize("parameter", [*graphs(), *images(), *weak_labels()], ids=lambda parameter: parameter.where)
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

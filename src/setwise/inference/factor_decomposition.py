@@ -8,7 +8,6 @@ import numpy as np
 from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.checks import as_count
 from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.regions import RegionCounts
 from setwise.core.structure import Structure
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.factors import Factored, alone, unfit_for_factors
@@ -30,9 +29,9 @@ class FactorDecomposition(Inference):
     Each factor f has one multiplier for each of its entries, and any multipliers m give the upper bound
     ``max_y [<s, phi(y)> + sum_f <m_f, y>] + sum_f max_y [l_f(y) - <m_f, y>]``. A bundle method lowers it, first with
     one multiplier for each box and for each class of a count, then with one for each entry. Labelings that the maxima
-    find are candidates; where a box allows given numbers alone, they are moved to one that it allows, one best label at
-    a time. Labels that are not known have no loss of counts. Where the best candidate does not reach the lowest bound,
-    the solution is not exact.
+    find are candidates. Where a box allows given numbers alone, they are moved to one that it allows, one best label at
+    a time, and labels along paths change one by one as long as that gains. Labels that are not known have no loss of
+    counts. Where the best candidate does not reach the lowest bound, the solution is not exact.
 
     Parameters
     ----------
@@ -88,8 +87,7 @@ class _Search:
         self.labels: Bools = one.batch.truth
         self.best, self.bound = one.value(scores, self.labels), np.inf
         self._one, self._scores, self._tol, self._left = one, scores, tol, most
-        terms = [term for term in one.structure.terms if isinstance(term, RegionCounts)]
-        self._repair = Repair.of(one.batch, terms, scores)
+        self._repair = Repair.of(one.structure, scores)
         # Multipliers that reverse a node are as large as its scores.
         self._scale = 1e-3 / one.batch.total + float(np.abs(scores).max())
 

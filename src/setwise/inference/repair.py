@@ -1,4 +1,4 @@
-"""Labelings whose boxes hold a forbidden number of positives are moved to a number that is allowed."""
+"""Candidates are mended: boxes get a number of positives that is allowed, and labels along paths climb one by one."""
 
 from dataclasses import dataclass
 from typing import final
@@ -7,21 +7,24 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.graphs import Graphs
+from setwise.core.paths import PathOrders
 from setwise.core.regions import RegionCounts
 from setwise.core.sets import Sets
+from setwise.core.structure import Structure
 from setwise.kernels.networks import Arcs, arcs
-from setwise.kernels.swaps import flip_gains, move_count
+from setwise.kernels.swaps import climb_paths, flip_gains, move_count
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """The network of one set with given scores, in which the labels of boxes change one by one.
+    """The network of one set with given scores, in which labels of boxes and of paths change one by one.
 
     ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
     """
 
     boxes: list[tuple[Ints, Ints]]
+    paths: list[PathOrders]
     scores: Values
     edges: Ints
     pairs: Values
@@ -29,26 +32,34 @@ class Repair:
     weights: Values
 
     @classmethod
-    def of(cls, batch: Sets | Graphs, terms: list[RegionCounts], scores: Values) -> "Repair":
+    def of(cls, structure: Structure, scores: Values) -> "Repair":
+        batch = structure.batch
+        assert isinstance(batch, Sets | Graphs)
         edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
         pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
         assert batch.unary is not None
         network, places = arcs(edges, batch.total)
         weights = np.zeros(2 * len(edges))
         weights[places] = pairs[:, None]
-        boxes = []
-        for term in terms:
+        boxes, paths = [], [term for term in structure.terms if isinstance(term, PathOrders)]
+        for term in (term for term in structure.terms if isinstance(term, RegionCounts)):
             for b, table in enumerate(np.split(term.tables, term.table_starts[1:-1])):
                 allowed = np.flatnonzero(table > -np.inf)
                 if 0 < len(allowed) < len(table):
                     boxes.append((term.members[term.starts[b] : term.starts[b + 1]], allowed))
-        return cls(boxes, scores[batch.unary[:, 1]].astype(np.float64), edges, pairs, network, weights)
+        return cls(boxes, paths, scores[batch.unary[:, 1]].astype(np.float64), edges, pairs, network, weights)
 
     def candidates(self, labels: Bools) -> list[Bools]:
-        """The labeling moved to the next allowed numbers below and above; itself where no box forbids any."""
-        if not self.boxes:
-            return [labels]
-        return [self._moved(labels, up) for up in (False, True)]
+        """The labeling, moved to the next allowed numbers below and above if boxes forbid some, and climbed."""
+        found = [self._moved(labels, up) for up in (False, True)] if self.boxes else [labels]
+        return [*found, *(self._climbed(one, term) for one in found for term in self.paths)]
+
+    def _climbed(self, labels: Bools, term: PathOrders) -> Bools:
+        out = labels.copy()
+        gains = flip_gains(self.scores, self.edges, self.pairs, out)
+        network, costs = self.network, term.costs
+        climb_paths(gains, network.first, network.heads, self.weights, term.members, term.starts, costs, out)
+        return out
 
     def _moved(self, labels: Bools, up: bool) -> Bools:
         out = labels.copy()

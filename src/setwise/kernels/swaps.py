@@ -80,3 +80,54 @@ def _flip(i: Any, gains: Array, first: Array, heads: Array, weights: Array, labe
         j = heads[k]
         # A neighbor that agrees now loses the edge if it changes, and one that does not wins it.
         gains[j] += -2.0 * weights[k] if labels[i] == labels[j] else 2.0 * weights[k]
+
+
+@kernel
+def climb_paths(
+    gains: Array, first: Array, heads: Array, weights: Array, members: Array, starts: Array, costs: Array, labels: Array
+) -> None:
+    """Changes single ``labels`` along paths as long as score and cost of broken paths gain together, in rounds.
+
+    ``gains``, ``first``, ``heads`` and ``weights`` are as for :func:`move_count`, and the paths as for
+    :class:`setwise.core.paths.PathOrders`. A round costs O(entries), and there are at most 20.
+    """
+    require_length(members, starts)
+    require_length(heads, first)
+    require_length(weights, first)
+    owners, rises = np.empty(len(members), np.int64), np.zeros(len(costs), np.int64)
+    for k in range(len(costs)):
+        for e in range(starts[k], starts[k + 1]):
+            owners[e] = k
+            rises[k] += e > starts[k] and labels[members[e]] and not labels[members[e - 1]]
+    order = np.argsort(members, kind="mergesort")
+    for _ in range(20):
+        before, changed = 0, False
+        while before < len(order):
+            i, after = members[order[before]], before
+            won = gains[i]
+            while after < len(order) and members[order[after]] == i:
+                e = order[after]
+                k = owners[e]
+                now = rises[k] + _rises_won(members, starts, labels, e, k)
+                won += costs[k] * ((now > 0) - (rises[k] > 0))
+                after += 1
+            if won > 1e-12 * (1.0 + abs(gains[i])):
+                for at in range(before, after):
+                    e = order[at]
+                    rises[owners[e]] += _rises_won(members, starts, labels, e, owners[e])
+                _flip(i, gains, first, heads, weights, labels)
+                changed = True
+            before = after
+        if not changed:
+            return
+
+
+@kernel
+def _rises_won(members: Array, starts: Array, labels: Array, e: Any, k: Any) -> int:
+    """How many more places of path k have a 1 after a 0 if entry e of it changes its label."""
+    own, out = labels[members[e]], 0
+    if e > starts[k] and not labels[members[e - 1]]:
+        out += -1 if own else 1
+    if e + 1 < starts[k + 1] and labels[members[e + 1]]:
+        out += 1 if own else -1
+    return out

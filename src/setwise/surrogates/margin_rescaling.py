@@ -5,9 +5,11 @@ from typing import ClassVar, final
 
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.inference import Inference, check_inference
+from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
+from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
+from setwise.inference.kept import Kept
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Difference, Support
 from setwise.surrogates.scale import check_scale, scale_for
@@ -26,7 +28,8 @@ class MarginRescaling(Surrogate):
     Some losses, as precision at k, are defined only for labelings with k predicted positives. For them the truth is
     replaced by the mean of the best of these labelings, in which a positive counts min(1, k / P) and a negative
     max(0, k - P) / N. If labels are unknown, the truth is replaced by the labeling of the largest score among those
-    without a loss, and the surrogate is a difference of two maxima.
+    of least loss, its completion, and the surrogate is a difference of two maxima (HOL 4.1). A completion whose search
+    is not exact is kept until one of larger score is found.
 
     Parameters
     ----------
@@ -58,4 +61,10 @@ class MarginRescaling(Surrogate):
         if batch.known is None:
             return worst
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
-        return Difference(worst, Support(method.prepare(structure.zero()), scale), floor=0.0)
+        return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
+
+
+def _completions(method: Inference, least: Structure) -> Maximizer:
+    """The maximization over the labelings of least loss, which keeps completions that are not certified."""
+    found = (Auto() if method.refuses(least) else method).prepare(least)
+    return Kept(found) if found.method.approximate else found

@@ -11,6 +11,7 @@ except ImportError:
 from setwise.plotting.candidates import CandidatesDisplay
 from setwise.plotting.gaps import gap_curves
 from setwise.plotting.scores import plane, scores
+from setwise.plotting.segmentations import segmentations
 from setwise.plotting.surfaces import surface, surfaces
 from setwise.plotting.thresholds import ThresholdDisplay
 from setwise.plotting.train_by_test import cross_table
@@ -22,6 +23,7 @@ __all__ = [
     "gap_curves",
     "plane",
     "scores",
+    "segmentations",
     "surface",
     "surfaces",
 ]

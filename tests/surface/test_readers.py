@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 
-from setwise.datasets import early_detection, load, load_numbered, load_rows, load_table
+from setwise.datasets import early_detection, landmarks, load, load_numbered, load_rows, load_table
 from setwise.datasets.columns import Number
-from surface.malformed import COUNTS, NO_NUMBERS, OBJECTS, Parameter, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
 
 TEXTS = without(OBJECTS, "None") | {"nothing": ""}
 
@@ -61,6 +61,18 @@ def test_sizes_are_counts(name):
     try_all(Parameter(f"early_detection({name})", lambda v: early_detection(**{name: v}), COUNTS | {"zero": 0}))
 
 
+@pytest.mark.parametrize("name", ["n", "g", "k"])
+def test_sizes_of_landmarks_are_counts(name):
+    try_all(Parameter(f"landmarks({name})", lambda v: landmarks(**{name: v}), COUNTS | {"zero": 0}))
+    with pytest.raises(ValueError, match="g must be at least 9"):
+        landmarks(2, g=8)
+
+
+def test_shares_of_noise_are_numbers():
+    try_all(Parameter("landmarks(noise)", lambda v: landmarks(2, v), NUMBERS | {"two": 2.0}))
+
+
 def test_seeds_are_whole_numbers():
     seeds = NO_NUMBERS | {"negative": -1, "half": 0.5}
     try_all(Parameter("early_detection(random_state)", lambda v: early_detection(2, random_state=v), seeds))
+    try_all(Parameter("landmarks(random_state)", lambda v: landmarks(2, random_state=v), seeds))

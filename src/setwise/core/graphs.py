@@ -14,6 +14,7 @@ from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
 from setwise.core.sets import as_truth
 from setwise.kernels.agreement import network_won
+from setwise.kernels.network_codes import two_label_code
 
 
 @final
@@ -98,10 +99,7 @@ class Graphs(Network):
 
     def encode(self, labels: NDArray[Any]) -> Values:
         positive: Bools = labels == 1
-        out = np.empty(self.n_scores)
-        out[self.node_places] = positive
-        out[self.edge_places] = positive[self.edges[:, 0]] == positive[self.edges[:, 1]]
-        return out
+        return two_label_code(positive, self.edges, self.offsets, self.edge_offsets)
 
     def won(self, scores: Floats, labels: NDArray[Any]) -> Values:
         positive = np.asarray(labels == 1)

@@ -19,8 +19,8 @@ from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, war
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
-MakeLearner = Callable[[Surrogate, bool, tuple[int, int]], Learner | None]
-"""A function of the surrogate, of whether it is convex, and of the shape of X; None where C is 0."""
+MakeLearner = Callable[[Surrogate, bool, float], Learner | None]
+"""A function of the surrogate, of whether it is convex, and of the usual C; None where C is 0."""
 
 
 @final
@@ -80,8 +80,8 @@ class Training(ABC):
 
     @property
     @abstractmethod
-    def shape_of_rows(self) -> tuple[int, int]:
-        """The numbers of rows and of features."""
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
 
     @property
     @abstractmethod
@@ -106,6 +106,10 @@ class Training(ABC):
     @abstractmethod
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name."""
+
+    @abstractmethod
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
 
     @abstractmethod
     def convex(self) -> Surrogate:
@@ -175,7 +179,7 @@ class Training(ABC):
         if surrogate.name not in self.risks:
             self.risks[surrogate.name] = self._risk(surrogate)
         risk, origin = self.risks[surrogate.name]
-        learner = make(surrogate, risk.convex, self.shape_of_rows)
+        learner = make(surrogate, risk.convex, self.usual_c(surrogate))
         if learner is None:
             if not self.starts_at_logistic(risk.convex):
                 raise ValueError(

@@ -14,9 +14,8 @@ from setwise.estimators.threads import blas_threads
 
 def solve(model: Any, problem: Training, last: Values | None) -> Trained:
     """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on."""
-    multiplications = problem.shape_of_rows[0] * problem.features.size
     bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
-    with blas_threads(multiplications, None if model.n_jobs is None else problem.jobs):
+    with blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs):
         trained = problem.solve(partial(learner_for, model), isinstance(model.learner, str), last, bar)
     if bar is not None:
         bar.close()

@@ -55,7 +55,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         bound says nothing or little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
     inference : ``"auto"``, or an inference object that maximizes loss and score together
     learner, tol, max_iter : as in :class:`setwise.SetClassifier`
-    C : the weight of the mean surrogate against the regularizer; ``"auto"`` is that of SetClassifier
+    C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, and otherwise that of
+        SetClassifier. With 0 the start stays as it is
     fit_intercept : whether nodes have a constant feature
     pos_label : the positive one of the two labels, by default the last in sorted order
     start : ``"logistic"`` begins at logistic regression of the nodes, whose bias and weights of edges are chosen by the

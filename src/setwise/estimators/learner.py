@@ -27,17 +27,17 @@ def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
     return SCALED if isinstance(surrogate, MarginRescaling) and surrogate.scale == "size" else OTHERS
 
 
-def learner_for(model: Any, surrogate: Surrogate, convex: bool, shape: tuple[int, int]) -> Learner | None:
+def learner_for(model: Any, surrogate: Surrogate, convex: bool, usual: float) -> Learner | None:
     """The learner that the parameters of ``model`` name, for a risk that is convex or not; an object keeps its own.
 
     There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and NRBM for others.
     Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the majorants
-    of ConvexConcave. ``shape`` is that of X.
+    of ConvexConcave. ``usual`` is what ``C="auto"`` stands for.
     """
     if not isinstance(model.learner, str):
         found: Learner = model.learner
         return found
-    C = default_c(surrogate, *shape) if model.C == "auto" else model.C
+    C = usual if model.C == "auto" else model.C
     if C == 0:
         return None
     common: dict[str, Any] = {"C": C, "tol": model.tol, "max_iter": int(model.max_iter)}

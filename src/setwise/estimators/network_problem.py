@@ -16,6 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.structure import Structure
 from setwise.estimators.descent import Training
+from setwise.estimators.learner import default_c
 from setwise.estimators.network_start import at_scale, mean_size, node_weights, pairwise, with_edges
 from setwise.estimators.networks import Networks
 from setwise.inference.max_flow import MaxFlow
@@ -24,6 +25,9 @@ from setwise.models import GraphModel
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.slack_rescaling import SlackRescaling
+
+RAMP = 1e4
+"""The default C of the ramp. On segmentations of horses 1e6 was no better in training and worse on other images."""
 
 
 @final
@@ -109,9 +113,9 @@ class NetworkProblem(Training):
         return
 
     @property
-    def shape_of_rows(self) -> tuple[int, int]:
-        """The numbers of nodes and of features."""
-        return self.batch.total, self.features.size
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
+        return self.networks.X.size + self.networks.Z.size
 
     @property
     def ramp_alone(self) -> bool:
@@ -171,6 +175,10 @@ class NetworkProblem(Training):
         if name == Ramp.name:
             return Ramp(self.loss, self.inference, scale="size")
         return MarginRescaling(self.loss, self.inference, scale="size")
+
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
+        return RAMP if isinstance(surrogate, Ramp) else default_c(surrogate, self.batch.total, self.features.size)
 
     def convex(self) -> Surrogate:
         """Margin rescaling by the size of the sets."""

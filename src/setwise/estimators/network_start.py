@@ -31,7 +31,7 @@ FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 TUNED = 25_000
 """Weights of edges are tried on so many nodes, those of whole sets."""
 
-CLOSE, DOUBLED, MOST = 0.1, 20, 8
+CLOSE, DOUBLED, MOST = 0.03, 20, 8
 """A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often,
 by the risk of so many sets."""
 
@@ -122,8 +122,7 @@ def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:
     """``a w`` with an a whose risk is close to the training losses (n,) of w, which do not depend on a.
 
     As in :func:`setwise.estimators.start.scaled`, but a is doubled from scores of the mean size 1 on, until the risk of
-    some sets has gone nine tenths of the way from w = 0 to their loss, or rises: on networks each value of a risk takes
-    many cuts.
+    some sets is as close to their loss as ``CLOSE`` says, or rises: on networks each value of a risk takes many cuts.
     """
     if size == 0.0 or not np.isfinite(size):
         return w
@@ -138,7 +137,7 @@ def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:
     best, least = w / size, np.inf
     for doubled in range(DOUBLED):
         point = 2.0**doubled * w / size
-        found = value(point, 0.1 * CLOSE * away)
+        found = value(point, 0.2 * CLOSE * away)
         if found >= least:
             break
         best, least = point, found

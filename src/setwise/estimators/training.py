@@ -17,6 +17,7 @@ from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.learner import default_c
 from setwise.estimators.logistic import Logistic
 from setwise.estimators.objective import convex_surrogate, may_ramp, named_surrogate
 from setwise.estimators.start import scaled, thresholds
@@ -66,9 +67,9 @@ class Problem(Training):
         return shape if self.grouping.is_matrix else shape[:1]
 
     @property
-    def shape_of_rows(self) -> tuple[int, int]:
-        """The shape of X."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
+    def multiplications(self) -> int:
+        """The number of multiplications for all scores."""
+        return int(self.X.shape[0]) * int(self.X.shape[1]) * self.grouping.outputs
 
     @property
     def batch(self) -> Batch:
@@ -126,6 +127,10 @@ class Problem(Training):
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""
         return named_surrogate(name, self.loss, self.grouping)
+
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk that ``C="auto"`` stands for."""
+        return default_c(surrogate, *self.X.shape)
 
     def convex(self) -> Surrogate:
         """The Lovász hinge where the loss is submodular, otherwise margin rescaling."""

@@ -23,6 +23,7 @@ the comparison of the two rows of HOL is paired over them, by a 95 % interval of
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import final
 
@@ -180,13 +181,17 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     )
     words = [sentence for level, each in zip(LEVELS, samples, strict=True) for sentence in words_on(level, each)]
 
-    def figure() -> object:
-        from setwise import plotting
+    return Outcome(
+        (table,), tuple(words), {level: partial(_figure, i, means, errors) for i, level in enumerate(LEVELS)}
+    )
 
-        title = "Errors of landmarks in percent, by what is trained for"
-        return plotting.cross_table(rows, COLUMNS[:2], means.reshape(flat)[:, :2], errors.reshape(flat)[:, :2], title)
 
-    return Outcome((table,), tuple(words), {"": figure})
+def _figure(i: int, means: NDArray[np.float64], errors: NDArray[np.float64]) -> object:
+    """The errors of one level of noise as a colored table of shares."""
+    from setwise import plotting
+
+    title = f"Landmarks, noise {list(LEVELS)[i]}: shares of points in a wrong cell, of images in a wrong order"
+    return plotting.cross_table(ROWS, COLUMNS[:2], means[i, :, :2] / 100.0, errors[i, :, :2] / 100.0, title)
 
 
 EXPERIMENT = Experiment(

@@ -12,6 +12,7 @@ from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
@@ -21,6 +22,7 @@ from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.qpbo import QPBO
 from setwise.inference.second_best import SecondBest
 from setwise.inference.tree_max_product import TreeMaxProduct
 from setwise.inference.tree_reweighted import TreeReweighted
@@ -46,6 +48,7 @@ class Auto(Inference):
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
+    ``QPBO``                   costs of labels, if there are two       bounded
     ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
@@ -56,6 +59,7 @@ class Auto(Inference):
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
+    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -69,8 +73,8 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These three hold an inference for the binary problems they make, which is this one again.
-        for method in (ByPieces(self), *METHODS, ByClass(self), KnownLabels(self)):
+        # These four hold an inference for the problems they make, which is this one again.
+        for method in (ByPieces(self), *METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -105,6 +109,7 @@ METHODS: tuple[Inference, ...] = (
     CountSearch(),
     WorstRanking(),
     Enumeration(12),
+    QPBO(),
     TreeReweighted(),
     BySubmodularMinimum(),
     Enumeration(20),

@@ -84,6 +84,12 @@ class _MaxFlow(MovableMaximizer):
         self._missed = segment_sums(np.where(graphs.truth, costs, 0.0), graphs.offsets)
 
     @cached_property
+    def _zeros(self) -> Floats:
+        """What the labels that are all 0 have of the scores, less what the target has, (n_scores,)."""
+        graphs = self._graphs
+        return graphs.encode(np.zeros(graphs.total, dtype=bool)) - graphs.target
+
+    @cached_property
     def _blocks(self) -> "list[_Block]":
         return [_Block(self._graphs, wires) for wires in wirings(self._graphs, BLOCK)]
 
@@ -94,7 +100,7 @@ class _MaxFlow(MovableMaximizer):
         for block in self._blocks:
             block.add_bounds(nodes, bounds)
         # Cuts count from the labels that are all 0.
-        bounds += self._missed + graphs.won(scores, np.zeros(graphs.total, dtype=bool)) - extra
+        bounds += self._missed + segment_sums(scores * self._zeros, graphs.score_offsets) - extra
         return self.solved(scores, labels, bounds)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:

@@ -1,7 +1,6 @@
 """Helpers of the methods that pass messages on networks: costs of labels move into the scores of nodes."""
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, final
 
 import numpy as np
@@ -64,7 +63,7 @@ class Pairwise:
         numbers = np.empty(2 * len(batch.edges), dtype=np.int64)
         numbers[places] = 2 * np.arange(len(batch.edges))[:, None] + np.arange(2)
         links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
-        return cls(batch, reduce(np.add, _costs(structure), np.zeros((batch.total, batch.n_labels))), links)
+        return cls(batch, label_costs(structure), links)
 
     def tables(self, scores: Floats) -> tuple[Values, Values]:
         """The functions f_i, (total, k), and f_e: (m, 1) where only equal labels win, else (m, k * k)."""
@@ -94,14 +93,15 @@ class Pairwise:
         return np.asarray(most)
 
 
-def _costs(structure: Structure) -> list[Values]:
-    """The costs of labels, (total, k), of each term; unknown labels cost nothing."""
-    batch, found = structure.batch, []
+def label_costs(structure: Structure) -> Values:
+    """The costs of all labels by a sum of costs, (total, k); -inf forbids one, and unknown labels cost nothing."""
+    batch = structure.batch
+    found = np.zeros((batch.total, batch.n_labels))
     for term in structure.terms:
         if isinstance(term, LabelCosts):
-            found.append(term.costs)
+            found = found + term.costs
         elif isinstance(term, Mistakes):
             wrong = batch.labels[:, None] != np.arange(batch.n_labels)
             wrong &= (batch.labels >= 0)[:, None]
-            found.append(np.where(wrong, term.costs[:, None], 0.0))
+            found = found + np.where(wrong, term.costs[:, None], 0.0)
     return found

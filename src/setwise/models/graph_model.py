@@ -11,6 +11,7 @@ from setwise.core.checks import as_array, as_kind, as_point, as_shaped
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.features import Features, as_base, as_lower
 from setwise.core.graphs import Graphs
+from setwise.core.singles import Singles
 from setwise.models.rows import check_rows
 
 Networks = Graphs | ClassGraphs
@@ -54,6 +55,7 @@ class GraphModel(Features):
         self._free, self.size = free, free + edge * int(self.Z.shape[1])
         self.row_lengths = _placed(graphs, lengths[:, None], edge_lengths[:, None])
         self.base = as_base(base, graphs.n_scores)
+        self._singles: Singles[tuple[Networks, Any, Any]] = Singles(graphs.n_scores)
         usual = np.concatenate([np.full(free, -np.inf), np.full(self.size - free, -np.inf if tables else 0.0)])
         self.lower = usual if lower is None else as_lower(lower, self.size)
 
@@ -77,6 +79,8 @@ class GraphModel(Features):
 
     def pullbacks(self, gradient: Floats, parts: Ints | None = None) -> Values:
         graphs, X, Z = self._chosen(parts)
+        if len(graphs) == 1:
+            return self.pullback(gradient, parts)[None]
         g, n = as_shaped(gradient, graphs.n_scores, "gradient"), len(graphs)
         own = _by_set(g[graphs.node_columns], graphs.offsets)
         pairs = _by_set(g[graphs.edge_columns], graphs.edge_offsets)
@@ -93,6 +97,9 @@ class GraphModel(Features):
         """The graphs of the chosen sets, and the rows of their nodes and edges."""
         if parts is None:
             return self.graphs, self.X, self.Z
+        return self._singles.of(parts, self._taken)
+
+    def _taken(self, parts: Ints) -> tuple[Networks, Any, Any]:
         graphs = self.graphs
         return graphs.take(parts), self.X[graphs.decisions(parts)], self.Z[segments(parts, graphs.edge_offsets)]
 

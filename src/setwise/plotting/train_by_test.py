@@ -41,7 +41,9 @@ def cross_table(
     left, cell, height = 0.085 * max(map(len, rows)) + 0.4, 1.75, 0.42
     size = (left + cell * len(columns) + 0.15, height * (len(rows) + 1) + (0.95 if title else 0.45))
     figure = Figure(figsize=size)
-    axes = figure.add_axes((left / size[0], 0.06, cell * len(columns) / size[0], height * (len(rows) + 1) / size[1]))
+    axes = figure.add_axes(
+        (left / size[0], 0.18 / size[1], cell * len(columns) / size[0], height * (len(rows) + 1) / size[1])
+    )
     axes.set_xlim(0, len(columns))
     axes.set_ylim(len(rows), -1)
     axes.axis("off")

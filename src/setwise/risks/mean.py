@@ -13,6 +13,7 @@ from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.features import Features
 from setwise.core.risk import Risk
+from setwise.core.singles import Singles
 from setwise.kernels.threads import allowed, map_units
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -57,6 +58,7 @@ class MeanRisk(Risk):
         self.weights = omega / omega.max() / (omega / omega.max()).sum()
         # Where the surrogate has a floor, each part of the risk has one, and learners begin with it.
         self.floors = None if evaluator.floor == -np.inf else self.weights * evaluator.floor
+        self._singles: Singles[Evaluator] = Singles(n_scores)
         runs = _runs(batch.score_offsets, self.CHUNK)
         self._chunks = [(run, evaluator if len(runs) == 1 else evaluator.take(run)) for run in runs]
 
@@ -90,7 +92,7 @@ class MeanRisk(Risk):
         every = isinstance(parts, np.ndarray) and len(parts) == self.n_parts
         all_parts = every and np.array_equal(parts, np.arange(self.n_parts))
         chosen = None if all_parts else parts
-        evaluator = self.evaluator if all_parts else self.evaluator.take(parts)
+        evaluator = self.evaluator if all_parts else self._singles.of(parts, self.evaluator.take)
         scores, offsets = self.features.scores(w, chosen), evaluator.batch.score_offsets
         omega = self.weights[parts]
         with allowed(self.n_jobs):

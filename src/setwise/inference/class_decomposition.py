@@ -1,0 +1,235 @@
+"""Losses of single classes on networks of k labels: the network and each class agree by multipliers (DD section 3)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count, as_kind
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.one_label import LabelCosts, OneLabel
+from setwise.core.structure import Structure
+from setwise.inference.decomposition.bundle import Bundle
+from setwise.kernels.threads import map_units
+
+CLOSE = 1e-9
+"""The search ends where the planes say that the bound can fall by no more than this share of its scale."""
+
+EQUAL = 1e-12
+"""Value and bound that differ by this share are equal but for rounding."""
+
+SHARE = 0.1
+"""The network is searched until its own gap is at most this share of the gap so far."""
+
+
+@final
+@dataclass(frozen=True)
+class ClassDecomposition(Inference):
+    """``max_y sum_c l_c([y = c]) + <s, phi(y)>`` for losses of single classes on networks of k labels.
+
+    For any multipliers m, one for each node and class with a loss, the sum of two kinds of maxima is an upper bound (DD
+    Eq. 10 and Algorithm 1, one class against the rest):
+    ``max_y [<s, phi(y)> + sum_i m_i(y_i)] + sum_c max_z [l_c(z) - sum_i m_i(c) z_i]``. The first one is a problem of
+    the network with other scores of nodes, each of the others a binary problem without edges. A bundle method lowers
+    the bound, first with two multipliers for each class, one for its true nodes and one for all others, then with all.
+
+    The labels of the network are candidates, and so are those of the classes where they agree with it. Where the best
+    ones do not reach the lowest bound, the solution is not exact, and the bound says how much better others may be. The
+    multipliers are kept between calls, as far as ``inner`` keeps its messages.
+
+    Parameters
+    ----------
+    inner : the method for the network and for the binary problems
+    max_iter : the largest number of evaluations of the bound of a set
+    """
+
+    inner: Inference
+    max_iter: int = 100
+
+    name: ClassVar[str] = "class_decomposition"
+    about: ClassVar[str] = "a network and its classes agree by multipliers"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_kind(self.inner, "inner", Inference, "setwise.inference.Auto()")
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        batch = structure.batch
+        if not isinstance(batch, ClassGraphs):
+            kind = type(batch).__name__
+            return f"ClassDecomposition refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}."
+        if slack:
+            return f"ClassDecomposition refuses slack rescaling of {structure!r}: the product does not split."
+        costs, losses = _split(structure)
+        if len(losses) + len(costs) < len(structure.terms) or not losses:
+            return f"ClassDecomposition refuses {structure!r}: it is not a sum of losses of single classes. Use Auto()."
+        reasons = [self.inner.refuses(Structure(batch, costs))]
+        reasons += [self.inner.refuses(term.structure) for term in losses]
+        return next((why for why in reasons if why is not None), None)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        sets = range(len(structure.batch))
+        return _ClassDecomposition(self, structure, [_Set(self, structure.take(np.array([i]))) for i in sets])
+
+
+def _split(structure: Structure) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
+    """Returns the terms that are costs of labels, and those that are losses of a class."""
+    costs = tuple(term for term in structure.terms if isinstance(term, LabelCosts))
+    return costs, tuple(term for term in structure.terms if isinstance(term, OneLabel))
+
+
+@final
+class _ClassDecomposition(Maximizer):
+    """Searches set by set; parts share the sets, with all that these keep."""
+
+    def __init__(self, method: ClassDecomposition, structure: Structure, sets: "list[_Set]") -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._sets, self._max_iter = sets, method.max_iter
+
+    def take(self, parts: Ints) -> "Maximizer":
+        assert isinstance(self.method, ClassDecomposition)
+        structure = self.structure.take(parts)
+        return _ClassDecomposition(self.method, structure, [self._sets[i] for i in parts])
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        spans = self.structure.batch.score_offsets
+
+        def one(i: int) -> _Search:
+            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
+            return _Search(self._sets[i], own, float(tol[i]), self._max_iter).run()
+
+        found = map_units(one, range(len(self._sets)))
+        labels = np.concatenate([search.labels for search in found])
+        return self.solved(scores, labels, np.array([search.bound for search in found]))
+
+
+@final
+class _Set:
+    """One set: its network with the costs of labels, and one binary problem for each class with a loss.
+
+    Attributes
+    ----------
+    own : (c, p) the label whose nodes each binary problem asks for; -1 where its answer is no in any case
+    multipliers : (c, p) those of the least bound of the last search
+    """
+
+    def __init__(self, method: ClassDecomposition, structure: Structure) -> None:
+        assert isinstance(structure.batch, ClassGraphs)
+        costs, losses = _split(structure)
+        self.batch, self.structure = structure.batch, structure
+        self._network = method.inner.prepare(Structure(self.batch, costs))
+        self._losses = [method.inner.prepare(term.structure) for term in losses]
+        p = self.batch.total
+        self.own = np.stack([self.batch.labels if t.label is None else np.full(p, t.label) for t in losses])
+        self.multipliers = np.zeros(self.own.shape)
+        self._asks = self.own >= 0
+        # Places of the scores to which multipliers are added; those of no label are 0.
+        self._places = self.batch.node_columns[np.arange(p), np.maximum(self.own, 0)]
+
+    def sides(self) -> Values:
+        """The multipliers (c p, 2 c) that are the same for all true nodes of a class, and for all others."""
+        true = (self.own == self.batch.labels) & self._asks
+        both = np.stack([true, ~true & self._asks], axis=1).astype(np.float64)
+        out = np.zeros((*self.own.shape, 2 * len(self.own)))
+        for c in range(len(self.own)):
+            out[c, :, 2 * c : 2 * c + 2] = both[c].T
+        return out.reshape(self.own.size, -1)
+
+    def evaluate(self, scores: Values, multipliers: Values, tol: float) -> tuple[float, float, Values, list[Ints]]:
+        """A bound for given multipliers, (c p,), the value and the slope of a plane below it, and labelings."""
+        batch, m = self.batch, multipliers.reshape(self.own.shape)
+        moved = scores.copy()
+        for places, each in zip(self._places, m, strict=True):
+            moved[places] += each
+        network = self._network.maximize(moved, tol)
+        labels = network.labels
+        # What is counted from a target is counted from 0 before it is added up.
+        constant = float(batch.at_target(moved)[0] - batch.at_target(scores)[0])
+        bound, level = float(network.bounds[0]) + constant, float(network.values[0]) + constant
+        chosen = np.zeros(m.shape, dtype=bool)
+        for c, loss in enumerate(self._losses):
+            found = loss.maximize(-m[c])
+            base = float(loss.structure.batch.at_target(-m[c])[0])
+            bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
+            chosen[c] = found.labels
+        slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
+        return bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)]
+
+    def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
+        """The value of labels, relative to the target."""
+        return float(self.structure.values(labels)[0] + self.batch.won(scores, labels)[0])
+
+    def _agreed(self, moved: Values, labels: Ints, chosen: NDArray[np.bool_]) -> Ints:
+        """The labels of the network where their class chose them too, else the best label that a class chose."""
+        each = np.full((self.batch.total, self.batch.k), -np.inf)
+        for own, takes in zip(self.own, chosen & self._asks, strict=True):
+            at = np.flatnonzero(takes)
+            each[at, own[at]] = moved[self.batch.node_columns[at, own[at]]]
+        asked = ((labels == self.own) & self._asks).any(axis=0)
+        refused = asked & ~((labels == self.own) & chosen).any(axis=0)
+        return np.where(refused & (each > -np.inf).any(axis=1), each.argmax(axis=1), labels)
+
+
+@final
+class _Search:
+    """The descent on the bound of one set.
+
+    Attributes
+    ----------
+    labels, best : the best labels so far, and their value
+    bound : the lowest bound so far
+    """
+
+    def __init__(self, one: _Set, scores: Values, tol: float, most: int) -> None:
+        self.labels = np.maximum(one.batch.labels, 0)
+        self.best, self.bound = one.value(scores, self.labels), np.inf
+        self._one, self._scores, self._tol, self._left = one, scores, tol, most
+        # Multipliers that reverse a node are as large as its scores.
+        self._scale = 1e-3 / one.batch.total + float(np.abs(scores).max())
+
+    def run(self) -> "_Search":
+        """Lower the bound with two multipliers for each class, then with all."""
+        sides, former = self._one.sides(), self._one.multipliers.ravel()
+        two = sides @ self._lower(np.zeros(sides.shape[1]), sides)
+        if not self._done:
+            lowest = self.bound
+            # The multipliers of the call before may be a better start.
+            start = former if former.any() and self._at(former)[0] < lowest else two
+            two = self._lower(start, None)
+        self._one.multipliers[:] = two.reshape(self._one.own.shape)
+        return self
+
+    @property
+    def _done(self) -> bool:
+        """Whether value and bound are close enough, or no evaluations are left."""
+        close = max(self._tol, EQUAL * (1.0 + abs(self.best)))
+        return self._left <= 0 or self.bound - self.best <= close
+
+    def _lower(self, start: Values, sides: Values | None) -> Values:
+        """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
+        value, slope = self._plane_at(start, sides)
+        bundle = Bundle(start, value, slope, self.best)
+        while not self._done and bundle.decrease > CLOSE * self._scale:
+            bundle.add(*self._plane_at(bundle.point, sides))
+        return bundle.centre
+
+    def _plane_at(self, x: Values, sides: Values | None) -> tuple[float, Values]:
+        """The level and the slope of a plane below the bound at the multipliers ``sides @ x``, or at x itself."""
+        _, level, slope = self._at(x if sides is None else sides @ x)
+        return level, slope if sides is None else slope @ sides
+
+    def _at(self, multipliers: Values) -> tuple[float, float, Values]:
+        """The bound, and the plane below it; all labelings that are found are candidates."""
+        self._left -= 1
+        tol = SHARE * max(self.bound - self.best, 0.0) if self.bound < np.inf else 0.0
+        bound, level, slope, found = self._one.evaluate(self._scores, multipliers, tol)
+        self.bound = min(self.bound, bound)
+        for labels in found:
+            value = self._one.value(self._scores, labels)
+            if value > self.best:
+                self.best, self.labels = value, labels
+        return bound, level, slope

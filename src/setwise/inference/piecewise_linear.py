@@ -1,0 +1,215 @@
+"""Pieces on which a loss of counts is linear, each with a linear program (Ranjbar, Mori and Wang 2010)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_matrix, csr_matrix, vstack
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.counts import Counts
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import Structure
+from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
+from setwise.kernels.threads import map_units
+
+SAMPLES = 9
+"""Planes are fitted to so many counts of each kind, at most, inside a piece."""
+
+ROWS = 1 << 20
+"""The loss is evaluated at so many pairs of counts at a time."""
+
+
+@final
+@dataclass(frozen=True)
+class PiecewiseLinear(Inference):
+    """``max_y l(y) + <s, phi(y)>`` for losses of counts on networks, by one linear program for each piece of the loss.
+
+    The baseline that DD compares with. The counts (fn, fp) are divided into ``n_pieces`` rectangles. On each of them a
+    plane replaces the loss: ``a fn + b fp + c``, fitted by least squares and moved up until it is nowhere below the
+    loss on the rectangle. The program is the linear relaxation of the network,
+    ``max sum_i s_i y_i - sum_e s_e d_e + a fn + b fp + c`` with ``d_e >= |y_a - y_b|``, ``0 <= y, d <= 1`` and the
+    counts inside the rectangle, solved by HiGHS. Its labeling is rounded at 1/2; the best one by the loss itself is the
+    answer.
+
+    *Bound.* Every labeling lies in one rectangle, where the plane is not below the loss, and the program not below the
+    plane: the largest of their optima is an upper bound. It is computed from the multipliers of the program, of which
+    any bound it from above, so the tolerance of the solver does no harm. It is not exact where the loss is bent inside
+    a rectangle, however good the labeling is.
+
+    Time is that of ``n_pieces`` linear programs of p + m variables, and of O(P N) values of the loss when it is bound.
+
+    Parameters
+    ----------
+    n_pieces : the number of rectangles, as r rows of fn and c columns of fp where r is the largest divisor with
+        ``r <= c``; fewer where there are fewer counts. DD uses 15 pieces, Ranjbar et al. use 40
+
+    Raises
+    ------
+    ValueError : from its maximizers, for scores of edges below 0
+    """
+
+    n_pieces: int = 15
+
+    name: ClassVar[str] = "piecewise_linear"
+    about: ClassVar[str] = "a linear program for each piece of a loss of counts"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.n_pieces, "n_pieces", high=10_000)
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, structure, slack)
+        if why is not None:
+            return why
+        if structure.batch.known is not None:
+            return "PiecewiseLinear refuses labels that are not known. Use MaxFlow and Hamming(), or leave them out."
+        rest = structure.split()[1].terms
+        whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
+        if not whole or rest[0].areas is not None:  # type: ignore[attr-defined]
+            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts. Use MaxFlow and Hamming()."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _PiecewiseLinear(self, structure)
+
+
+@final
+class _PiecewiseLinear(Maximizer):
+    def __init__(self, method: PiecewiseLinear, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._sets = range(len(structure.batch))
+        self._units = [PiecesOfSet(structure.take(np.array([i])), method.n_pieces) for i in self._sets]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        spans = self.structure.batch.score_offsets
+        found = map_units(lambda i: self._units[i].best(scores[spans[i] : spans[i + 1]].astype(np.float64)), self._sets)
+        labels = np.concatenate([one for one, _ in found])
+        return self.solved(scores, labels, np.array([bound for _, bound in found]))
+
+
+@final
+@dataclass(frozen=True)
+class Piece:
+    """``low <= fn <= high``, ``left <= fp <= right``, where the loss is at most ``a fn + b fp + c``."""
+
+    low: int
+    high: int
+    left: int
+    right: int
+    a: float
+    b: float
+    c: float
+
+
+@final
+class PiecesOfSet:
+    """The pieces of the loss of one set, and the rows of its linear programs.
+
+    Attributes
+    ----------
+    pieces : the rectangles with their planes
+    """
+
+    def __init__(self, structure: Structure, n_pieces: int) -> None:
+        graphs = structure.batch
+        assert isinstance(graphs, Graphs)
+        costs, rest = structure.split()
+        (counts,) = rest.terms
+        assert isinstance(counts, Counts)
+        self._graphs, self._structure = graphs, structure
+        # A mistake on a positive takes its score away, so its cost is taken off the score.
+        self._costs = np.zeros(graphs.total) if costs is None else costs
+        self._sign = np.where(graphs.truth, -1.0, 1.0)
+        positives = int(graphs.truth.sum())
+        rows = max(r for r in range(1, n_pieces + 1) if n_pieces % r == 0 and r * r <= n_pieces)
+        self.pieces = [
+            _plane(counts, fn, fp)
+            for fn in _intervals(positives, rows)
+            for fp in _intervals(graphs.total - positives, n_pieces // rows)
+        ]
+        self._rows = _rows(graphs)
+
+    def best(self, scores: Values) -> tuple[Bools, float]:
+        """The best labeling of all pieces, and an upper bound of every labeling, relative to the target."""
+        labels, best, bound = self._graphs.truth, self._value(scores, self._graphs.truth), -np.inf
+        for piece in self.pieces:
+            found, above = self.solve(piece, scores)
+            bound = max(bound, above)
+            value = self._value(scores, found)
+            if value > best:
+                labels, best = found, value
+        return labels, bound
+
+    def solve(self, piece: Piece, scores: Values) -> tuple[Bools, float]:
+        """The rounded labeling of one linear program, and the upper bound of the labelings in its rectangle."""
+        graphs = self._graphs
+        nodes, edges = scores[graphs.node_places], scores[graphs.edge_places]
+        least = edges.min() if edges.size else 0.0
+        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
+            raise ValueError(
+                f"PiecewiseLinear needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
+            )
+        # Both kinds of mistakes are worth their slope and their cost; a false negative takes its label away.
+        worth = np.where(graphs.truth, piece.a, piece.b) + self._costs
+        gain = np.concatenate([nodes + self._sign * worth, -np.maximum(edges, 0.0)])
+        positives = graphs.truth.sum()
+        limits = np.array([positives - piece.low, piece.high - positives, piece.right, -piece.left], dtype=np.float64)
+        right = np.concatenate([np.zeros(2 * len(graphs.edges)), limits])
+        # The solver's tolerances are absolute, so its objective is of size 1.
+        scale = float(np.abs(gain).max(initial=0.0)) or 1.0
+        found = linprog(-gain / scale, A_ub=self._rows, b_ub=right, bounds=(0.0, 1.0), method="highs")
+        x = np.zeros(len(gain)) if found.x is None else found.x
+        multipliers = np.zeros(len(right)) if found.x is None else scale * np.maximum(-found.ineqlin.marginals, 0.0)
+        # Weak duality, true for any multipliers from 0 on.
+        above = multipliers @ right + np.maximum(gain - self._rows.T @ multipliers, 0.0).sum()
+        # With no positive predicted all positives are missed; scores count relative to the target.
+        constant = piece.a * positives + piece.c + self._costs[graphs.truth].sum()
+        return x[: graphs.total] > 0.5, float(above + constant + edges.sum() - scores @ graphs.target)
+
+    def _value(self, scores: Values, labels: Bools) -> float:
+        """The value of labels by the loss itself, relative to the target."""
+        return float(self._structure.values(labels)[0] + self._graphs.won(scores, labels)[0])
+
+
+def _rows(graphs: Graphs) -> csr_matrix:
+    """The rows of ``A x <= b`` for x = (y, d): two for each edge, then the limits of the counts.
+
+    They are ``y_a - y_b <= d_e`` and ``y_b - y_a <= d_e``; the positives predicted right at most and at least, and the
+    negatives predicted wrong at most and at least.
+    """
+    total, m = graphs.total, len(graphs.edges)
+    e = np.arange(m)
+    a, b = graphs.edges[:, 0], graphs.edges[:, 1]
+    one = np.ones(m)
+    row = np.concatenate([e, e, e, e + m, e + m, e + m])
+    column = np.concatenate([a, b, total + e, b, a, total + e])
+    ends = coo_matrix((np.concatenate([one, -one, -one, one, -one, -one]), (row, column)), shape=(2 * m, total + m))
+    classes = np.zeros((4, total + m))
+    classes[0, :total] = graphs.truth
+    classes[2, :total] = ~graphs.truth
+    classes[1], classes[3] = -classes[0], -classes[2]
+    return vstack([ends, classes]).tocsr()
+
+
+def _intervals(most: int, count: int) -> list[Ints]:
+    """The numbers 0..most in ``count`` runs of nearly equal length, or in most + 1 where that is less."""
+    return np.array_split(np.arange(most + 1), min(count, most + 1))
+
+
+def _plane(counts: Counts, fn: Ints, fp: Ints) -> Piece:
+    """A rectangle with a plane that is nowhere below the loss on it, and near it by least squares."""
+    some = [run[np.unique(np.linspace(0, len(run) - 1, SAMPLES).astype(int))].astype(np.float64) for run in (fn, fp)]
+    x, y = (part.ravel() for part in np.meshgrid(*some, indexing="ij"))
+    # A constant row or column has no slope: least squares of least length gives it none.
+    middle = fn.mean(), fp.mean()
+    terms = np.column_stack([x - middle[0], y - middle[1], np.ones(len(x))])
+    a, b, _ = (float(v) for v in np.linalg.lstsq(terms, counts.of(x, y, 0), rcond=None)[0])
+    above, columns = -np.inf, fp[None, :].astype(np.float64)
+    for block in np.array_split(fn.astype(np.float64), max(1, len(fn) * len(fp) // ROWS)):
+        rows = block[:, None]
+        above = max(above, float((counts.of(rows, columns, 0) - a * rows - b * columns).max()))
+    return Piece(int(fn[0]), int(fn[-1]), int(fp[0]), int(fp[-1]), a, b, above)

@@ -1,0 +1,203 @@
+"""Roof duality: a bound, and labels that are certain, for networks of two labels whose edges have any sign."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_count, as_scores
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.network import Network
+from setwise.core.structure import Structure
+from setwise.inference.pairwise import unfit_for_networks
+from setwise.inference.two_labels import TwoLabels
+from setwise.inference.wires import block_ends
+from setwise.kernels.cuts import cut, cut_bounds, recut
+from setwise.kernels.roof import close, double, persistent, settle
+from setwise.kernels.search_trees import Forest, new_forest
+from setwise.kernels.segments import segment_sums
+from setwise.kernels.threads import map_units
+
+BLOCK = 20_000
+"""Graphs are cut together until they have so many nodes; threads share these blocks."""
+
+PARTS = 32
+"""In a round of improvement the nodes are fixed in so many parts or fewer."""
+
+
+@final
+@dataclass(frozen=True)
+class QPBO(Inference):
+    """``max_y l(y) + <s, phi(y)>`` for modular losses l on networks of two labels, whose edges have any scores.
+
+    The bound is the roof dual (Hammer, Hansen and Simeone 1984; Kolmogorov and Rother 2007): half the value of a
+    minimum cut of a network in which each node has a mate, its contrary. Where the cut gives a node and its mate
+    different labels, all best labelings have that label (:meth:`persistent`). Further nodes get labels together where
+    these keep the bound. The rest follow their own scores and their neighbors, and are then improved: in random order
+    nodes keep their label, some at once, and the cut says which labels the others have then (Rother et al. 2007).
+    No round of this makes the labeling worse.
+
+    Where all edges attract, it is ``MaxFlow`` at twice the work. ``Graphs``, and ``ClassGraphs`` of two labels.
+
+    Parameters
+    ----------
+    rounds : the number of rounds of improvement, each of which takes some cuts
+    """
+
+    rounds: int = 5
+
+    name: ClassVar[str] = "qpbo"
+    about: ClassVar[str] = "roof duality of networks of two labels"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.rounds, "rounds", low=0)
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why, batch = unfit_for_networks(self, structure, slack), structure.batch
+        if why is not None:
+            return why
+        assert isinstance(batch, Network)
+        if batch.n_labels != 2:
+            return f"QPBO refuses {batch.n_labels} labels: it knows two. Use TreeReweighted or AlphaExpansion."
+        if len(batch.edges) >= 2**29:
+            return f"QPBO refuses {len(batch.edges)} edges: it takes fewer than 2^29. Take fewer sets at once."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _QPBO(self, structure)
+
+    def persistent(self, structure: Structure, scores: ArrayLike) -> NDArray[np.int8]:
+        """The labels (total,) that all best labelings have, and -1 where roof duality tells nothing."""
+        one = self.prepare(structure)
+        assert isinstance(one, _QPBO)
+        return one.persistent(as_scores(scores, structure.batch.n_scores))
+
+
+@final
+class _QPBO(Maximizer):
+    def __init__(self, method: QPBO, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._problem, self._rounds = TwoLabels(structure), method.rounds
+
+    @cached_property
+    def _blocks(self) -> "list[_Block]":
+        batch = self._problem.batch
+        ends = block_ends(batch.edges, batch.total, BLOCK)
+        return [_Block(batch.edges, batch.offsets, first, last) for first, last in pairwise(ends)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch = self._problem.batch
+        bounds = self._bounds(scores)
+        labels = np.empty(batch.total, dtype=np.int8)
+        map_units(lambda block: block.label(labels, self._rounds), self._blocks)
+        return self.solved(scores, labels.astype(bool if isinstance(batch, Graphs) else np.int64), bounds)
+
+    def persistent(self, scores: Floats) -> NDArray[np.int8]:
+        """The labels that all best labelings have, -1 for others."""
+        self._bounds(scores)
+        labels = np.empty(self._problem.batch.total, dtype=np.int8)
+        for block in self._blocks:
+            block.persistent(labels)
+        return labels
+
+    def _bounds(self, scores: Floats) -> Values:
+        """Cuts all blocks, and returns the bound of each set."""
+        problem, batch = self._problem, self._problem.batch
+        own, weights = problem.scores(scores)
+        nodes, added = problem.force(own, weights)
+        roofs = np.zeros(len(batch))
+        map_units(lambda block: block.cut(nodes, weights), self._blocks)
+        for block in self._blocks:
+            block.add_bounds(roofs)
+        # The cut counts every node twice, and from labels that no edge dislikes.
+        lost = segment_sums(np.minimum(weights, 0.0), batch.edge_offsets)
+        bounds = 0.5 * (roofs + segment_sums(nodes, batch.offsets)) - lost - added
+        return bounds + problem.at_zero(scores)
+
+
+@final
+class _Block:
+    """Some nodes of a batch, which no edge leaves, with the network of them and their mates."""
+
+    def __init__(self, edges: Ints, offsets: Ints, first: int, last: int) -> None:
+        self._nodes, self._n = slice(first, last), last - first
+        self._edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
+        self._ends = edges[self._edges] - first
+        sets = np.searchsorted(offsets, [first, last - 1], side="right") - 1
+        self._sets = slice(int(sets[0]), int(sets[1]) + 1)
+        own = np.clip(offsets[sets[0] : sets[1] + 2], first, last) - first
+        self._offsets = np.concatenate([own, own[1:] + self._n])
+        self._weights: Values | None = None
+
+    def cut(self, nodes: Values, weights: Values) -> None:
+        """A minimum cut, found from the last one where the edges have the same scores."""
+        own, pairs = nodes[self._nodes], weights[self._edges]
+        self._scores = np.concatenate([own, -own])
+        if self._weights is not None and np.array_equal(self._weights, pairs):
+            self._again(self._scores)
+            return
+        if self._weights is None or not np.array_equal(self._weights < 0.0, pairs < 0.0):
+            self._network, self._places, self._mirrors = double(self._ends, pairs >= 0.0, self._n)
+            self._forest: Forest = new_forest(self._network, 2 * self._n)
+            self._capacities = np.empty(len(self._forest.capacities))
+        self._capacities[self._places] = np.abs(pairs)[:, None]
+        cut(self._network, self._forest, self._capacities, self._scores)
+        self._weights, self._last = pairs, self._scores
+
+    @property
+    def _strength(self) -> Values:
+        """A score of each node that outweighs its own and all its edges, (n,)."""
+        assert self._weights is not None
+        out: Values = 1.0 + np.abs(self._scores[: self._n])
+        for ends in self._ends.T:
+            out += np.bincount(ends, 2.0 * np.abs(self._weights), self._n)
+        return out
+
+    def _again(self, scores: Values) -> None:
+        """The cut for other scores, from the last one."""
+        recut(self._network, self._forest, self._capacities, scores, np.flatnonzero(self._last != scores))
+        self._last = scores
+
+    def add_bounds(self, roofs: Values) -> None:
+        """Add the values of the cut to those of the sets."""
+        both = np.zeros(len(self._offsets) - 1)
+        cut_bounds(self._network, self._forest, self._capacities, self._scores, self._offsets, both)
+        roofs[self._sets] += both.reshape(2, -1).sum(axis=0)
+
+    def persistent(self, labels: NDArray[np.int8]) -> None:
+        """Write the labels of the cut, and -1 for nodes that it leaves open."""
+        persistent(self._forest, labels[self._nodes])
+
+    def label(self, labels: NDArray[np.int8], rounds: int) -> None:
+        """Write labels of all nodes."""
+        own = labels[self._nodes]
+        persistent(self._forest, own)
+        if (own >= 0).all():
+            return
+        marks, stack = np.empty((2, 2 * self._n), dtype=np.int32)
+        close(self._network, self._forest, self._mirrors, own, marks, stack)
+        if (own >= 0).all():
+            return
+        settle(self._network, self._capacities, self._scores, own)
+        for seed in range(rounds):
+            self._improve(own, np.random.default_rng(seed).permutation(self._n))
+            settle(self._network, self._capacities, self._scores, own)
+
+    def _improve(self, labels: NDArray[np.int8], order: Ints) -> None:
+        """Fix nodes to their labels in an order, and give the others the labels that are then certain."""
+        n, scores, certain, strength = self._n, self._scores, np.empty_like(labels), self._strength
+        self._again(self._scores)
+        for _ in range(PARTS + 1):
+            persistent(self._forest, certain)
+            labels[:] = np.where(certain >= 0, certain, labels)
+            fixed = order[certain[order] < 0][: -(-n // PARTS)]
+            scores = scores.copy()
+            push = np.where(labels[fixed] == 1, strength[fixed], -strength[fixed])
+            scores[fixed], scores[fixed + n] = push, -push
+            self._again(scores)

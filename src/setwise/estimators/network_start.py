@@ -28,6 +28,9 @@ from setwise.surrogates.margin_rescaling import MarginRescaling
 FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 """The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""
 
+SINGLY = 4
+"""So many weights of edges are tried one after the other; more of them together, as equal weights."""
+
 TUNED = 25_000
 """Weights of edges are tried on so many nodes, those of whole sets."""
 
@@ -55,8 +58,8 @@ def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, 
     """Weights (d,) with those of edges and the bias that have the least training loss, from the weights of nodes.
 
     One weight of edges after the other is chosen among multiples of the mean size of the scores of nodes, until no
-    single one can be better. The bias is the best of all for each choice: labelings are nested in it. Without an
-    intercept there is none.
+    single one can be better. More than ``SINGLY`` weights are equal, and their sum is chosen in this way. The bias is
+    the best of all for each choice: labelings are nested in it. Without an intercept there is none.
     """
     w = np.append(nodes, np.zeros(features.size - len(nodes)))
     size = mean_size(features, graphs, w)
@@ -73,7 +76,10 @@ def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, 
                 seen[edges.tobytes()] = best_bias(scores, graphs.take(few), part_of(loss, graphs, few), intercept)[1]
             return seen[edges.tobytes()]
 
-        w[len(nodes) :] = _descend(w[len(nodes) :], FACTORS * size, tried)
+        count = features.size - len(nodes)
+        # Each try takes cuts for all biases, so that 13 features took most of the time of a fit.
+        moves = np.eye(count) if count <= SINGLY else np.full((1, count), 1.0 / count)
+        w[len(nodes) :] = _descend(np.zeros(len(moves)), FACTORS * size, lambda steps: tried(steps @ moves)) @ moves
     if intercept:
         w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss, intercept)[0]
     return w

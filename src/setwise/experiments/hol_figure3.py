@@ -52,7 +52,17 @@ from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.experiments.duel import Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
-from setwise.experiments.hol_images import Part, Size, described, hol_c, judged, objects_of, splits, with_tuned_bias
+from setwise.experiments.hol_images import (
+    Part,
+    Size,
+    described,
+    hol_c,
+    judged,
+    number_of,
+    objects_of,
+    splits,
+    with_tuned_bias,
+)
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.inference import Auto
 from setwise.losses import ErrorRate, Jaccard, ZeroOne
@@ -114,9 +124,6 @@ ROWS = (
 )
 
 FULL = Size()
-NUMBERS = {name: i for i, name in enumerate((*FULL.classes, "generated"))}
-"""The number of each class in the seeds of its splits."""
-
 QUICK = Size(splits=2, most=10, classes=("generated",))
 
 
@@ -173,7 +180,7 @@ def logistic(train: Part) -> Values:
 
 
 def in_all(w: Values, edges: bool, tune: Part, test: Part) -> tuple[Values, list[Any]]:
-    """The columns of a row, and the masks of the test images."""
+    """The columns of a row without the bound of training, and the masks of the test images."""
     turned = {id(part): part.turned(w, edges) for part in (tune, test)}
     labels = turned[id(test)] < 0.0
     tuned = with_tuned_bias(tune, test, lambda part: turned[id(part)])
@@ -203,7 +210,7 @@ def run_at(size: Size, settings: Settings, advance: Advance) -> Outcome:
     for name in size.classes:
         whole = described(objects_of(name, size, settings, "hol_figure3"))
         found, pictures = [], []
-        for chosen in splits(len(whole.graphs), size.splits, [settings.seed, NUMBERS[name]]):
+        for chosen in splits(len(whole.graphs), size.splits, [settings.seed, number_of(name)]):
             train, tune, test = (whole.take(part) for part in chosen)
             found.append(measure(train, tune, test, partial(_said, advance, name)))
             pictures.append(test.images)

@@ -159,11 +159,16 @@ def boundaries(image: NDArray[np.uint8], edges: NDArray[np.int64]) -> Values:
     return np.column_stack([np.ones(len(edges)), np.exp(-apart / np.where(mean > 0.0, mean, 1.0))])
 
 
-def splits(n: int, count: int, seed: Sequence[int]) -> list[tuple[NDArray[np.int64], ...]]:
+def splits(n: int, count: int, seed: Sequence[int]) -> list[list[NDArray[np.int64]]]:
     """Random splits of n images: two fifths to train, one fifth to tune, two fifths to test."""
     rng = np.random.default_rng(list(seed))
     ends = (round(0.4 * n), round(0.6 * n))
-    return [tuple(np.split(rng.permutation(n), ends)) for _ in range(count)]
+    return [np.split(rng.permutation(n), ends) for _ in range(count)]
+
+
+def number_of(name: str) -> int:
+    """The number of a class in the seeds of its splits."""
+    return (*MSRC, "horse", "generated").index(name)
 
 
 def hol_c(part: Part, C: float) -> float:

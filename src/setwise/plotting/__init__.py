@@ -10,6 +10,7 @@ except ImportError:
 
 from setwise.plotting.candidates import CandidatesDisplay
 from setwise.plotting.gaps import gap_curves
+from setwise.plotting.lines import curves
 from setwise.plotting.scores import plane, scores
 from setwise.plotting.segmentations import segmentations
 from setwise.plotting.surfaces import surface, surfaces
@@ -20,6 +21,7 @@ __all__ = [
     "CandidatesDisplay",
     "ThresholdDisplay",
     "cross_table",
+    "curves",
     "gap_curves",
     "plane",
     "scores",

@@ -11,9 +11,6 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_array, as_text, shown
 from setwise.plotting.style import GRAY
 
-_TINT = np.array([0.0, 114.0, 178.0]) / 255.0
-"""The color of positive pixels, the blue of the style."""
-
 _WIDTH = 1.7
 """The width of a picture, in inches."""
 
@@ -21,7 +18,7 @@ _WIDTH = 1.7
 def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], title: str = "") -> Figure:
     """Draw images in the first column, and beside each its masks: one row for each image, one column for each name.
 
-    Pixels of a mask keep their colors and are tinted blue, those around are pale and grey.
+    Pixels of a mask keep their colors, those around are pale and grey.
 
     Parameters
     ----------
@@ -44,7 +41,7 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
         left=0.01, right=0.99, bottom=0.01, top=1.0 - top / figure.get_figheight(),
     )  # fmt: skip
     for i, picture in enumerate(pictures):
-        cells = [("image", picture), *((name, _tinted(picture, found[i])) for name, found in columns.items())]
+        cells = [("image", picture), *((name, _faded(picture, found[i])) for name, found in columns.items())]
         for j, (name, cell) in enumerate(cells):
             axes = figure.add_subplot(grid[i, j])
             axes.imshow(cell, interpolation="nearest")
@@ -56,10 +53,10 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
     return figure
 
 
-def _tinted(picture: Values, mask: NDArray[np.bool_]) -> Values:
-    """The picture with its positive pixels in color and tinted, and the others pale and grey."""
+def _faded(picture: Values, mask: NDArray[np.bool_]) -> Values:
+    """The picture with its positive pixels in color, and the others pale and grey."""
     grey = np.repeat(picture.mean(axis=-1, keepdims=True), 3, axis=-1)
-    return np.where(mask[:, :, None], 0.6 * picture + 0.4 * _TINT, 0.35 * grey + 0.65)
+    return np.where(mask[:, :, None], picture, 0.25 * grey + 0.75)
 
 
 def _as_pictures(images: Any) -> list[Values]:

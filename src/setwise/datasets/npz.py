@@ -25,7 +25,7 @@ def read_npz(
     X_shape``. The target is ``y`` (n,) or ``Y`` (n, p), or the array or those labels of ``label_names`` that
     ``target`` names. Raises ValueError with a sentence. Archives with pickled objects are refused.
     """
-    arrays = _arrays(path)
+    arrays = read_arrays(path)
     X = _features(arrays, path)
     y, labels = _target(arrays, target, path)
     groups = _groups(arrays, group, path)
@@ -37,14 +37,14 @@ def read_npz(
 
 def read_npz_rows(path: Path, group: str | None) -> tuple[Any, NDArray[Any] | None]:
     """Read the features as :func:`read_npz` does, and the groups or None, from an archive that may have no target."""
-    arrays = _arrays(path)
+    arrays = read_arrays(path)
     X, groups = _features(arrays, path), _groups(arrays, group, path)
     if groups is not None and len(groups) != X.shape[0]:
         raise ValueError(f"the groups of {path.name} have {len(groups)} rows and X has {X.shape[0]}.")
     return X, groups
 
 
-def _arrays(path: Path) -> Arrays:
+def read_arrays(path: Path) -> Arrays:
     """All arrays of the archive by name; nothing is unpickled, since that could run code."""
     with path.open("rb") as file:
         try:

@@ -32,6 +32,9 @@ from setwise.surrogates.margin_rescaling import MarginRescaling
 FACTORS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 """The weights of edges that are tried, as multiples of the mean size of the scores of nodes."""
 
+SINGLY = 4
+"""So many weights of edges are tried one after the other; more of them together, as equal weights."""
+
 TUNED = 25_000
 """Weights of edges are tried on so many nodes, those of whole sets."""
 
@@ -64,8 +67,9 @@ def with_edges(
     """Weights (d,) with those of edges and the bias that have the least training loss, from the weights of nodes.
 
     One weight of edges after the other is chosen among multiples of the mean size of the scores of nodes, until no
-    single one can be better. For two labels the bias is the best of all for each choice, since labelings are nested in
-    it. Without an intercept there is none.
+    single one can be better. More than ``SINGLY`` weights are equal, and their sum is chosen in this way. For two
+    labels the bias is the best of all for each choice, since labelings are nested in it. Without an intercept there is
+    none.
     """
     w = np.append(nodes, np.zeros(features.size - len(nodes)))
     size = mean_size(features, graphs, w)
@@ -82,7 +86,10 @@ def with_edges(
                 seen[edges.tobytes()] = _least(scores, graphs.take(few), part_of(loss, graphs, few), intercept)
             return seen[edges.tobytes()]
 
-        w[len(nodes) :] = _descend(w[len(nodes) :], FACTORS * size, tried)
+        count = features.size - len(nodes)
+        # Each try takes cuts for all biases, so that 13 features took most of the time of a fit.
+        moves = np.eye(count) if count <= SINGLY else np.full((1, count), 1.0 / count)
+        w[len(nodes) :] = _descend(np.zeros(len(moves)), FACTORS * size, lambda steps: tried(steps @ moves)) @ moves
     if intercept and isinstance(graphs, Graphs):
         w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss)[0]
     return w

@@ -10,7 +10,9 @@ except ImportError:
 
 from setwise.plotting.candidates import CandidatesDisplay
 from setwise.plotting.gaps import gap_curves
+from setwise.plotting.lines import curves
 from setwise.plotting.scores import plane, scores
+from setwise.plotting.segmentations import segmentations
 from setwise.plotting.surfaces import surface, surfaces
 from setwise.plotting.thresholds import ThresholdDisplay
 from setwise.plotting.train_by_test import cross_table
@@ -19,9 +21,11 @@ __all__ = [
     "CandidatesDisplay",
     "ThresholdDisplay",
     "cross_table",
+    "curves",
     "gap_curves",
     "plane",
     "scores",
+    "segmentations",
     "surface",
     "surfaces",
 ]

@@ -1,0 +1,163 @@
+"""Images with a label for each pixel, from local folders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.checks import as_count, shown
+from setwise.datasets.npz import read_arrays
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
+"""The endings of image files, tried in this order."""
+
+HORSE_SIZES = (32, 50, 128)
+"""The sides of the squares at which both masks and colors of the horses are stored."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabeledImages:
+    """Images by ``names``: ``images`` are uint8 (H, W, 3), and ``labels`` are int64 (H, W), the class of each pixel."""
+
+    names: tuple[str, ...]
+    images: tuple[NDArray[np.uint8], ...]
+    labels: tuple[NDArray[np.int64], ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def with_class(self, label: int) -> "LabeledImages":
+        """The images in which the class occurs, with labels 1 for it and 0 for all others."""
+        kept = self.take([i for i, labels in enumerate(self.labels) if (labels == label).any()])
+        return LabeledImages(kept.names, kept.images, tuple((one == label).astype(np.int64) for one in kept.labels))
+
+    def take(self, chosen: Sequence[int] | NDArray[np.int64]) -> "LabeledImages":
+        """The images at the places ``chosen``."""
+        return LabeledImages(
+            tuple(self.names[i] for i in chosen),
+            tuple(self.images[i] for i in chosen),
+            tuple(self.labels[i] for i in chosen),
+        )
+
+
+def load_labeled_images(
+    images: str | Path, labels: str | Path, names: Sequence[str] | None = None, shorter_side: int | None = None
+) -> LabeledImages:
+    """Read images, and the maps of their labels, which have the same names in another folder.
+
+    A map is a palette or grey image whose numbers are the classes, as those of PASCAL VOC and of the cleaned maps of
+    MSRC. Pillow reads the files; the extra ``image`` brings it (``pip install 'setwise[image]'``).
+
+    Parameters
+    ----------
+    images, labels : the paths of two folders
+    names : the names of files without their endings; None takes all maps in the order of their names
+    shorter_side : scale images and maps so that the shorter side has this number of pixels: images by their mean over
+        areas, labels by the nearest pixel; None leaves them as they are
+
+    Raises
+    ------
+    ValueError, TypeError, OSError : in a sentence, where a folder or a file is absent or does not fit
+    ImportError : without Pillow
+    """
+    folders = [_as_folder(path, name) for path, name in ((images, "images"), (labels, "labels"))]
+    side = None if shorter_side is None else as_count(shorter_side, "shorter_side")
+    if names is None:
+        stems = sorted(path.stem for path in folders[1].iterdir() if path.suffix.lower() in SUFFIXES)
+    elif isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"names must be a list of names of files; got {shown(names)}.")
+    else:
+        stems = list(names)
+    if not stems:
+        raise ValueError(f"there is no image in the folder {folders[1]}.")
+    found = [_read_pair(_file(folders[0], stem), _file(folders[1], stem), side) for stem in stems]
+    return LabeledImages(tuple(stems), tuple(image for image, _ in found), tuple(map_ for _, map_ in found))
+
+
+def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
+    """Read the Weizmann horses (Borenstein and Ullman 2002) from NumPy archives, with labels 1 for the horse.
+
+    The folder holds ``masks.npz`` with arrays ``names`` and ``masksS``, and ``rgb_32_50.npz`` and ``rgb_128.npz`` with
+    ``rgbS``, all of squares with a side of S pixels. Where ``masks.npz`` lists ``near_duplicate_dropped``, the places
+    of images that repeat others, these are left out.
+
+    Parameters
+    ----------
+    folder : the path of the folder
+    size : the side S: 32, 50 or 128
+
+    Raises
+    ------
+    ValueError, TypeError, OSError : in a sentence, where a file is absent or does not fit
+    """
+    place, size = _as_folder(folder, "folder"), as_count(size, "size")
+    if size not in HORSE_SIZES:
+        raise ValueError(f"size must be one of {HORSE_SIZES}; got {size}.")
+    files = [place / "masks.npz", place / ("rgb_128.npz" if size == 128 else "rgb_32_50.npz")]
+    for file in files:
+        if not file.is_file():
+            raise FileNotFoundError(f"there is no file {file.name} in the folder {place}.")
+    masks, colors = (read_arrays(file) for file in files)
+    for held, name, file in (
+        (masks, f"masks{size}", files[0]),
+        (masks, "names", files[0]),
+        (colors, f"rgb{size}", files[1]),
+    ):
+        if name not in held:
+            raise ValueError(f"{file.name} must hold an array {name}; it holds {', '.join(held)}.")
+    mask, rgb, names = masks[f"masks{size}"], colors[f"rgb{size}"], masks["names"]
+    n = len(names)
+    if mask.shape != (n, size, size) or rgb.shape != (n, size, size, 3) or rgb.dtype != np.uint8:
+        raise ValueError(
+            f"masks and colors of {n} horses must have shapes ({n}, {size}, {size}) and ({n}, {size}, {size}, 3) of "
+            f"uint8; got {mask.shape} and {rgb.shape} of {rgb.dtype}."
+        )
+    kept = np.setdiff1d(np.arange(n), masks.get("near_duplicate_dropped", np.zeros(0, np.int64)))
+    return LabeledImages(
+        tuple(str(names[i]) for i in kept),
+        tuple(rgb[i] for i in kept),
+        tuple((mask[i] == 1).astype(np.int64) for i in kept),
+    )
+
+
+def _as_folder(path: Any, name: str) -> Path:
+    """``path`` if it is that of a folder."""
+    if not isinstance(path, str | Path) or "\0" in str(path):
+        raise TypeError(f"{name} must be the path of a folder; got {shown(path)}.")
+    if not Path(path).is_dir():
+        raise FileNotFoundError(f"there is no folder {path}.")
+    return Path(path)
+
+
+def _file(folder: Path, stem: str) -> Path:
+    """The image file of this name."""
+    for suffix in SUFFIXES:
+        if (folder / f"{stem}{suffix}").is_file():
+            return folder / f"{stem}{suffix}"
+    raise FileNotFoundError(f"there is no image {stem!r} in the folder {folder}: none of {', '.join(SUFFIXES)}.")
+
+
+def _read_pair(image: Path, labels: Path, side: int | None) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The colors and the classes of one image, scaled to the shorter side."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise ImportError("reading images needs Pillow: pip install 'setwise[image]'.") from None
+    try:
+        with Image.open(image) as one, Image.open(labels) as other:
+            picture, classes = one.convert("RGB"), other.copy()
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{error}.") from None
+    if classes.mode not in ("P", "L", "1"):
+        raise ValueError(f"the labels {labels.name} must be a palette or grey image; got the mode {classes.mode}.")
+    if classes.size != picture.size:
+        raise ValueError(f"{image.name} has {picture.size} pixels and its labels have {classes.size}.")
+    if side is not None:
+        scale = side / min(picture.size)
+        size = (max(side, round(picture.width * scale)), max(side, round(picture.height * scale)))
+        picture, classes = picture.resize(size, Image.Resampling.BOX), classes.resize(size, Image.Resampling.NEAREST)
+    return np.asarray(picture, dtype=np.uint8), np.asarray(classes).astype(np.int64)

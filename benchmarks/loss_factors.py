@@ -12,23 +12,20 @@ import numpy as np
 
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
-from setwise.inference import Auto, DualDecomposition, FactorDecomposition, HighOrderMessages
-from setwise.losses import BorderConvexity, BoxFullness, FBeta, GMean, Jaccard, ZeroOne
-from setwise.losses.mcc import MCC
+from setwise.inference import ByPieces, DualDecomposition, FactorDecomposition, HighOrderMessages, MaxFlow
+from setwise.losses import MCC, BorderConvexity, BoxFullness, FBeta, GMean, Jaccard, ZeroOne
 from timing import table
 
 CASES = 500
 ROWS = np.array(list(product([False, True], repeat=12)))
-FULL, MESSAGES = DualDecomposition(), (HighOrderMessages(), HighOrderMessages(damping=0.05))
+MESSAGES = HighOrderMessages()
 BOX = np.array([0, 0, 0, 0, -1, -1, -1, 0, -1, -1, -1, 0], np.int8)
 BORDER = np.array([0, 0, 0, 0, -1, 1, -1, 0, -1, -1, -1, 0], np.int8)
 TRIALS = [
-    *(
-        (loss, None, (FULL, FactorDecomposition(), *MESSAGES))
-        for loss in (Jaccard(), FBeta(), GMean(), MCC(), ZeroOne())
-    ),
-    (BoxFullness(0.6, unit="share"), BOX, (Auto(), FactorDecomposition(), *MESSAGES)),
-    (BorderConvexity(0.2), BORDER, (FactorDecomposition(), *MESSAGES)),
+    (Jaccard(), None, (DualDecomposition(), MESSAGES, HighOrderMessages(damping=0.05))),
+    *((loss, None, (DualDecomposition(), MESSAGES)) for loss in (FBeta(), GMean(), MCC(), ZeroOne())),
+    (BoxFullness(0.6, unit="share"), BOX, (ByPieces(MaxFlow()), FactorDecomposition(), MESSAGES)),
+    (BorderConvexity(0.2), BORDER, (FactorDecomposition(), MESSAGES)),
 ]
 
 
@@ -63,11 +60,8 @@ def trial(loss: object, labels: np.ndarray | None, method: Inference) -> tuple[s
         found += answer.values[0] >= best - 1e-9
         met += answer.bounds[0] - best < 1e-6
         above += (answer.bounds[0] - best) / np.ptp(losses)
-    name = (
-        "two cuts"
-        if isinstance(method, Auto)
-        else repr(method).replace("(max_iter=200)", "").replace(", max_iter=50", "")
-    )
+    name = repr(method) if isinstance(method, HighOrderMessages) else type(method).__name__
+    name = name.replace(", max_iter=50", "")
     return repr(loss), name, f"{found} of {CASES}", str(met), f"{above / CASES:.1e}", f"{1e3 * seconds / CASES:.1f}"
 
 

@@ -4,18 +4,30 @@ Scores are standard normal and capacities uniform in [0, 1], both directions ali
 halves of means -1 and 1 under noise of deviation 1.5 with capacities .5 ("image"). Each row is one thread; ratios are
 seconds of PyMaxflow over ours, medians of turns. Building the peer's graph is not counted, for its cuts destroy it;
 copying our capacities is. Warm rows change the scores of 1 % of the nodes, or of all by a little, and both reuse their
-trees. The last lines are two cuts by two threads, and the peak memory of a cut of 2048 x 2048 nodes.
+trees. The last lines are two cuts by two threads, and the peak memory of a cut of 2048 x 2048 nodes, by the kernel and
+by ``MaxFlow`` on ``Graphs.images``.
+
+Other solvers can be put beside: ``--peer PROGRAM`` names a program that is called with the path of a file and prints
+one line "name seconds value" for each of its solvers. The file holds two int64, the numbers of nodes n and edges m;
+int64 (m, 2), the ends of the edges; float64 (m,) the capacities there, and (m,) back; float64 (n,) the scores: those
+above 0 are capacities from the source, those below 0, without the sign, to the sink. Values are of the flow, and may
+differ by 1e-5 a node, for some solvers round capacities.
 """
 
+import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 import numpy as np
 
+from setwise.core.graphs import Graphs
+from setwise.core.structure import Structure
+from setwise.inference import MaxFlow
 from setwise.kernels.cuts import cut, cut_losses, read_labels, recut
 from setwise.kernels.networks import SHIFTS, arcs, lattice
 from setwise.kernels.search_trees import new_forest
@@ -52,7 +64,7 @@ class Problem:
     def ours(self, listed: bool):
         """The layout, a forest and the capacities."""
         if listed:
-            ends, weights = self._edges()
+            ends, weights = self.edges()
             layout, places = arcs(ends, self.n)
             forest = new_forest(layout, self.n)
             capacities = np.zeros(len(forest.capacities))
@@ -67,7 +79,8 @@ class Problem:
             capacities[there + layout.shifts[2 * k], 2 * k + 1] = weight.ravel()
         return layout, forest, capacities.ravel()
 
-    def _edges(self):
+    def edges(self):
+        """The ends of the edges and their weights."""
         at, steps = np.arange(self.n), lattice(self.shape, 2 * len(self.directions)).shifts[::2]
         inside = [weight.ravel() > 0 for weight in self.weights]
         ends = [np.column_stack([at, at + step])[keep] for step, keep in zip(steps, inside, strict=True)]
@@ -89,6 +102,24 @@ def seconds(run) -> float:
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin
+
+
+def others(problem: Problem, program: str) -> dict[str, float]:
+    """Seconds of the solvers of another program, which must find the same value."""
+    (ends, weights), (layout, forest, capacities) = problem.edges(), problem.ours(True)
+    cut(layout, forest, capacities, problem.scores)
+    flow = np.maximum(problem.scores, 0.0).sum() - np.maximum(forest.residues, 0.0).sum()
+    with tempfile.NamedTemporaryFile() as file:
+        sizes = np.array([problem.n, len(ends)])
+        for part in (sizes, ends.astype(np.int64), weights, weights, problem.scores):
+            file.write(np.ascontiguousarray(part).tobytes())
+        file.flush()
+        lines = subprocess.run([program, file.name], capture_output=True, text=True, check=True).stdout.split("\n")
+    found = {}
+    for name, taken, value in (line.split() for line in lines if line):
+        assert abs(float(value) - flow) < 1e-5 * problem.n, name
+        found[name] = float(taken)
+    return found
 
 
 def cold(problem: Problem, listed: bool) -> tuple[float, float]:
@@ -152,11 +183,43 @@ def memory(neighbors: int) -> None:
     print(f"2048 x 2048, {neighbors} neighbors: peak {peak / 1e6:.2f} GB resident, {before / 1e6:.2f} GB of it before")
 
 
-def main() -> None:
+def public_memory(neighbors: int) -> None:
+    """Print the peak memory of a process in which MaxFlow cuts an image of 2048 x 2048 pixels once."""
+    rng = np.random.default_rng(0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    graphs = Graphs.images([rng.random((2048, 2048)) < 0.5], neighbors)
+    scores = rng.random(graphs.n_scores)
+    scores[: graphs.total] = rng.standard_normal(graphs.total)
+    assert MaxFlow().prepare(Structure(graphs)).maximize(scores).exact.all()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"MaxFlow there, {neighbors} neighbors: peak {peak / 1e6:.2f} GB resident, {before / 1e6:.2f} GB of it before"
+    )
+
+
+def beside(program: str, cases: list[tuple[str, tuple[int, ...], int]]) -> None:
+    """Print our time for new cuts beside those of another program."""
+    rows = []
+    for kind, shape, neighbors in cases:
+        problem = Problem(kind, shape, neighbors)
+        found, name = others(problem, program), f"{kind} {'x'.join(map(str, shape))}, {neighbors} neighbors"
+        if not rows:
+            rows.append(("instance", "layout", "ours, ms", *(f"{one} / ours" for one in found)))
+        for listed in (False, True):
+            mine = cold(problem, listed)[0]
+            ratios = (f"{taken / mine:.2f}" for taken in found.values())
+            rows.append((name, "arcs" if listed else "lattice", f"{1e3 * mine:.2f}", *ratios))
+    table(rows)
+
+
+def main(program: str | None) -> None:
     rows = [("instance", "layout", "ours, ms", "PyMaxflow / ours")]
     sizes = [(50, 50), (100, 100), (256, 256), (512, 512)]
     cases = [(kind, shape, 4) for kind in ("potts", "image") for shape in sizes]
     cases += [("potts", (256, 256), 8), ("image", (256, 256), 8), ("potts", (40, 40, 40), 6)]
+    if program is not None:
+        beside(program, cases)
+        return
     for kind, shape, neighbors in cases:
         problem, name = Problem(kind, shape, neighbors), f"{kind} {'x'.join(map(str, shape))}, {neighbors} neighbors"
         for listed in (False, True):
@@ -176,12 +239,20 @@ def main() -> None:
     with ThreadPoolExecutor(2) as pool:
         both = seconds(lambda: list(pool.map(lambda state: [cut(*state) for _ in range(5)], states)))
     print(f"two graphs of 256 x 256 nodes, two threads: {alone / both:.2f} times as fast as one")
-    for neighbors in ("4", "8"):
-        subprocess.run([sys.executable, __file__, neighbors], check=True)
+    for what in ("--memory", "--public-memory"):
+        for neighbors in ("4", "8"):
+            subprocess.run([sys.executable, __file__, what, neighbors], check=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        memory(int(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", help="a program to put beside, in place of PyMaxflow")
+    parser.add_argument("--memory", type=int, choices=(4, 8), help="print the peak memory of one cut")
+    parser.add_argument("--public-memory", type=int, choices=(4, 8), help="the same by MaxFlow")
+    given = parser.parse_args()
+    if given.memory:
+        memory(given.memory)
+    elif given.public_memory:
+        public_memory(given.public_memory)
     else:
-        main()
+        main(given.peer)

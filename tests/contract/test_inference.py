@@ -255,8 +255,10 @@ def test_the_table_of_auto_names_its_methods_in_their_order():
 
     text = Auto.__doc__
     names = [type(one).__name__ + (f"({one.limit})" if isinstance(one, Enumeration) else "") for one in auto.METHODS]
-    found = [text.index(f"``{name}``") for name in names]
-    assert found == sorted(found)
+    at = 0
+    for name in names:
+        # A method may have two rows; this fails where none is left below the row before.
+        at = text.index(f"``{name}``", at) + 1
     assert "``ByClass(Auto())``" in text
     assert "``KnownLabels(Auto())``" in text
 

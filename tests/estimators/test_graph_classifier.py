@@ -10,12 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setwise import GraphClassifier, SetClassifier
+from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.estimators.network_start import best_bias
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
-from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard
+from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
@@ -317,10 +318,57 @@ def test_too_few_iterations_warn(images):
         quick(loss="hamming", max_iter=1, C=100.0).fit(*images)
 
 
-def test_more_than_two_labels_are_refused(images):
-    graphs, labels = images
-    with pytest.raises(ValueError, match=r"GraphClassifier refuses 3 classes, \[0, 1, 2\]"):
-        GraphClassifier().fit(graphs, [np.arange(36) % 3 for _ in labels])
+def stripes(n, seed=0, chain=False):
+    """Rows of pixels, or grids of them, in stripes of three labels that noise hides."""
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], []
+    for _ in range(n):
+        label = np.repeat(rng.integers(0, 3, 4), 5)
+        image = np.eye(3)[label][None] + rng.standard_normal((1 if chain else 2, 20, 3))
+        graphs.append(from_image(image, node_features=["color"]))
+        labels.append(np.array(["a", "b", "c"])[np.tile(label, 1 if chain else 2)])
+    return graphs, labels
+
+
+def test_three_labels():
+    graphs, labels = stripes(6)
+    test = stripes(10, seed=1)
+    model = GraphClassifier(surrogate="ramp", max_iter=3).fit(graphs, labels)
+    assert model.coef_.shape == (3, 9)
+    assert model.intercept_.shape == (3,)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    single = GraphClassifier(surrogate="ramp", max_iter=3).fit(alone(graphs), labels)
+    assert model.score(*test) > single.score(alone(test[0]), test[1]) + 0.05
+    codes = [np.searchsorted(["a", "b", "c"], one) for one in test[1]]
+    guess = [np.searchsorted(["a", "b", "c"], one) for one in model.predict(test[0])]
+    losses = MeanOverClasses(Jaccard()).values(
+        Classes(np.concatenate(codes), np.arange(11) * 40, 3), np.concatenate(guess)
+    )
+    found = model.evaluate(*test)
+    np.testing.assert_allclose(found.scores, 1 - losses)
+    assert np.isnan(found.predicted)
+    with pytest.raises(ValueError, match="decision_function refuses 3 labels on graphs with cycles"):
+        model.decision_function(graphs)
+
+
+def test_three_labels_on_chains_have_max_marginals():
+    graphs, labels = stripes(6, chain=True)
+    unknown = [np.where(np.arange(20) % 7 == 0, -1, np.searchsorted(["a", "b", "c"], one)) for one in labels]
+    model = GraphClassifier("hamming", surrogate="margin", learner="nrbm", C=1.0, max_iter=5).fit(graphs, unknown)
+    for margins, guess in zip(model.decision_function(graphs), model.predict(graphs), strict=True):
+        assert margins.shape == (20, 3)
+        np.testing.assert_array_equal(margins.argmax(axis=1), guess)
+    one = GraphClassifier("jaccard", surrogate="ramp", C=0, pos_label="c").fit(graphs, labels)
+    assert one.loss_ == OneClass(Jaccard(), 2)
+
+
+def test_what_more_than_two_labels_cannot_have():
+    graphs, labels = stripes(3)
+    with pytest.raises(ValueError, match="refuses threshold='exact' where there are 3 labels"):
+        GraphClassifier(threshold="exact").fit(graphs, labels)
+    areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
+    with pytest.raises(ValueError, match="refuses graphs with areas where there are 3 labels"):
+        GraphClassifier().fit(areas, labels)
 
 
 def test_single_nodes_and_graphs_without_edges():

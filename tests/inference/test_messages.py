@@ -50,7 +50,7 @@ def test_on_trees_all_reach_the_optimum(method, shape):
 def test_value_best_and_bound_with_cycles(method, shape):
     rng = np.random.default_rng(1)
     right = []
-    for t in range(60):
+    for t in range(40):
         batch = network(rng, shape)
         kind = "attracting" if isinstance(batch, Graphs) else KINDS[t % 6]
         s = scores(rng, batch, kind)

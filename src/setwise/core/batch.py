@@ -127,7 +127,8 @@ class Batch(ABC):
 
     def won(self, scores: Floats, labels: NDArray[Any]) -> Values:
         """``<s, phi(labels) - target>`` of each set, (n,): how far the score of a labeling is above the target's."""
-        return segment_sums(scores * self.away(labels), self.score_offsets)
+        away = self.away(labels)
+        return segment_sums(np.multiply(scores, away, out=away), self.score_offsets)
 
     def at_target(self, scores: Floats) -> Values:
         """``<s, target>`` of each set, (n,): the score of the target."""

@@ -140,7 +140,7 @@ class Maximizer(ABC):
         values = values * (1.0 + won) if self.slack else values + won
         if bounds is None:
             return Solutions(labels, values, values, np.ones(len(batch), dtype=bool))
-        size = segment_sums(np.abs(scores).astype(np.float64), batch.score_offsets)
+        size = segment_sums(np.abs(scores).astype(np.float64, copy=False), batch.score_offsets)
         # Values are sums of scores, so their rounding grows with the sum of the absolute scores.
         exact = bounds - values <= 1e-12 * (1.0 + np.abs(values) + size)
         return Solutions(labels, values, np.where(exact, values, bounds), exact)

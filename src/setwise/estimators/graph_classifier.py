@@ -1,4 +1,4 @@
-"""GraphClassifier: networks of two labels, trained for a measure of whole sets of nodes."""
+"""GraphClassifier: networks trained for a measure of whole sets of nodes."""
 
 from typing import Any, ClassVar, Self, final
 
@@ -14,19 +14,19 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.core.structure import Structure
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, solve
 from setwise.estimators.graph_constraints import GRAPH_CONSTRAINTS
 from setwise.estimators.graph_scores import GraphScores
 from setwise.estimators.graph_threshold import held_out_bias
-from setwise.estimators.network_problem import NetworkProblem, network_problem
+from setwise.estimators.grouping import Grouping, Layout
+from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
 from setwise.estimators.networks import Networks, as_graphs, as_node_labels, encode, join, node_classes, shape_of
 from setwise.estimators.node_areas import NodeAreas
 from setwise.estimators.notices import warn_of_end
+from setwise.estimators.objective import loss_for
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
-from setwise.inference.max_flow import MaxFlow
 from setwise.kernels.threads import allowed
 from setwise.losses import as_loss
 from setwise.models import GraphModel
@@ -41,13 +41,17 @@ class GraphClassifier(ClassifierMixin, Versioned):
     surrogate(loss)``. By default each graph is a set with a loss of its own, as the Jaccard loss of an image;
     ``groups`` joins graphs to sets with one loss.
 
+    With k > 2 labels, each has weights of its own, and the score is ``sum_i <u_v, x_i> + b_v`` for the labels v of the
+    nodes, and the same for the edges. A loss that tells positives from negatives is averaged over the labels, or taken
+    for ``pos_label`` against the rest. The best labeling is exact on trees, and a good one with a bound elsewhere.
+
     Features of nodes are centred and divided by their deviation over the training nodes, those of edges divided by
     their mean, so they need not be scaled. The regularizer sees weights of scaled features; ``coef_``, ``intercept_``
     and ``edge_coef_`` are those of the features as given.
 
     Parameters
     ----------
-    loss : a loss of two labels, or the short name of one. With areas of nodes it counts areas, and must be Hamming or a
+    loss : a loss of labels, or the short name of one. With areas of nodes it counts areas, and must be Hamming or a
         quotient of counts, as Jaccard and F1. Losses of a ranking, as AUC, can be measured by :meth:`evaluate` only
     surrogate : ``"margin"`` for margin rescaling by the size of the sets, which is convex and certified, ``"ramp"``, or
         ``"slack"``. ``"convex"`` is ``"margin"``. ``"auto"`` takes the ramp, but for losses that are sums over nodes,
@@ -58,20 +62,21 @@ class GraphClassifier(ClassifierMixin, Versioned):
     C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, and otherwise that of
         SetClassifier. With 0 the start stays as it is
     fit_intercept : whether nodes have a constant feature
-    pos_label : the positive one of the two labels, by default the last in sorted order
+    pos_label : the positive one of two labels, by default the last in sorted order; of more than two the one that the
+        loss is about, by default all of them
     start : ``"logistic"`` begins at logistic regression of the nodes, whose bias and weights of edges are chosen by the
         training loss, all biases compared; a ``LogisticRegression`` is fitted as it is. ``"zero"`` begins at w = 0.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     threshold : ``"exact"`` moves the intercept to the best of all biases for the loss on held-out graphs. That takes a
-        fit for each of 5 folds more
+        fit for each of 5 folds more, and two labels
     n_jobs : the number of threads that share the graphs; results do not depend on it
     random_state, verbose, warm_start : as in :class:`setwise.SetClassifier`
 
     Attributes
     ----------
     coef_, intercept_, edge_coef_ : (1, d), (1,) and (d_e,), the weights of the features of nodes, of the constant, and
-        of the features of edges
-    classes_ : the two labels; the second one is positive
+        of the features of edges; (k, d) and (k,) for k > 2 labels
+    classes_ : the labels; the second one of two is positive
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, threshold_ : as in
         :class:`setwise.SetClassifier`
     loss_ : the loss that :meth:`score` measures
@@ -123,7 +128,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         Parameters
         ----------
         graphs : a list of :class:`setwise.graphs.Graph` with equal numbers of features
-        labels : a list of arrays (p,), the labels of the nodes of each graph; two labels, numbers or text. The number
+        labels : a list of arrays (p,), the labels of the nodes of each graph, numbers or text. The number
             -1 marks a label that is unknown: such a node counts nothing in the loss
         groups : (number of graphs,) the id of the set of each graph; None makes each graph a set
         """
@@ -135,8 +140,9 @@ class GraphClassifier(ClassifierMixin, Versioned):
         given = as_graphs(graphs)
         names = as_node_labels(labels, given)
         classes = node_classes(names, self.pos_label)
-        networks = join(given, encode(names, classes), groups)
-        problem = network_problem(self, networks, self._loss_of(networks), threads(self.n_jobs))
+        networks = join(given, encode(names, classes), groups, len(classes))
+        loss = self._loss_of(networks, classes)
+        problem = network_problem(self, networks, self._weighed(loss, networks), threads(self.n_jobs))
         before = dict(self.__dict__)
         try:
             trained = solve(self, problem, self._last(problem))
@@ -147,7 +153,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self._keep(problem, trained, shift, classes)
+        self._keep(problem, trained, shift, classes, loss)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -161,7 +167,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         """The difference of the max-marginals of each node, a list of arrays (p,).
 
         It is the greatest score of a labeling in which the node is positive, less that of one in which it is not, and
-        above 0 exactly where :meth:`predict` is positive.
+        above 0 exactly where :meth:`predict` is positive. With k > 2 labels it is the max-marginal of each label,
+        (p, k), on trees; other graphs are refused.
         """
         networks = self._read(graphs)
         return networks.split(self._marginals(networks))
@@ -180,15 +187,17 @@ class GraphClassifier(ClassifierMixin, Versioned):
         """
         given = self._known(graphs)
         codes = encode(as_node_labels(labels, given), self.classes_)
-        networks = join(given, codes, groups)
+        networks = join(given, codes, groups, len(self.classes_))
         measure = self.loss_ if loss is None else as_loss(loss)
-        if measure.reads == "classes":
-            raise Refusal(f"GraphClassifier refuses {measure!r}: it is a loss of more than two classes.")
+        if loss is not None:
+            measure = loss_for(measure, Grouping(networks.sets, _layout(self.classes_), self.classes_, None), None)
         seen = self._labels(networks)
         guess: Any = self._marginals(networks) if measure.reads == "scores" else seen
         each, whole = ((self._weighed(measure, part), part) for part in (networks, networks.pooled()))
         values = each[0].values(each[1].sets, guess)
         pooled = float(whole[0].values(whole[1].sets, guess)[0])
+        if len(self.classes_) > 2:
+            return GraphScores(1.0 - float(values.mean()), 1.0 - pooled, 1.0 - values, np.nan, np.nan)
         weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)
         total = max(float(weight.sum()), np.finfo(np.float64).tiny)
         shares = (float(weight @ labels) / total for labels in (seen, networks.batch.truth))
@@ -200,61 +209,73 @@ class GraphClassifier(ClassifierMixin, Versioned):
         return as_graphs(graphs, self._shape)
 
     def _read(self, graphs: Any) -> Networks:
-        return join(self._known(graphs), None, None)
+        return join(self._known(graphs), None, None, len(self.classes_))
 
     def _bound(self, networks: Networks) -> tuple[Maximizer, Floats]:
         """The search for the best labels, and the scores."""
-        w = np.concatenate([self.coef_[0], self.intercept_, self.edge_coef_])
+        w = np.concatenate([np.ravel(np.column_stack([self.coef_, self.intercept_])), self.edge_coef_])
         model = GraphModel(networks.X, networks.Z, networks.batch)
         with np.errstate(over="ignore", invalid="ignore"):
-            return MaxFlow().prepare(Structure(networks.batch)), model.scores(w)
+            return predictor(networks.batch), model.scores(w)
 
-    def _labels(self, networks: Networks) -> NDArray[np.bool_]:
-        """Which nodes are predicted positive, (total,)."""
+    def _labels(self, networks: Networks) -> NDArray[Any]:
+        """The codes of the labels that are predicted, (total,)."""
         cut, scores = self._bound(networks)
         with allowed(threads(self.n_jobs)):
             return np.asarray(cut.maximize(scores).labels)
 
     def _marginals(self, networks: Networks) -> Values:
-        """The difference of the max-marginals of each node, (total,)."""
+        """The difference of the max-marginals of each node, (total,), or on trees those of all k labels, (total, k)."""
+        if len(self.classes_) > 2 and not networks.batch.forest.all():
+            raise Refusal(
+                f"decision_function refuses {len(self.classes_)} labels on graphs with cycles: max-marginals are only "
+                "bounded there. Use predict."
+            )
         cut, scores = self._bound(networks)
         with allowed(threads(self.n_jobs)):
             found = cut.max_marginals(scores)
-        return np.asarray(found[:, 1] - found[:, 0])
+        return found if len(self.classes_) > 2 else np.asarray(found[:, 1] - found[:, 0])
 
-    def _loss_of(self, networks: Networks) -> Loss:
-        """The loss that is trained for."""
+    def _loss_of(self, networks: Networks, classes: NDArray[Any]) -> Loss:
+        """The loss that is reported, without areas."""
         loss = as_loss(self.loss)
-        if loss.reads != "labels":
+        if loss.reads == "scores":
             raise Refusal(
-                f"GraphClassifier refuses to train for {loss!r}, which reads {loss.reads}, not labels 0 and 1. Train "
-                "for another loss, and pass this one to evaluate."
+                f"GraphClassifier refuses to train for {loss!r}, which reads scores, not labels. Train for another "
+                "loss, and pass this one to evaluate."
             )
-        return self._weighed(loss, networks)
+        if len(classes) > 2 and (networks.areas is not None or self.threshold == "exact"):
+            what = "graphs with areas" if networks.areas is not None else "threshold='exact'"
+            raise Refusal(f"GraphClassifier refuses {what} where there are {len(classes)} labels: it knows two there.")
+        return loss_for(loss, Grouping(networks.sets, _layout(classes), classes, None), self.pos_label)
 
     @staticmethod
     def _weighed(loss: Loss, networks: Networks) -> Loss:
         """The loss with the areas of the nodes, if they have any."""
-        if networks.areas is None:
-            return loss
-        return NodeAreas(loss, networks.areas)
+        return loss if networks.areas is None else NodeAreas(loss, networks.areas)
 
     def _last(self, problem: NetworkProblem) -> Values | None:
         """The weights of the last fit, if this one starts there and has as many of them."""
         if not self.warm_start or "coef_" not in self.__dict__:
             return None
-        scaling, bias = problem.scaling, float(self.intercept_[0] + self.threshold_)
+        scaling = problem.scaling
         if self.coef_.shape[1] != len(scaling.mean) or len(self.edge_coef_) != len(scaling.edge_mean):
             return None
-        return scaling.inside(self.coef_[0], bias, self.edge_coef_)
+        last = scaling.inside(self.coef_, self.intercept_ + self.threshold_, self.edge_coef_)
+        return last if len(last) == problem.features.size else None
 
-    def _keep(self, problem: NetworkProblem, trained: Trained, shift: float, classes: NDArray[Any]) -> None:
+    def _keep(self, problem: NetworkProblem, trained: Trained, shift: float, classes: NDArray[Any], loss: Loss) -> None:
         """Store the result of a fit in the attributes."""
         coef, bias, edges = problem.scaling.given(trained.w)
-        self.classes_, self.loss_, self._shape = classes, as_loss(self.loss), shape_of(problem.networks.graphs[0])
-        self.n_features_in_ = len(coef)
+        self.classes_, self.loss_, self._shape = classes, loss, shape_of(problem.networks.graphs[0])
+        self.n_features_in_ = coef.shape[1]
         # A weight that the bound holds at 0 may be rounded to less.
-        self.coef_, self.edge_coef_ = coef[None], np.maximum(edges, 0.0)
-        self.intercept_, self.threshold_ = np.array([bias - shift]), shift
+        self.coef_, self.edge_coef_ = coef, np.maximum(edges, 0.0)
+        self.intercept_, self.threshold_ = bias - shift, shift
         keep_certificates(self, trained)
         warn_of_end(type(self).__name__, trained.fit)
+
+
+def _layout(classes: NDArray[Any]) -> Layout:
+    """The layout of a vector of labels."""
+    return "classes" if len(classes) > 2 else "vector"

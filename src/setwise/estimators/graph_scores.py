@@ -17,7 +17,7 @@ class GraphScores:
     pooled : one minus the loss of all graphs together as one set
     scores : (n,) one minus the loss of each set, in the order of the graphs or of the sorted ids of groups
     predicted, true : the shares of the nodes with known labels, or of their areas, that are predicted positive and that
-        are positive
+        are positive; nan with more than two labels
     """
 
     score: float

@@ -9,7 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from setwise.core.arrays import Values
+from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
 from setwise.decisions import best_threshold
 from setwise.estimators.network_problem import NetworkProblem
 from setwise.estimators.networks import Networks, join
@@ -43,6 +45,7 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
             one._fit([networks.graphs[i] for i in kept], [names[i] for i in kept], networks.owners[kept], 0.0)
         at = np.flatnonzero(held[np.repeat(np.arange(len(held)), np.diff(networks.node_offsets))])
         turned[at] = _turned(one, [networks.graphs[i] for i in np.flatnonzero(held)])
+    assert isinstance(networks.sets, Sets)
     found = best_threshold(networks.sets, -turned, problem.loss).threshold
     spread = max(float(np.ptp(turned)), 1.0)
     return float(np.clip(found, -turned.max() - spread, -turned.min() + spread))
@@ -52,4 +55,5 @@ def _turned(model: Any, graphs: list[Any]) -> Values:
     """The bias at which each node of the graphs turns positive, on top of that of the model."""
     networks = join(tuple(graphs), None, None)
     w = np.concatenate([model.coef_[0], model.intercept_, model.edge_coef_])
+    assert isinstance(networks.batch, Graphs)
     return flips(networks.batch, GraphModel(networks.X, networks.Z, networks.batch).scores(w))

@@ -5,9 +5,11 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Values
+from setwise.core.class_graphs import ClassGraphs
 from setwise.core.evaluator import Surrogate
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer
@@ -19,7 +21,7 @@ from setwise.estimators.descent import Training
 from setwise.estimators.learner import default_c
 from setwise.estimators.network_start import at_scale, mean_size, node_weights, pairwise, with_edges
 from setwise.estimators.networks import Networks
-from setwise.inference.max_flow import MaxFlow
+from setwise.inference.auto import Auto
 from setwise.kernels.threads import allowed
 from setwise.models import GraphModel
 from setwise.surrogates.margin_rescaling import MarginRescaling
@@ -60,17 +62,19 @@ class Scaling:
         """The scaled features of nodes."""
         return np.asarray((X - self.mean) / self.deviation)
 
-    def given(self, w: Values) -> tuple[Values, float, Values]:
-        """Coefficients, intercept and weights of edges for features as given, from weights for scaled ones."""
-        d = len(self.mean)
-        coef = w[:d] / self.deviation
-        bias = float(w[d] - coef @ self.mean) if self.intercept else 0.0
-        return coef, bias, w[d + self.intercept :] / self.edge_mean
+    def given(self, w: Values) -> tuple[Values, Values, Values]:
+        """Coefficients (k, d), intercepts (k,) and weights of edges for features as given, from weights ``w``."""
+        own = w[: len(w) - len(self.edge_mean)].reshape(-1, len(self.mean) + self.intercept)
+        coef = own[:, : len(self.mean)] / self.deviation
+        bias = own[:, -1] - coef @ self.mean if self.intercept else np.zeros(len(own))
+        return coef, bias, w[own.size :] / self.edge_mean
 
-    def inside(self, coef: Values, bias: float, edges: Values) -> Values:
+    def inside(self, coef: Values, bias: Values, edges: Values) -> Values:
         """The weights for scaled features; the inverse of :meth:`given`."""
-        own = [bias + coef @ self.mean] if self.intercept else []
-        return np.concatenate([coef * self.deviation, own, edges * self.edge_mean])
+        own = coef * self.deviation
+        if self.intercept:
+            own = np.column_stack([own, bias + coef @ self.mean])
+        return np.concatenate([own.ravel(), edges * self.edge_mean])
 
 
 @final
@@ -103,7 +107,7 @@ class NetworkProblem(Training):
         return GraphModel(X, Z, self.batch, float(self.scaling.intercept))
 
     @property
-    def batch(self) -> Graphs:
+    def batch(self) -> Graphs | ClassGraphs:
         """The sets with their true labels."""
         return self.networks.batch
 
@@ -121,15 +125,15 @@ class NetworkProblem(Training):
     def ramp_alone(self) -> bool:
         """Whether ``"auto"`` is the ramp from the beginning: for all losses but sums over nodes.
 
-        The bound of other losses seldom says more than half of the loss of a constant, and takes many times as long.
+        The bound of other losses seldom says less than half of the loss of a constant, and then the ramp would be next.
         """
         return self.surrogate == "auto" and self.start != "zero" and not self._modular
 
     @cached_property
     def constant(self) -> float:
-        """The mean loss of the best of the labelings none and all."""
-        labelings = (np.full(self.batch.total, label) for label in (False, True))
-        return min(float(self.loss.values(self.batch, labels).mean()) for labels in labelings)
+        """The mean loss of the best constant labeling."""
+        codes = [False, True] if isinstance(self.batch, Graphs) else range(self.batch.k)
+        return min(float(self.loss.values(self.batch, np.full(self.batch.total, c)).mean()) for c in codes)
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:
@@ -138,12 +142,12 @@ class NetworkProblem(Training):
         They are those of logistic regression with edges, or where the training loss of these is smaller, those of
         margin rescaling of the error rate. A logistic regression that is given stays.
         """
-        parts = self.features, self.batch, self.loss, self.scaling.intercept
+        features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
         with allowed(self.jobs):
-            w = with_edges(self._nodes, *parts)
-            # With unknown labels margin rescaling is not convex.
-            if isinstance(self.start, str) and self.batch.known is None:
-                w = min(w, pairwise(*parts), key=self.loss_at)
+            w = with_edges(self._nodes, features, batch, loss, intercept)
+            # With unknown labels margin rescaling is not convex, and with more than two its maximum is no cut.
+            if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):
+                w = min(w, pairwise(features, batch, loss, intercept), key=self.loss_at)
         return w, mean_size(self.features, self.batch, w)
 
     @property
@@ -162,7 +166,7 @@ class NetworkProblem(Training):
 
     @cached_property
     def _predictor(self) -> Maximizer:
-        return MaxFlow().prepare(Structure(self.batch))
+        return predictor(self.batch)
 
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""
@@ -189,7 +193,7 @@ class NetworkProblem(Training):
         w, size = self.logistic
         return at_scale(risk, w, size, self._losses(w))
 
-    def labels_at(self, w: Values) -> Bools:
+    def labels_at(self, w: Values) -> NDArray[Any]:
         """The labels that the weights predict, (total,)."""
         with allowed(self.jobs):
             return np.asarray(self._predictor.maximize(self.features.scores(w)).labels)
@@ -201,6 +205,11 @@ class NetworkProblem(Training):
     def _losses(self, w: Values) -> Values:
         """The training loss of each set."""
         return self.loss.values(self.batch, self.labels_at(w))
+
+
+def predictor(batch: Graphs | ClassGraphs) -> Maximizer:
+    """The search for the labels of greatest score: a cut for two labels, for more of them exact on trees alone."""
+    return Auto().prepare(Structure(batch))
 
 
 def network_problem(model: Any, networks: Networks, loss: Loss, jobs: int) -> NetworkProblem:

@@ -7,16 +7,20 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.core.sets import Sets
+from setwise.core.structure import Structure
 from setwise.decisions import best_threshold
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.learner import SCALED
 from setwise.estimators.logistic import Logistic
-from setwise.estimators.networks import Networks
+from setwise.estimators.networks import Networks, without_edges
 from setwise.estimators.node_areas import part_of
+from setwise.inference.auto import Auto
 from setwise.inference.nested_cuts import flips
 from setwise.kernels.threads import available
 from setwise.learners import OneSlack
@@ -43,23 +47,29 @@ PAIRWISE_TOL, PAIRWISE_STEPS = 2e-2, 100
 
 
 def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> Values:
-    """The weights of logistic regression of the nodes with known labels, (d,) or (d + 1,)."""
+    """The weights of logistic regression of the nodes with known labels, those of a label after those before it."""
     batch = networks.batch
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
     sizes = np.bincount(batch.owners[known], minlength=len(batch))
-    sets = Sets(batch.truth[known], np.concatenate([[0], np.cumsum(sizes[sizes > 0])]))
-    grouping = Grouping(sets, "vector", np.array([False, True]), None)
+    ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+    if isinstance(batch, Graphs):
+        grouping = Grouping(Sets(batch.truth[known], ends), "vector", np.array([False, True]), None)
+    else:
+        grouping = Grouping(Classes(batch.labels[known], ends, batch.k), "classes", np.arange(batch.k), None)
     one = model if isinstance(model, LogisticRegression) else None
-    found = Logistic(X[known], grouping, sets.truth, None, intercept, one)
-    return np.append(found.coef[0], found.intercept) if intercept else found.coef[0]
+    found = Logistic(X[known], grouping, grouping.batch.labels, None, intercept, one)
+    return np.ravel(np.column_stack([found.coef, found.intercept]) if intercept else found.coef)
 
 
-def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
+def with_edges(
+    nodes: Values, features: GraphModel, graphs: Graphs | ClassGraphs, loss: Loss, intercept: bool
+) -> Values:
     """Weights (d,) with those of edges and the bias that have the least training loss, from the weights of nodes.
 
     One weight of edges after the other is chosen among multiples of the mean size of the scores of nodes, until no
-    single one can be better. More than ``SINGLY`` weights are equal, and their sum is chosen in this way. The bias is
-    the best of all for each choice: labelings are nested in it. Without an intercept there is none.
+    single one can be better. More than ``SINGLY`` weights are equal, and their sum is chosen in this way. For two
+    labels the bias is the best of all for each choice, since labelings are nested in it. Without an intercept there is
+    none.
     """
     w = np.append(nodes, np.zeros(features.size - len(nodes)))
     size = mean_size(features, graphs, w)
@@ -73,16 +83,24 @@ def with_edges(nodes: Values, features: GraphModel, graphs: Graphs, loss: Loss, 
             """The training loss of weights of edges, with the best bias."""
             if edges.tobytes() not in seen:
                 scores = features.scores(np.append(nodes, edges), few)
-                seen[edges.tobytes()] = best_bias(scores, graphs.take(few), part_of(loss, graphs, few), intercept)[1]
+                seen[edges.tobytes()] = _least(scores, graphs.take(few), part_of(loss, graphs, few), intercept)
             return seen[edges.tobytes()]
 
         count = features.size - len(nodes)
         # Each try takes cuts for all biases, so that 13 features took most of the time of a fit.
         moves = np.eye(count) if count <= SINGLY else np.full((1, count), 1.0 / count)
         w[len(nodes) :] = _descend(np.zeros(len(moves)), FACTORS * size, lambda steps: tried(steps @ moves)) @ moves
-    if intercept:
-        w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss, intercept)[0]
+    if intercept and isinstance(graphs, Graphs):
+        w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss)[0]
     return w
+
+
+def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: bool) -> float:
+    """The mean loss of the labels of greatest score, for two labels with the best bias."""
+    if isinstance(graphs, Graphs):
+        return best_bias(scores, graphs, loss, intercept)[1]
+    labels = Auto().prepare(Structure(graphs)).maximize(scores).labels
+    return float(loss.values(without_edges(graphs), labels).mean())
 
 
 def pairwise(features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
@@ -119,9 +137,9 @@ def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True
     return float(np.clip(-found.threshold, turned.min() - spread, turned.max() + spread)), found.loss
 
 
-def mean_size(features: GraphModel, graphs: Graphs, w: Values) -> float:
+def mean_size(features: GraphModel, graphs: Graphs | ClassGraphs, w: Values) -> float:
     """The mean size of the scores of nodes."""
-    return float(np.abs(features.scores(w)[graphs.node_places]).mean())
+    return float(np.abs(features.scores(w)[graphs.node_columns]).mean())
 
 
 def at_scale(risk: Risk, w: Values, size: float, losses: Values) -> Values:

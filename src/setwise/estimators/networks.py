@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import shown
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.grouping import classes_of
 from setwise.estimators.target import as_ids, as_target
@@ -28,13 +29,13 @@ class Networks:
     graphs : the graphs, in the order of the sets
     order : the place of each of them in the list that was given
     owners : the set of each graph, rising from 0
-    batch : their nodes and edges, with codes of labels: 1, 0, and -1 for unknown
+    batch : their nodes and edges, with codes of labels: 0, 1, .., and -1 for unknown
     """
 
     graphs: tuple[Graph, ...]
     order: Ints
     owners: Ints
-    batch: Graphs
+    batch: Graphs | ClassGraphs
 
     @cached_property
     def X(self) -> Values:  # noqa: N802
@@ -59,9 +60,9 @@ class Networks:
         return np.concatenate([[0], np.cumsum([len(graph) for graph in self.graphs])])
 
     @property
-    def sets(self) -> Sets:
+    def sets(self) -> Sets | Classes:
         """The same sets without edges."""
-        return Sets(self.batch.labels, self.batch.offsets)
+        return without_edges(self.batch)
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """The values of all nodes as a list of those of each graph, in the order in which they were given."""
@@ -70,20 +71,30 @@ class Networks:
 
     def pooled(self) -> "Networks":
         """The same graphs as one set."""
-        codes = np.split(self.batch.labels.astype(np.int8), self.node_offsets[1:-1])
-        return join(self.graphs, codes, np.zeros(len(self.graphs), dtype=np.int64))
+        codes = np.split(self.batch.labels.astype(np.int64), self.node_offsets[1:-1])
+        return join(self.graphs, codes, np.zeros(len(self.graphs), dtype=np.int64), self.batch.n_labels)
 
 
-def join(graphs: tuple[Graph, ...], codes: list[NDArray[np.int8]] | None, groups: Any) -> Networks:
-    """The graphs as sets: those of one group, or each by itself; without ``codes`` no label is known."""
+def without_edges(batch: Graphs | ClassGraphs) -> Sets | Classes:
+    """The sets of a batch as independent decisions."""
+    if isinstance(batch, Graphs):
+        return Sets(batch.labels, batch.offsets)
+    return Classes(batch.labels, batch.offsets, batch.k)
+
+
+def join(graphs: tuple[Graph, ...], codes: list[Ints] | None, groups: Any, k: int = 2) -> Networks:
+    """The graphs as sets: those of one group, or each by itself; without ``codes`` no label of the k is known."""
     owners = np.arange(len(graphs)) if groups is None else as_ids(groups, len(graphs))
     order = np.argsort(owners, kind="stable")
     chosen = tuple(graphs[i] for i in order)
     sizes = np.array([len(graph) for graph in chosen])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     counts = np.concatenate([[0], np.cumsum(np.bincount(owners))])
-    labels = np.full(starts[-1], -1, np.int8) if codes is None else np.concatenate([codes[i] for i in order])
-    neighbors = {graph.grid for graph in chosen}
+    labels = np.full(starts[-1], -1) if codes is None else np.concatenate([codes[i] for i in order])
+    if k > 2:
+        edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
+        return Networks(chosen, order, owners[order], ClassGraphs(labels, starts[counts], edges, k))
+    labels, neighbors = labels.astype(np.int8), {graph.grid for graph in chosen}
     if len(neighbors) == 1 and None not in neighbors:
         images = [
             one.reshape(graph.regions.shape) for one, graph in zip(np.split(labels, starts[1:-1]), chosen, strict=True)
@@ -153,7 +164,7 @@ def known(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def node_classes(labels: list[NDArray[Any]], pos_label: Any) -> NDArray[Any]:
-    """The two labels that occur, of which the second is positive."""
+    """The labels that occur; of two the second is positive."""
     seen = np.concatenate([one[known(one)] for one in labels])
     if not len(seen):
         raise ValueError("labels must be known for some nodes; got only -1, which marks a label that is unknown.")
@@ -171,19 +182,14 @@ def node_classes(labels: list[NDArray[Any]], pos_label: Any) -> NDArray[Any]:
         raise ValueError(
             words if words.startswith(("labels", "pos_label")) else f"labels do not fit: {words}"
         ) from None
-    if len(classes) > 2:
-        raise Refusal(
-            f"GraphClassifier refuses {len(classes)} classes, {shown(classes.tolist())}: it knows two labels. "
-            "Train one model for each class against the rest."
-        )
     return classes
 
 
-def encode(labels: list[NDArray[Any]], classes: NDArray[Any]) -> list[NDArray[np.int8]]:
+def encode(labels: list[NDArray[Any]], classes: NDArray[Any]) -> list[Ints]:
     """Codes of the labels of each graph: the place in ``classes``, and -1 for unknown ones."""
     out = []
     for one in labels:
-        code = np.full(len(one), -1, dtype=np.int8)
+        code = np.full(len(one), -1)
         for place, label in enumerate(classes.tolist()):
             code[one == label] = place
         odd = one[(code < 0) & known(one)]

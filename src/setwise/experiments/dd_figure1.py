@@ -29,6 +29,7 @@ one loss. Beside them the row that calls all pixels positive. DD prints bars, no
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -56,6 +57,9 @@ COLUMNS = ("IoU", "IoU, tuned constant", "% predicted positive", "objective / C"
 
 SHIFTS = 21
 
+SHOWN, PICTURES = (0, 1, 3), 4
+"""The rows whose labels are drawn, and the number of images."""
+
 GRID = (1e-4, 1e-3, 1e-2)
 """The constants C of the full version."""
 
@@ -69,6 +73,32 @@ class Found:
     C: float
     share: float
     edges: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The measures (rows, columns, repetitions), and the pictures of some test images of the last repetition."""
+
+    samples: Values
+    pictures: NDArray[np.float64]
+    masks: list[NDArray[np.float64]]
+
+    def picture(self, name: str) -> object:
+        """Images, their masks and the labels of some rows, side by side."""
+        from matplotlib.figure import Figure
+
+        heads = ("image", "truth", *(ROWS[row] for row in SHOWN))
+        figure = Figure(figsize=(1.6 * len(heads), 1.6 * PICTURES + 0.5), layout="constrained")
+        grid = figure.subplots(PICTURES, len(heads), squeeze=False)
+        for row, image, masks in zip(grid, self.pictures, self.masks, strict=True):
+            for axes, shown in zip(row, (np.clip(image, 0.0, 1.0), *masks), strict=True):
+                axes.imshow(shown, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
+                axes.axis("off")
+        for axes, head in zip(grid[0], heads, strict=True):
+            axes.set_title(head, fontsize=9)
+        figure.suptitle(f"{name}: labels of test images", fontsize=11)
+        return figure
 
 
 def without_edges(part: Part) -> tuple[Graphs, GraphModel]:
@@ -125,8 +155,11 @@ def measured(choice: Part, test: Part, found: Found) -> list[float]:
 
 def one_repetition(
     parts: tuple[Part, Part, Part], grid: tuple[float, ...], pieces: int, advance: Callable[[str], None]
-) -> Values:
-    """The measures of all rows, (rows, 4); NaN where a method is not tried, as no pieces at all."""
+) -> tuple[Values, list[NDArray[np.float64]]]:
+    """The measures of all rows, (rows, 4), NaN where a method is not tried, as no pieces at all; and pictures to show.
+
+    Of each of the first test images they hold the image, its mask, and the labels of Hamming, unary only and ours.
+    """
     train, choice, test = parts
     positives, total = int(train.graphs.truth.sum()), train.graphs.total
     balanced = ClassWeightedHamming(0.5 / (total - positives), 0.5 / positives)
@@ -150,32 +183,38 @@ def one_repetition(
     share = 100.0 * float(test.graphs.truth.mean())
     # The intersection of all pixels with the positives is the positives.
     out[5, :3] = share, share, 100.0
-    return out
+    masks = [test.graphs.truth, *(labels(test, models[row]) for row in SHOWN)]
+    shape = test.images.masks.shape
+    return out, [np.stack([mask.reshape(shape)[i] for mask in masks]).astype(float) for i in range(PICTURES)]
 
 
-def of_generated(settings: Settings, advance: Advance) -> Values:
-    """The measures on generated images, (rows, columns, repetitions)."""
+def of_generated(settings: Settings, advance: Advance) -> "Results":
+    """The results on generated images."""
     n, side, pieces, grid = (4, 10, 4, (1e-3,)) if settings.quick else (8, 12, 15, GRID)
-    found = []
+    found: list[Values] = []
+    shown: list[Values] = []
     for i in range(repetitions(settings)):
         rng = np.random.default_rng([settings.seed, i])
         train = Part(generated(n, side, rng))
         test = generated(10 if settings.quick else 40, side, rng)
         parts = train, Part(generated(n, side, rng), train), Part(test, train)
-        found.append(one_repetition(parts, grid, pieces, lambda what: advance(f"generated: {what}")))
-    return np.stack(found, axis=-1)
+        each, shown = one_repetition(parts, grid, pieces, lambda what: advance(f"generated: {what}"))
+        found.append(each)
+    return Results(np.stack(found, axis=-1), test.pictures[:PICTURES], shown)
 
 
-def of_horses(settings: Settings, advance: Advance) -> Values:
-    """The measures on the horses, (rows, columns, repetitions)."""
+def of_horses(settings: Settings, advance: Advance) -> "Results":
+    """The results on the horses."""
     images, pool, rest = horses(settings, "dd_figure1")
-    found = []
+    found: list[Values] = []
+    shown: list[Values] = []
     for i in range(3):
         drawn = np.random.default_rng([settings.seed, i]).permutation(pool)
         train = Part(images.take(drawn[:10]))
         parts = train, Part(images.take(drawn[10:20]), train), Part(images.take(rest), train)
-        found.append(one_repetition(parts, GRID, 0, lambda what: advance(f"horses: {what}")))
-    return np.stack(found, axis=-1)
+        each, shown = one_repetition(parts, GRID, 0, lambda what: advance(f"horses: {what}"))
+        found.append(each)
+    return Results(np.stack(found, axis=-1), images.take(rest).pictures[:PICTURES], shown)
 
 
 def repetitions(settings: Settings) -> int:
@@ -206,13 +245,15 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     if settings.data is not None and not settings.quick:
         results["Weizmann horses"] = of_horses(settings, advance)
     tables, words = [], []
-    for name, samples in results.items():
+    for name, result in results.items():
+        samples = result.samples
         means, errors = mean_and_error(samples)
         best = (means == np.nanmax(means[:5], axis=0)) & (np.arange(len(COLUMNS)) < 2)
         title = f"{name}: percent ± standard error over {samples.shape[-1]} repetitions"
         tables.append(Table(title, ROWS, COLUMNS, means, errors, None, None, best, 1))
         words += words_on(name, samples)
-    return Outcome(tuple(tables), tuple(words))
+    figures = {name.split()[-1]: partial(result.picture, name) for name, result in results.items()}
+    return Outcome(tuple(tables), tuple(words), figures)
 
 
 def steps(settings: Settings) -> int:

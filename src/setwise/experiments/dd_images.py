@@ -35,7 +35,7 @@ class Part:
     """
 
     def __init__(self, images: Images, train: "Part | None" = None) -> None:
-        n = len(images.masks)
+        n, self.images = len(images.masks), images
         self.graphs = Graphs.images(images.masks, 4, np.array([0, n]))
         rows = [np.concatenate([f(one) for f in NODE_FEATURES.values()], axis=-1) for one in images.pictures]
         self.raw = np.concatenate([row.reshape(-1, row.shape[-1]) for row in rows])

@@ -17,6 +17,9 @@ from setwise.kernels.threads import map_units
 CLOSE = 1e-9
 """The search ends where the planes say that the bound can fall by no more than this share of its scale."""
 
+HOPELESS = 0.02
+"""It ends too where the bound can fall by no more than this share of its distance from the best value."""
+
 EQUAL = 1e-12
 """Value and bound that differ by this share are equal but for rounding."""
 
@@ -31,7 +34,8 @@ class FactorDecomposition(Inference):
     one multiplier for each box and for each class of a count, then with one for each entry. Labelings that the maxima
     find are candidates. Where a box allows given numbers alone, they are moved to one that it allows, one best label at
     a time, and labels along paths change one by one as long as that gains. Labels that are not known have no loss of
-    counts. Where the best candidate does not reach the lowest bound, the solution is not exact.
+    counts. Where the best candidate does not reach the lowest bound, the solution is not exact. A search begins with
+    the multipliers and the labels of the last one.
 
     Parameters
     ----------
@@ -94,15 +98,26 @@ class _Search:
     def run(self) -> "_Search":
         """Lower the bound with a few multipliers, then with one for each entry."""
         one = self._one
-        sides = np.zeros((len(one.nodes), sum(factor.sides.shape[1] for factor in one.factors)))
-        column = 0
-        for factor, span in zip(one.factors, one.spans, strict=True):
-            sides[span, column : column + factor.sides.shape[1]] = factor.sides
-            column += factor.sides.shape[1]
-        few = self._lower(np.zeros(column), sides)
-        if not self._done and len(one.nodes):
-            self._lower(sides @ few, None)
+        few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, self.labels)
+        self._see(labels)
+        splits = any(factor.splits for factor in one.factors)
+        if every is None or not splits:
+            few = self._lower(few, one.sides)
+        if not self._done and splits:
+            every = self._lower(one.sides @ few if every is None else every, None)
+        one.last = few, every, self.labels
         return self
+
+    def _see(self, labels: Bools) -> None:
+        """Take labels that are better than the best ones so far."""
+        value = self._one.value(self._scores, labels)
+        if value > self.best:
+            self.best, self.labels = value, labels
+
+    def _hopeless(self, decrease: float) -> bool:
+        """Whether the bound can fall by so little that it will not meet the best value."""
+        gap = self.bound - self.best
+        return decrease <= max(CLOSE * self._scale, HOPELESS * gap if np.isfinite(gap) else 0.0)
 
     @property
     def _done(self) -> bool:
@@ -125,7 +140,7 @@ class _Search:
         value, slope = at(start)
         goal = self.best if self.best > -np.inf else value - self._scale * float(slope @ slope)
         bundle = Bundle(start, value, slope, goal)
-        while not self._done and bundle.decrease > CLOSE * self._scale:
+        while not self._done and not self._hopeless(bundle.decrease):
             bundle.add(*at(bundle.point))
         return bundle.centre
 
@@ -136,7 +151,5 @@ class _Search:
         self.bound = min(self.bound, bound)
         for labels in self._one.candidates(network, entries):
             for mended in self._repair.candidates(labels):
-                value = self._one.value(self._scores, mended)
-                if value > self.best:
-                    self.best, self.labels = value, mended
+                self._see(mended)
         return bound, network[self._one.nodes].astype(np.float64) - entries

@@ -30,10 +30,12 @@ class Factor(ABC):
     ----------
     nodes : (entries,) the decision of each entry
     sides : (entries, g) columns of zeros and ones: multipliers that are worth trying before one for each entry
+    splits : whether one multiplier for each entry may give a lower bound than these
     """
 
     nodes: Ints
     sides: Values
+    splits: bool = True
 
     @abstractmethod
     def maximize(self, scores: Values) -> tuple[float, Bools]:
@@ -52,6 +54,12 @@ class _RegionFactor(Factor):
         self.nodes, self._term = term.members, term
         owners = np.repeat(np.arange(len(term.owners)), np.diff(term.starts))
         self.sides = (owners[:, None] == np.arange(len(term.owners))).astype(np.float64)
+        # Fractional labels whose sum is between two allowed numbers next to each other mix labelings with such numbers,
+        # so a mere range of numbers has the same bound with one multiplier as with many.
+        allowed = term.tables > -np.inf
+        begins = allowed & ~np.concatenate(([False], allowed[:-1]))
+        begins[term.table_starts[:-1]] = allowed[term.table_starts[:-1]]
+        self.splits = bool((term.tables[allowed] != 0).any() or begins.sum() > len(term.owners))
 
     def maximize(self, scores: Values) -> tuple[float, Bools]:
         labels = np.zeros(len(scores), dtype=bool)
@@ -105,6 +113,8 @@ class Factored:
     factors : one for each other term
     nodes : (entries,) the decision of each entry of all factors
     spans : the entries of each factor, as slices
+    sides : those of all factors, (entries, all g)
+    last : what a search has left for the next one: multipliers of sides and of entries, and labels
     """
 
     def __init__(self, structure: Structure) -> None:
@@ -118,6 +128,12 @@ class Factored:
         self.nodes = np.concatenate([np.zeros(0, np.int64), *(factor.nodes for factor in self.factors)])
         ends = np.cumsum([0, *(len(factor.nodes) for factor in self.factors)])
         self.spans = [slice(a, b) for a, b in pairwise(ends)]
+        self.sides = np.zeros((len(self.nodes), sum(factor.sides.shape[1] for factor in self.factors)))
+        column = 0
+        for factor, span in zip(self.factors, self.spans, strict=True):
+            self.sides[span, column : column + factor.sides.shape[1]] = factor.sides
+            column += factor.sides.shape[1]
+        self.last: tuple[Values, Values | None, Bools] | None = None
         assert batch.unary is not None
         self.places: Ints = batch.unary[:, 1]
         self._at_target = batch.target[self.places][self.nodes]

@@ -35,7 +35,8 @@ class Wires(ABC):
 
 def wirings(graphs: Graphs, size: int) -> list[Wires]:
     """The networks of blocks of about ``size`` nodes: of lattices where the graphs are grids, else of lists of arcs."""
-    if graphs.grids is not None:
+    # Sequences gain nothing from a lattice, which would be compiled for them alone.
+    if graphs.grids is not None and graphs.grids.shapes.shape[1] > 1:
         return [_Stack(graphs.grids, first, last) for first, last in graphs.grids.runs(size)]
     ends = block_ends(graphs.edges, graphs.total, size)
     return [_Listed(graphs.edges, first, last) for first, last in pairwise(ends)]

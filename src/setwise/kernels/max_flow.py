@@ -85,8 +85,9 @@ def reroot(network: Any, forest: Forest, i: Any) -> None:
             orphan(parents, orphans, clock, i)
         return
     tree = SOURCE if residues[i & MASK] > 0.0 else SINK
-    activate(following, clock, i)
     if trees[i & MASK] != tree:
+        # In its own tree the node was searched before, and what changes around it will call it again.
+        activate(following, clock, i)
         for arc in range(begin(network, i), end(network, i)):
             j = head(network, i, arc)
             if trees[j & MASK] == FREE:

@@ -13,7 +13,13 @@ SERIOUS = 0.1
 """The centre moves where the function falls by this share of what the planes promise."""
 
 LONGER, SHORTER, PATIENCE = 2.0, 0.5, 2
-"""How the steps change after the centre has moved, and each time that it has stayed PATIENCE times."""
+"""How the steps change after the centre has moved, and each time that it has stayed PATIENCE times in vain."""
+
+FOREIGN = 0.5
+"""A plane that is lower at the centre by this share of what was promised says little there: the step was too long."""
+
+STRETCH = 16.0
+"""How much longer a step becomes where nothing seems to be left to gain nearby."""
 
 MOST = 100
 """So many planes are kept; the one with the least weight goes first."""
@@ -66,10 +72,15 @@ class Bundle:
             self._step *= LONGER
             self._heights[: self._size] += self._rises[: self._size]
             self.centre, self.value, self._stays = self.point, value, 0
-        else:
+        elif self.value - self._heights[place] > FOREIGN * self.decrease:
             self._stays += 1
             if self._stays % PATIENCE == 0:
                 self._step *= SHORTER
+        self._next()
+
+    def stretch(self) -> None:
+        """Make the step longer, so that the point and what it promises are further away."""
+        self._step *= STRETCH
         self._next()
 
     def _place(self) -> int:

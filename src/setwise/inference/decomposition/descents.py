@@ -1,7 +1,7 @@
 """Descents on the bound of a decomposition: by a bundle, and by the steps that are printed in DD section 3."""
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,11 @@ EQUAL = 1e-12
 CLOSE = 1e-9
 """A bundle ends where its planes promise no more than this share of the largest score, or of the loss of one node."""
 
-HOPELESS = 0.01
-"""It also ends where they promise no more than this share of the tolerance."""
+STEPS, SLOWER = 4, 0.7
+"""The first steps, and how much shorter they become where one has failed."""
+
+HOPELESS, STRETCHES = 0.01, 3
+"""It also ends where they promise no more than this share of the tolerance, with ever longer steps."""
 
 
 @final
@@ -51,6 +54,11 @@ class Search:
         close = max(self.tol, EQUAL * (1.0 + abs(self.best)))
         return self.left <= 0 or self.bound - self.best <= close
 
+    @property
+    def slope(self) -> NDArray[np.int8]:
+        """The slope of the lowest bound."""
+        return self.pair[0].view(np.int8) - self.pair[1].view(np.int8)
+
     def at(self, multipliers: Values) -> tuple[float, NDArray[np.int8]]:
         """The bound and its slope (total,), int8; both labelings are candidates."""
         self.left -= 1
@@ -72,28 +80,47 @@ class Search:
 
 
 def descend_by_bundle(search: Search, start: Values | None) -> None:
-    """Lower the bound from a start; where there is none, with two multipliers first, one for each true label."""
+    """Lower the bound from a start, or from the slope of the loss at the best labels of the network alone.
+
+    From there the first steps are as long as would close the gap on a straight line (Polyak 1969), which is fast at
+    first. A bundle ends the descent, and is all that a start near the lowest bound needs.
+    """
     if start is None:
-        truth = search.problem.one.graphs.truth
-        sides = np.column_stack([truth, ~truth]).astype(np.float64)
-        start = sides @ _lower(search, np.zeros(2), sides)
+        search.at(np.zeros(len(search.labels)))
+        if not search.done:
+            search.at(search.problem.slope_of_loss(search.labels))
+            _step(search)
+    else:
+        search.at(start)
     if not search.done:
-        _lower(search, start, None)
+        _bundle(search)
 
 
-def _lower(search: Search, start: Values, sides: Values | None) -> Values:
-    """Lower the bound with the multipliers ``sides @ x``, or x itself; returns the best x."""
+def _step(search: Search) -> None:
+    """A few steps against the slope from the lowest bound so far; they become shorter where the bound rises."""
+    pace, multipliers, value, slope = 1.0, search.multipliers, search.bound, search.slope
+    for _ in range(STEPS):
+        length = np.count_nonzero(slope)
+        if search.done or not length:
+            return
+        multipliers = multipliers - pace * (value - search.best) / length * slope
+        before = search.bound
+        value, slope = search.at(multipliers)
+        pace *= 1.0 if value < before else SLOWER
+
+
+def _bundle(search: Search) -> None:
+    """Lower the bound from its lowest place."""
     scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
-    bundle = Bundle(start, *_bound_at(search, start, sides), search.best)
-    while not search.done and bundle.decrease > max(CLOSE * scale, HOPELESS * search.tol):
-        bundle.add(*_bound_at(search, bundle.point, sides))
-    return bundle.centre
-
-
-def _bound_at(search: Search, x: Values, sides: Values | None) -> tuple[float, NDArray[Any]]:
-    """The bound and its slope at the multipliers ``sides @ x``, or at x itself."""
-    value, slope = search.at(x if sides is None else sides @ x)
-    return value, slope if sides is None else slope @ sides
+    bundle = Bundle(search.multipliers, search.bound, search.slope, search.best)
+    least, stretches = max(CLOSE * scale, HOPELESS * search.tol), 0
+    while not search.done and stretches < STRETCHES:
+        if bundle.decrease > least:
+            stretches = 0
+            bundle.add(*search.at(bundle.point))
+        else:
+            stretches += 1
+            bundle.stretch()
 
 
 def descend_as_printed(search: Search, scale: float) -> None:

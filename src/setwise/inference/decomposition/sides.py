@@ -5,6 +5,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.counts import Counts
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
 from setwise.core.sets import Sets
@@ -110,6 +111,16 @@ class Problem:
         out = self.one.network.max_marginals(scores) + self.one.loss.max_marginals(self._loss_scores - multipliers)
         return out - self._extra
 
+    def slope_of_loss(self, labels: Bools) -> Values:
+        """How much label 1 of each node adds to the loss of counts near given labels, (total,); 0 for other losses."""
+        graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
+        for term in self.one.loss.structure.terms:
+            if isinstance(term, Counts) and isinstance(sets, Sets):
+                fn, fp = count_slopes(term, sets, labels)
+                each = np.where(graphs.truth, -fn, fp)
+                out += each if term.areas is None else term.areas * each
+        return out if graphs.known is None else np.where(graphs.known, out, 0.0)
+
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""
         return float(self.one.structure.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
@@ -117,3 +128,14 @@ class Problem:
     def _shared(self, multipliers: Values) -> float:
         """What the bounds of both sides hold in common: the loss counts multipliers from the truth."""
         return float(multipliers @ self.one.graphs.truth) + self._extra
+
+
+def count_slopes(term: Counts, sets: Sets, labels: Bools) -> tuple[float, float]:
+    """What one more false negative, and one more false positive, adds to the loss of one set, by differences."""
+    (fn,), (fp,) = term.counts(sets, labels)
+    (P,), (N,) = term.P, term.N
+    low, high = np.maximum([fn - 1.0, fp - 1.0], 0.0), np.minimum([fn + 1.0, fp + 1.0], [P, N])
+    counts = np.array([[low[0], fp], [high[0], fp], [fn, low[1]], [fn, high[1]]])
+    values = np.array([float(term.of(counts[k, :1], counts[k, 1:])[0]) for k in range(4)])
+    rises = (values[1::2] - values[::2]) / np.maximum(high - low, 1.0)
+    return tuple(np.where(np.isfinite(rises), rises, 0.0).tolist())

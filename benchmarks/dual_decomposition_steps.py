@@ -1,0 +1,125 @@
+"""How fast the bundle closes the gap of dual decomposition, against the printed steps: ``python`` this file.
+
+Sixty instances: the Jaccard loss of a disk on grids of 60 x 60 and 200 x 200 pixels, three scales of the scores, two
+couplings, five seeds. For each the CPU seconds until value and bound differ by 1e-2, 1e-3 and 1e-4, on one thread, from
+nothing: by the bundle; by the steps ``1 / sqrt(t)`` of DD section 3; and by the best of seven multiples of these,
+chosen for each instance and gap after all were run. All use the same cuts, the same search over counts and the same
+candidates. A run of printed steps ends after 1,000 steps, or when it has taken ten times as long as the bundle took to
+its last gap, four times for the multiples; its time so far then counts, so its ratio is at least what is printed.
+"""
+
+import sys
+import time
+from itertools import product
+
+import numpy as np
+
+from dual_decomposition import grid, scored
+from setwise.core.graphs import Graphs
+from setwise.inference import DualDecomposition
+from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
+from setwise.inference.decomposition.sides import Problem
+from setwise.losses import Jaccard
+from timing import table
+
+GAPS = (1e-2, 1e-3, 1e-4)
+SCALES = tuple(10.0**-k for k in range(8))
+"""The printed steps, and the seven multiples of them."""
+
+STEPS, LEAST, PATIENCE = 1000, 0.02, (10.0, *[4.0] * 7)
+"""The most printed steps, and when runs end: after so many seconds, but not before so many times that of the bundle."""
+
+RATIOS = (1.0, 2.0, 4.0, 8.0)
+
+
+def seconds(problem: Problem, scale: float | None, limit: float) -> tuple[np.ndarray, bool]:
+    """The CPU seconds to each gap, and whether all were reached; the time so far where one was not."""
+    search = Search(problem, 0.0, STEPS, problem.one.graphs.truth)
+    evaluate, begin, reached = search.at, time.process_time(), np.full(len(GAPS), np.nan)
+
+    def at(multipliers):
+        found, now = evaluate(multipliers), time.process_time() - begin
+        gap = search.bound - search.best
+        for k, wanted in enumerate(GAPS):
+            if gap <= wanted and np.isnan(reached[k]):
+                reached[k] = now
+        if gap <= GAPS[-1] or now > limit:
+            search.left = 0
+        return found
+
+    search.at = at
+    if scale is None:
+        descend_by_bundle(search, None)
+    else:
+        descend_as_printed(search, scale)
+    closed = not np.isnan(reached).any()
+    return np.where(np.isnan(reached), time.process_time() - begin, reached), closed
+
+
+def instances(sides):
+    for side, size, coupling, seed in product(sides, (1.0, 10.0, 100.0), (0.3, 2.0), range(5)):
+        rng = np.random.default_rng(seed)
+        row, column = np.indices((side, side))
+        middle, radius = side * rng.uniform(0.4, 0.6, 2), side * rng.uniform(0.15, 0.3)
+        disk = np.ravel(np.hypot(row - middle[0], column - middle[1]) < radius)
+        graphs = Graphs(disk, np.array([0, side * side]), grid(side, side))
+        yield (side, size, coupling, seed), graphs, scored(graphs, size / side**2, coupling, rng)
+
+
+def main(sides) -> None:
+    method, names, times, open_ = DualDecomposition(), [], [], []
+    first = next(instances(sides))
+    # All kernels are compiled before the clock runs.
+    seconds(Problem(method.one_set(Jaccard().structure(first[1])), first[2]), None, np.inf)
+    for name, graphs, scores in instances(sides):
+        problem = Problem(method.one_set(Jaccard().structure(graphs)), scores)
+        # The first cut is made for all of them.
+        problem.bound(np.zeros(graphs.total))
+        own, closed = seconds(problem, None, np.inf)
+        limits = [max(LEAST, patience * own[-1]) for patience in PATIENCE]
+        rivals = [seconds(problem, scale, limit) for scale, limit in zip(SCALES, limits, strict=True)]
+        names.append(name)
+        times.append(np.array([own, *(t for t, _ in rivals)]))
+        open_.append([not closed, *(not c for _, c in rivals)])
+        print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    report(names, np.array(times), np.array(open_))
+
+
+def report(names, times, open_) -> None:
+    """Geometric means, performance profiles, and the instances that the bundle loses."""
+    own, printed, best = times[:, 0], times[:, 1], times[:, 1:].min(axis=1)
+    shown = [("gap", "bundle, ms", "printed / bundle", "best multiple / bundle", "its least", "bundle loses")]
+    for k, gap in enumerate(GAPS):
+        ratios = best[:, k] / own[:, k]
+        shown.append((
+            f"{gap:g}", f"{1e3 * mean(own[:, k]):.1f}", f"{mean(printed[:, k] / own[:, k]):.1f}", f"{mean(ratios):.1f}",
+            f"{ratios.min():.2f}", f"{(ratios < 1.0).sum()} of {len(ratios)}",
+        ))  # fmt: skip
+    table(shown)
+    print(f"\nnot closed to {GAPS[-1]:g}: bundle {open_[:, 0].sum()}, printed {open_[:, 1].sum()}, ", end="")
+    print(f"every multiple {open_[:, 1:].all(axis=1).sum()} of {len(open_)}\n")
+    shown = [("gap", "method", *(f"within {r:g} x" for r in RATIOS))]
+    for k, gap in enumerate(GAPS):
+        fastest = np.minimum(own[:, k], best[:, k])
+        for name, given in (("bundle", own), ("printed", printed), ("best multiple", best)):
+            shares = [f"{100 * (given[:, k] <= r * fastest).mean():.0f} %" for r in RATIOS]
+            shown.append((f"{gap:g}", name, *shares))
+    table(shown)
+    print()
+    shown = [("pixels", "score of a pixel", "coupling", "seed", "gap", "best multiple / bundle", "bundle, ms")]
+    for i, (side, size, coupling, seed) in enumerate(names):
+        for k, gap in enumerate(GAPS):
+            if best[i, k] < own[i, k]:
+                row = (f"{side} x {side}", f"{size:g} / {side}^2", f"{coupling:g}", str(seed), f"{gap:g}")
+                shown.append((*row, f"{best[i, k] / own[i, k]:.2f}", f"{1e3 * own[i, k]:.1f}"))
+    table(shown)
+
+
+def mean(ratios) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.log(ratios).mean()))
+
+
+if __name__ == "__main__":
+    main([int(side) for side in sys.argv[1:]] or (60, 200))

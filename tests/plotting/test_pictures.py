@@ -121,3 +121,33 @@ def test_matplotlib_missing_is_said_in_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"setwise.plotting needs matplotlib: pip install 'setwise\[plot\]'"):
         importlib.reload(plotting)
+
+
+def test_curves_draw_each_line_with_its_errors_and_the_marks():
+    figure = plotting.curves(
+        [0.5, 0.7, 1.0], {"a": ([1, 2, 3], [0.1, 0.2, 0.3]), "b": ([3, 2, 1], [0, 0, 0])}, {"here": 0.64}, "R", "share"
+    )
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "R"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["here", "a", "b"]
+    lines = [line for line in axes.lines if len(line.get_xdata()) == 3 and line.get_linestyle() != "None"]
+    np.testing.assert_array_equal(lines[0].get_ydata(), [1, 2, 3])
+    assert any(np.array_equal(line.get_xdata(), [0.64, 0.64]) for line in axes.lines)
+
+
+def test_segmentations_show_each_mask_beside_its_image():
+    rng = np.random.default_rng(0)
+    images = [rng.integers(0, 256, (4, 6, 3), np.uint8), rng.random((5, 6))]
+    masks = {
+        "a": [np.eye(4, 6, dtype=bool), np.eye(5, 6, dtype=int)],
+        "b": [np.zeros((4, 6), int), np.ones((5, 6), int)],
+    }
+    figure = plotting.segmentations(images, masks, "title")
+    cells = [axes.images[0].get_array() for axes in figure.axes]
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["image", "a", "b"]
+    assert len(cells) == 6
+    # Positive pixels keep their colors, others are pale and grey.
+    np.testing.assert_allclose(cells[1][np.eye(4, 6) == 1], images[0][np.eye(4, 6) == 1] / 255.0)
+    assert (cells[1][np.eye(4, 6) == 0] >= 0.75).all()
+    np.testing.assert_allclose(cells[5], np.repeat(images[1][:, :, None], 3, axis=2))
+    assert np.ptp(cells[2], axis=2).max() < 1e-12

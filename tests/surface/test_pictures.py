@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setwise.losses import Jaccard
-from setwise.plotting import cross_table, gap_curves, plane, scores, surface, surfaces
+from setwise.plotting import cross_table, curves, gap_curves, plane, scores, segmentations, surface, surfaces
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, NUMBERS, OBJECTS, Parameter, labels, numbers, try_all, without
 
@@ -85,7 +85,32 @@ def of_tables():
     yield Parameter("cross_table(columns)", lambda v: cross_table(["c", "d"], v, whole), names)
 
 
-PARAMETERS = [*of_surfaces(), *of_gaps(), *of_points(), *of_scores(), *of_tables()]
+def of_lines():
+    x, good = [0.0, 1.0], {"a": ([1.0, 2.0], [0.1, 0.0])}
+    wrong = {"NaN": [0.0, np.nan], "words": ["a", "b"], "square": np.ones((2, 2)), "none": [], "complex": [1j, 2j]}
+    yield Parameter("curves(x)", lambda v: curves(v, good), OBJECTS | wrong)
+    odd = [[1.0, 2.0], ([1.0, 2.0],), ([1.0], [0.1]), ([1.0, 2.0], [0.1, -0.1]), ([1.0, np.inf], [0.1, 0.1]), (x, "ab")]
+    pairs = {f"odd {i}": {"a": pair} for i, pair in enumerate(odd)} | {"none": {}, "number as name": {1: (x, x)}}
+    yield Parameter("curves(curves)", partial(curves, x), OBJECTS | pairs)
+    marks = {"none": {}, "words": {"a": "b"}, "NaN": {"a": np.nan}, "number as name": {1: 0.5}}
+    yield Parameter("curves(marks)", lambda v: curves(x, good, v), without(OBJECTS, "None") | marks)
+    for name in ("xlabel", "ylabel", "title"):
+        yield Parameter(f"curves({name})", lambda v, name=name: curves(x, good, **{name: v}), OBJECTS)
+
+
+def of_masks():
+    image, good = np.zeros((3, 4, 3), np.uint8), {"a": [np.eye(3, 4, dtype=int)]}
+    odd = [image[0, 0], image[:, :, :2], image.astype(int), image - 0.5, np.full((3, 4), np.nan), image[:0], "ab"]
+    wrong = {f"odd {i}": [one] for i, one in enumerate(odd)} | {"none": [], "dict": {"a": image}}
+    yield Parameter("segmentations(images)", lambda v: segmentations(v, good), OBJECTS | wrong)
+    shapes = [np.eye(4, 3, dtype=int), 2 * np.eye(3, 4, dtype=int), np.eye(3, 4), "ab"]
+    masks = {f"odd {i}": {"a": [one]} for i, one in enumerate(shapes)}
+    masks |= {"none": {}, "two": {"a": good["a"] * 2}, "number as name": {1: good["a"]}, "text": {"a": "b"}}
+    yield Parameter("segmentations(masks)", partial(segmentations, [image]), OBJECTS | masks)
+    yield Parameter("segmentations(title)", lambda v: segmentations([image], good, v), without(OBJECTS, "None"))
+
+
+PARAMETERS = [*of_surfaces(), *of_gaps(), *of_points(), *of_scores(), *of_tables(), *of_lines(), *of_masks()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.where)

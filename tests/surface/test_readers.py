@@ -4,7 +4,17 @@ from functools import partial
 
 import pytest
 
-from setwise.datasets import early_detection, landmarks, load, load_numbered, load_rows, load_table
+from setwise.datasets import (
+    early_detection,
+    landmarks,
+    load,
+    load_horses,
+    load_labeled_images,
+    load_numbered,
+    load_rows,
+    load_table,
+    textured_objects,
+)
 from setwise.datasets.columns import Number
 from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
 
@@ -76,3 +86,32 @@ def test_seeds_are_whole_numbers():
     seeds = NO_NUMBERS | {"negative": -1, "half": 0.5}
     try_all(Parameter("early_detection(random_state)", lambda v: early_detection(2, random_state=v), seeds))
     try_all(Parameter("landmarks(random_state)", lambda v: landmarks(2, random_state=v), seeds))
+    try_all(Parameter("textured_objects(random_state)", lambda v: textured_objects(2, random_state=v), seeds))
+
+
+def test_a_malformed_argument_of_a_reader_of_images_is_refused_in_a_sentence(tmp_path):
+    paths = OBJECTS | {"nothing": "nowhere", "zero": "a\0b", "no such": "nowhere.png"}
+    names = without(OBJECTS, "None") | {"text": "ab", "numbers": [1, 2]}
+    for parameter in (
+        Parameter("load_labeled_images(images, folder)", lambda v: load_labeled_images(v, tmp_path), paths),
+        Parameter("load_labeled_images(labels, folder)", partial(load_labeled_images, tmp_path), paths),
+        Parameter("load_labeled_images(names)", partial(load_labeled_images, tmp_path, tmp_path), names),
+        Parameter(
+            "load_labeled_images(shorter_side)",
+            partial(load_labeled_images, tmp_path, tmp_path, ["a"]),
+            without(COUNTS, "None") | {"zero": 0},
+        ),
+        Parameter("load_horses(folder)", load_horses, paths),
+        Parameter("load_horses(size)", partial(load_horses, tmp_path), COUNTS | {"odd": 33}),
+    ):
+        try_all(parameter)
+
+
+def test_arguments_of_generated_objects_are_tried():
+    shapes = OBJECTS | {"one": (40,), "list": [40, 60], "small": (7, 40), "halves": (40.5, 60.0), "text": "ab"}
+    for parameter in (
+        Parameter("textured_objects(n)", textured_objects, COUNTS | {"zero": 0}),
+        Parameter("textured_objects(shape)", partial(textured_objects, 1), shapes),
+        Parameter("textured_objects(contrast)", lambda v: textured_objects(1, contrast=v), NUMBERS),
+    ):
+        try_all(parameter)

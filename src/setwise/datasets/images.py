@@ -68,12 +68,14 @@ def load_labeled_images(
     side = None if shorter_side is None else as_count(shorter_side, "shorter_side")
     if names is None:
         stems = sorted(path.stem for path in folders[1].iterdir() if path.suffix.lower() in SUFFIXES)
+        if not stems:
+            raise ValueError(f"there is no image in the folder {folders[1]}.")
     elif isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
         raise TypeError(f"names must be a list of names of files; got {shown(names)}.")
+    elif not names:
+        raise ValueError("names must hold one name or more; got none.")
     else:
         stems = list(names)
-    if not stems:
-        raise ValueError(f"there is no image in the folder {folders[1]}.")
     found = [_read_pair(_file(folders[0], stem), _file(folders[1], stem), side) for stem in stems]
     return LabeledImages(tuple(stems), tuple(image for image, _ in found), tuple(map_ for _, map_ in found))
 

@@ -101,7 +101,7 @@ class Part:
 def objects_of(name: str, size: Size, settings: Settings, experiment: str) -> LabeledImages:
     """The images that contain the class, with label 1 for it and 0 for all the rest, in a random order."""
     if settings.quick:
-        found = textured_objects(size.most, (24, 36), random_state=np.random.default_rng([settings.seed, 77]))
+        found = textured_objects(size.most, (20, 30), random_state=np.random.default_rng([settings.seed, 77]))
     elif name == "horse":
         found = load_horses(_folder(settings, HORSES, "masks.npz", experiment))
     else:

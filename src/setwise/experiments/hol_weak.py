@@ -56,7 +56,8 @@ def eroded(mask: NDArray[np.int64]) -> NDArray[np.int8]:
     Where nothing is left of the object all is 0, as in HOL: small objects vanish.
     """
     scale = min(mask.shape) / 100.0
-    core = distance_transform_edt(mask) > EROSION * scale
+    # Nothing outside of the image is known, so its border erodes nothing.
+    core = mask == 1 if mask.all() else distance_transform_edt(mask) > EROSION * scale
     near = distance_transform_edt(~core) <= DILATION * scale if core.any() else core
     return trimap_labels(core, ~near)
 

@@ -36,14 +36,14 @@ def curves(
     at = _row(x, "x", None)
     named = _named(curves, "curves")
     places = {} if marks is None else _named(marks, "marks")
-    figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+    figure = Figure(figsize=(6.6, 3.4), layout="constrained")
     axes = figure.subplots()
     for i, (name, pair) in enumerate(named.items()):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"curves must hold pairs of means and errors; got {shown(pair)} for {name!r}.")
         means, errors = (_row(part, f"curves of {name!r}", len(at)) for part in pair)
         if (errors < 0.0).any():
-            raise ValueError(f"errors of {name!r} must be 0 or above; got {errors.min():.4g}.")
+            raise ValueError(f"curves of {name!r} must have errors of 0 or above; got {errors.min():.4g}.")
         axes.errorbar(
             at, means, errors, label=name, color=CYCLE[i % len(CYCLE)], linestyle=DASHES[i % len(DASHES)],
             marker="o", markersize=4, capsize=3,
@@ -51,7 +51,7 @@ def curves(
     for name, place in places.items():
         axes.axvline(as_number(place, f"marks of {name!r}"), color=GRAY, linewidth=1.0, label=name)
     tidy(axes, *(as_text(text, word) for text, word in ((xlabel, "xlabel"), (ylabel, "ylabel"), (title, "title"))))
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     return figure
 
 

@@ -30,12 +30,11 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
     ------
     ValueError, TypeError : for images or masks other than these
     """
-    pictures = _as_pictures(images)
+    pictures, title = _as_pictures(images), as_text(title, "title")
     columns = _as_masks(masks, pictures)
     heights = [_WIDTH * one.shape[0] / one.shape[1] for one in pictures]
     top = 0.3 + (0.3 if title else 0.0)
     figure = Figure(figsize=(_WIDTH * (len(columns) + 1) + 0.1, sum(heights) + top + 0.05 * len(pictures)))
-    title = as_text(title, "title") if title else ""
     grid = figure.add_gridspec(
         len(pictures), len(columns) + 1, height_ratios=heights, wspace=0.03, hspace=0.03,
         left=0.01, right=0.99, bottom=0.01, top=1.0 - top / figure.get_figheight(),

@@ -37,8 +37,8 @@ def seconds(problem: Problem, scale: float | None, limit: float) -> tuple[np.nda
     search = Search(problem, 0.0, STEPS, problem.one.graphs.truth)
     evaluate, begin, reached = search.at, time.process_time(), np.full(len(GAPS), np.nan)
 
-    def at(multipliers):
-        found, now = evaluate(multipliers), time.process_time() - begin
+    def at(multipliers, settle=False):
+        found, now = evaluate(multipliers, settle), time.process_time() - begin
         gap = search.bound - search.best
         for k, wanted in enumerate(GAPS):
             if gap <= wanted and np.isnan(reached[k]):

@@ -271,7 +271,7 @@ def test_the_kept_multipliers_save_evaluations(monkeypatch):
     scores = 0.003 * rng.standard_normal(graphs.n_scores)
     scores[graphs.edge_places] = 0.003 * rng.random(len(graphs.edges))
     asked, at = [], Search.at
-    monkeypatch.setattr(Search, "at", lambda search, m: asked.append(1) or at(search, m))
+    monkeypatch.setattr(Search, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more))
     used = DualDecomposition().prepare(Jaccard().structure(graphs))
     used.maximize(scores, 1e-3)
     first = len(asked)

@@ -1,5 +1,6 @@
 """The two sides of a decomposition: the network with the modular part of the loss, and the rest of the loss."""
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -46,6 +47,11 @@ class OneSet:
         first, second = two_sides(structure)
         self.network, self.loss = network.prepare(first), loss.prepare(second)
 
+    @cached_property
+    def most(self) -> float:
+        """The largest loss on its side; no loss is below 0, so no label changes it by more."""
+        return float(self.loss.solve(np.zeros(self.graphs.total), IN_FULL).bounds[0])
+
     def moving(self, scores: Values) -> Moving:
         """The side of the network for given scores."""
         if isinstance(self.network, MovableMaximizer):
@@ -70,7 +76,12 @@ class Problem:
         self.one, self.scores, self.fixed = one, scores, fixed
         graphs = one.graphs
         self.forced_scores, self._loss_scores, self._extra = scores, np.zeros(graphs.total), 0.0
+        # Where the multipliers are beyond the largest loss, the other side has no choice left; some must be 0.
+        self._most = np.full(graphs.total, one.most)
+        if graphs.known is not None:
+            self._most[~graphs.known] = 0.0
         if fixed is not None:
+            self._most[fixed >= 0] = 0.0
             self._force(fixed)
         self._network = one.moving(self.forced_scores)
 
@@ -81,8 +92,7 @@ class Problem:
         strong = 1.0 + np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
         for ends in graphs.edges.T:
             strong += np.bincount(ends, 2.0 * pairs, graphs.total)
-        # No loss is below 0, so one label changes it by no more than its maximum.
-        loss_strong = np.full(graphs.total, 1.0 + float(self.one.loss.solve(np.zeros(graphs.total), IN_FULL).bounds[0]))
+        loss_strong = np.full(graphs.total, 1.0 + self.one.most)
         sign = np.where(fixed == 1, 1.0, -1.0)
         self.forced_scores = self.scores.copy()
         self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]
@@ -97,11 +107,26 @@ class Problem:
         The multipliers m are 0 where a label is not known, for there y and z need not agree.
         """
         labels, above = self._network.solve(multipliers)
+        others, bound = self._with_loss(labels, float(above[0]), multipliers)
+        return bound, labels, others
+
+    def settle(self, multipliers: Values) -> tuple[float, Values, Bools, Bools]:
+        """The same at other multipliers, which come second: those that are best for the flow of the cut at the given ones.
+
+        A flow leaves each node a part of its score, which bounds the network as if there were no edges. The multipliers
+        give all of it to the loss, which then has the last word: ``max_z [l2(z) + <what is left of the scores, z>]``.
+        """
+        labels, above, settled = self._network.settle(multipliers, self._most)
+        others, bound = self._with_loss(labels, float(above[0]), settled)
+        return bound, settled, labels, others
+
+    def _with_loss(self, labels: Bools, above: float, multipliers: Values) -> tuple[Bools, float]:
+        """The labels that the loss chooses, and the bound, where the network has chosen its labels."""
         found = self.one.loss.solve(self._loss_scores - multipliers, IN_FULL)
         others = found.labels
         if self.one.graphs.known is not None:
             others = np.where(self.one.graphs.known, others, labels)
-        return float(above[0] + found.bounds[0]) - self._shared(multipliers), labels, others
+        return others, above + float(found.bounds[0]) - self._shared(multipliers)
 
     def forced_bounds(self, multipliers: Values) -> Values:
         """The bound for the labelings in which node i has label v, for all i and v, (total, 2)."""
@@ -119,7 +144,7 @@ class Problem:
                 fn, fp = count_slopes(term, sets, labels)
                 each = np.where(graphs.truth, -fn, fp)
                 out += each if term.areas is None else term.areas * each
-        return out if graphs.known is None else np.where(graphs.known, out, 0.0)
+        return np.where(self._most > 0.0, out, 0.0)
 
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""

@@ -83,23 +83,23 @@ class Search:
 
 
 def descend_by_bundle(search: Search, start: Values | None) -> None:
-    """Lower the bound from a start, or from 0: first both sides take turns, then a bundle ends the descent.
+    """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
 
     In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
-    scores. The slope is that at the labels which the loss has chosen before, and every other time at the best ones.
+    scores. The slope is that between the labels which both have chosen before.
     """
-    multipliers = np.zeros(len(search.labels)) if start is None else start
-    turn, vain = 0, 0
+    problem = search.problem
+    multipliers = problem.slope_of_loss(search.labels, search.labels) if start is None else start
+    vain = 0
     while vain <= PATIENCE:
         before = search.bound - search.best
         search.at(multipliers, settle=True)
         if search.done:
             return
         vain = vain + 1 if search.bound - search.best > LEFT * before else 0
-        multipliers = search.problem.slope_of_loss(search.labels if turn % 2 else search.last[1])
+        multipliers = problem.slope_of_loss(*search.last)
         if not multipliers.any():
             break
-        turn += 1
     _bundle(search)
 
 

@@ -111,7 +111,7 @@ class Problem:
         return bound, labels, others
 
     def settle(self, multipliers: Values) -> tuple[float, Values, Bools, Bools]:
-        """The same at other multipliers, which come second: those that are best for the flow of the cut at the given ones.
+        """The same at other multipliers, which come second: the best ones for the flow of the cut at the given ones.
 
         A flow leaves each node a part of its score, which bounds the network as if there were no edges. The multipliers
         give all of it to the loss, which then has the last word: ``max_z [l2(z) + <what is left of the scores, z>]``.
@@ -136,12 +136,12 @@ class Problem:
         out = self.one.network.max_marginals(scores) + self.one.loss.max_marginals(self._loss_scores - multipliers)
         return out - self._extra
 
-    def slope_of_loss(self, labels: Bools) -> Values:
-        """How much label 1 of each node adds to the loss of counts near given labels, (total,); 0 for other losses."""
+    def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
+        """How much label 1 of each node adds to the loss of counts between two labelings, (total,); 0 for other losses."""
         graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
         for term in self.one.loss.structure.terms:
             if isinstance(term, Counts) and isinstance(sets, Sets):
-                fn, fp = count_slopes(term, sets, labels)
+                fn, fp = count_slopes(term, sets, labels, others)
                 each = np.where(graphs.truth, -fn, fp)
                 out += each if term.areas is None else term.areas * each
         return np.where(self._most > 0.0, out, 0.0)
@@ -155,12 +155,21 @@ class Problem:
         return float(multipliers @ self.one.graphs.truth) + self._extra
 
 
-def count_slopes(term: Counts, sets: Sets, labels: Bools) -> tuple[float, float]:
-    """What one more false negative, and one more false positive, adds to the loss of one set, by differences."""
-    (fn,), (fp,) = term.counts(sets, labels)
-    (P,), (N,) = term.P, term.N
-    low, high = np.maximum([fn - 1.0, fp - 1.0], 0.0), np.minimum([fn + 1.0, fp + 1.0], [P, N])
-    counts = np.array([[low[0], fp], [high[0], fp], [fn, low[1]], [fn, high[1]]])
-    values = np.array([float(term.of(counts[k, :1], counts[k, 1:])[0]) for k in range(4)])
-    rises = (values[1::2] - values[::2]) / np.maximum(high - low, 1.0)
-    return tuple(np.where(np.isfinite(rises), rises, 0.0).tolist())
+def count_slopes(term: Counts, sets: Sets, labels: Bools, others: Bools) -> tuple[float, float]:
+    """What one more false negative, and one more false positive, adds to the loss of one set between two labelings.
+
+    These are the slopes of lines along each count through the counts of both, in the mean over the other count; where
+    the labelings have the same count, a line reaches over one to each side.
+    """
+    ends = np.sort(np.concatenate([term.counts(sets, labels), term.counts(sets, others)], axis=1), axis=1)
+    alike = ends[:, 0] == ends[:, 1]
+    low = np.maximum(ends[:, 0] - alike, 0.0)
+    high = np.minimum(ends[:, 1] + alike, [term.P[0], term.N[0]])
+    found = []
+    for count in (0, 1):
+        # Rows are the lower and the upper end of the lines, and columns the two values of the other count.
+        along, across = np.array([low[count], high[count]])[:, None], ends[1 - count]
+        values = term.of(along, across) if count == 0 else term.of(across, along)
+        rise = float((values[1] - values[0]).mean()) / max(high[count] - low[count], 1.0)
+        found.append(rise if np.isfinite(rise) else 0.0)
+    return found[0], found[1]

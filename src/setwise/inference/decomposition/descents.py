@@ -86,7 +86,8 @@ def descend_by_bundle(search: Search, start: Values | None) -> None:
     """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
 
     In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
-    scores. The slope is that between the labels which both have chosen before.
+    scores. The slope is that between the labels that the loss chose last and the best ones, or after a turn in vain
+    those of the network.
     """
     problem = search.problem
     multipliers = problem.slope_of_loss(search.labels, search.labels) if start is None else start
@@ -97,7 +98,7 @@ def descend_by_bundle(search: Search, start: Values | None) -> None:
         if search.done:
             return
         vain = vain + 1 if search.bound - search.best > LEFT * before else 0
-        multipliers = problem.slope_of_loss(*search.last)
+        multipliers = problem.slope_of_loss(search.last[0] if vain else search.labels, search.last[1])
         if not multipliers.any():
             break
     _bundle(search)

@@ -46,7 +46,7 @@ class Search:
         self.best, self.bound = -np.inf, np.inf
         self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
         self.pair = self.last
-        self._offer(candidates)
+        self.offer(candidates)
 
     @property
     def done(self) -> bool:
@@ -68,10 +68,10 @@ class Search:
             bound, *self.last = self.problem.bound(multipliers)
         if bound < self.bound:
             self.bound, self.multipliers, self.pair = bound, multipliers, self.last
-        self._offer(self.last)
+        self.offer(self.last)
         return bound, self.last[0].view(np.int8) - self.last[1].view(np.int8)
 
-    def _offer(self, candidates: Iterable[Bools]) -> None:
+    def offer(self, candidates: Iterable[Bools]) -> None:
         for labels in candidates:
             value = self.problem.value(labels)
             if value > self.best:
@@ -90,7 +90,7 @@ def descend_by_bundle(search: Search, start: Values | None) -> None:
     those of the network.
     """
     problem = search.problem
-    multipliers = problem.slope_of_loss(search.labels, search.labels) if start is None else start
+    multipliers = problem.first_slope(search.labels) if start is None else start
     vain = 0
     while vain <= PATIENCE:
         before = search.bound - search.best

@@ -137,7 +137,7 @@ class Problem:
         return out - self._extra
 
     def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
-        """How much label 1 of each node adds to the loss of counts between two labelings, (total,); 0 for other losses."""
+        """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for other losses."""
         graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
         for term in self.one.loss.structure.terms:
             if isinstance(term, Counts) and isinstance(sets, Sets):
@@ -145,6 +145,15 @@ class Problem:
                 each = np.where(graphs.truth, -fn, fp)
                 out += each if term.areas is None else term.areas * each
         return np.where(self._most > 0.0, out, 0.0)
+
+    def first_slope(self, labels: Bools) -> Values:
+        """The slope of the loss at the labels that are best without edges where they win more loss than score.
+
+        Elsewhere it is that at given labels, which are better there: scores that outweigh the loss speak for them.
+        """
+        alone = self.one.loss.solve(self._loss_scores + self.scores[self.one.graphs.node_places], IN_FULL).labels
+        lost, won = self.one.structure.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
+        return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
 
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""

@@ -46,7 +46,7 @@ class Search:
         self.best, self.bound = -np.inf, np.inf
         self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
         self.pair = self.last
-        self.offer(candidates)
+        self._offer(candidates)
 
     @property
     def done(self) -> bool:
@@ -60,7 +60,7 @@ class Search:
         return self.pair[0].view(np.int8) - self.pair[1].view(np.int8)
 
     def at(self, multipliers: Values, settle: bool = False) -> tuple[float, NDArray[np.int8]]:
-        """The bound and its slope (total,), int8, there or where the flow there is used best; both labelings are candidates."""
+        """The bound and its slope (total,), int8, there or where the problem settles; both labelings are candidates."""
         self.left -= 1
         if settle:
             bound, multipliers, *self.last = self.problem.settle(multipliers)
@@ -68,10 +68,10 @@ class Search:
             bound, *self.last = self.problem.bound(multipliers)
         if bound < self.bound:
             self.bound, self.multipliers, self.pair = bound, multipliers, self.last
-        self.offer(self.last)
+        self._offer(self.last)
         return bound, self.last[0].view(np.int8) - self.last[1].view(np.int8)
 
-    def offer(self, candidates: Iterable[Bools]) -> None:
+    def _offer(self, candidates: Iterable[Bools]) -> None:
         for labels in candidates:
             value = self.problem.value(labels)
             if value > self.best:

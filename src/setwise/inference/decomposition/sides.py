@@ -137,7 +137,7 @@ class Problem:
         return out - self._extra
 
     def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
-        """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for other losses."""
+        """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for others."""
         graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
         for term in self.one.loss.structure.terms:
             if isinstance(term, Counts) and isinstance(sets, Sets):

@@ -14,6 +14,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.classes import Classes
 from setwise.core.function_of_mistakes import FunctionOfMistakes
+from setwise.core.graphs import Graphs
 from setwise.core.one_label import binary_view, lift
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -44,9 +45,14 @@ class Measure(ABC):
 
     @final
     def values(self, batch: Batch, predictions: ArrayLike) -> Values:
-        """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``."""
+        """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``.
+
+        A measure of scores takes :class:`setwise.core.graphs.Graphs` too: the scores are one for each node, as the
+        differences of its max-marginals.
+        """
         as_kind(batch, "batch", Batch, "Sets.single(y)")
         if self.reads == "scores":
+            batch = batch.nodes if isinstance(batch, Graphs) else batch
             if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
                 raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
             return self._finite(batch, as_scores(predictions, batch.total, "predictions"))

@@ -53,10 +53,11 @@ class GraphClassifier(ClassifierMixin, Versioned):
     ----------
     loss : a loss of labels, or the short name of one. With areas of nodes it counts areas, and must be Hamming or a
         quotient of counts, as Jaccard and F1. Losses of a ranking, as AUC, can be measured by :meth:`evaluate` only
-    surrogate : ``"margin"`` for margin rescaling by the size of the sets, which is convex and certified, ``"ramp"``, or
-        ``"slack"``. ``"convex"`` is ``"margin"``. ``"auto"`` takes the ramp, but for losses that are sums over nodes,
-        as Hamming, and with ``start="zero"``: there it begins with margin rescaling, and takes the ramp where that
-        bound says nothing or little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
+    surrogate : ``"margin"`` for margin rescaling by the size of the sets, which is convex and certified, ``"ramp"``,
+        ``"slack"`` for sets of at most 2^20 labelings, or ``"lovasz"`` for graphs without edges. ``"convex"`` is
+        ``"margin"``. ``"auto"`` takes the ramp, but for losses that are sums over nodes, as Hamming, and with
+        ``start="zero"``: there it begins with margin rescaling, and takes the ramp where that bound says nothing or
+        little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
     inference : ``"auto"``, or an inference object that maximizes loss and score together
     learner, tol, max_iter : as in :class:`setwise.SetClassifier`
     C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, and otherwise that of

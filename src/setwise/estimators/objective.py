@@ -30,9 +30,7 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     if grouping.layout != "classes" or loss.reads == "classes":
         return loss
     if loss.reads == "scores":
-        raise Refusal(
-            f"SetClassifier refuses {loss!r} for {len(grouping.classes)} classes: it ranks positives. Use two."
-        )
+        raise Refusal(f"{loss!r} refuses {len(grouping.classes)} classes: it ranks positives. Use two.")
     if pos_label is not None:
         return OneClass(loss, grouping.classes.tolist().index(pos_label))
     return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)

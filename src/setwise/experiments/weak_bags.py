@@ -4,7 +4,7 @@ The protocol was fixed before the first test result; only seconds of training we
 
 *Data.* UCI Adult, 48,842 rows with 179 features in 0..1, positive where the income is above 50K (24 %), cut into ten
 bags in seven of the ways of Franco, Comarela and Crovella (2023): how bags, features and labels depend is simple,
-intermediate or hard, and the shares of the bags lie close or far apart; those of naive bags are equal and say nothing.
+intermediate or hard, and the shares of the bags lie close or far apart; those of naive bags are equal but for chance.
 When quick, 40 bags of 16 rows in five dimensions are generated, with shares of their own.
 
 *Methods.* All are linear with a constant.

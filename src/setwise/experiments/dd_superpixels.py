@@ -263,7 +263,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         wholes["generated"] = generated_part(20, np.random.default_rng([settings.seed, 79]))
     else:
         place = data_part(settings, "msrc_v2", MSRC_FOLDERS[1], "dd_superpixels")
-        images = load_labeled_images(*(place / folder for folder in MSRC_FOLDERS))
+        images = load_labeled_images(place / MSRC_FOLDERS[0], place / MSRC_FOLDERS[1])
         graphs = described(images)
         for name, number in CLASSES.items():
             wholes[name] = Part.of(graphs, [one == number for one in images.labels])

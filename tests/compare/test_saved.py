@@ -209,7 +209,7 @@ def test_an_estimator_that_answers_otherwise_is_refused():
 @pytest.mark.parametrize("name", sorted(LOSSES))
 def test_every_loss_inside_an_estimator_is_known(name, tmp_path):
     for loss in LOSSES[name].examples(3):
-        if name in ("count_function", "set_function"):
+        if name in ("count_function", "set_function") or callable(getattr(loss, "ratio", None)):
             continue  # functions of users are code
         estimator = SetClassifier(loss)
         estimator.loss_ = loss

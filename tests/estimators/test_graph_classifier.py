@@ -13,7 +13,7 @@ from setwise import GraphClassifier, SetClassifier
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
-from setwise.estimators.network_start import best_bias
+from setwise.estimators.network_start import SINGLY, best_bias, with_edges
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
 from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass
@@ -188,6 +188,28 @@ def test_the_best_bias_is_the_best_of_all(images):
     bias, loss = best_bias(scores, networks, Jaccard())
     assert at(bias) == pytest.approx(loss)
     assert loss <= min(at(b) for b in np.linspace(-8, 8, 801)) + 1e-12
+
+
+@pytest.mark.parametrize("count", [2, SINGLY + 2])
+def test_many_weights_of_edges_are_tried_as_one(count):
+    rng = np.random.default_rng(0)
+    row, column = np.indices((8, 8))
+    masks = [np.hypot(row - 4, column - 3 - i % 2) < 3 for i in range(4)]
+    networks = Graphs.images(masks)
+    features = GraphModel(
+        networks.truth[:, None] + 1.5 * rng.standard_normal((networks.total, 1)),
+        rng.uniform(0.5, 1.5, (len(networks.edges), count)),
+        networks,
+    )
+    w = with_edges(np.array([2.0, -1.0]), features, networks, Jaccard(), True)
+    assert len(w) == 2 + count
+    assert w[2:].sum() > 0.0
+    assert (count <= SINGLY) or np.ptp(w[2:]) == 0.0
+    # The weights found are not worse than none.
+    found, none = (
+        best_bias(features.scores(v), networks, Jaccard())[1] for v in (w, np.append(w[:2], np.zeros(count)))
+    )
+    assert found < none
 
 
 def test_exact_threshold_is_the_best_bias_on_held_out_graphs(images):

@@ -90,7 +90,10 @@ class Part:
     @classmethod
     def of(cls, graphs: Sequence[Graph], masks: Sequence[NDArray[Any]]) -> "Part":
         """The part of graphs and the masks (H, W) of their images."""
-        inside = (np.bincount(g.regions.ravel(), m.ravel() == 1, len(g)) for g, m in zip(graphs, masks, strict=True))
+        inside = (
+            np.bincount(g.regions.ravel(), m.ravel() == 1, len(g)).astype(np.float64)
+            for g, m in zip(graphs, masks, strict=True)
+        )
         return cls(tuple(graphs), tuple(inside))
 
     def take(self, chosen: NDArray[np.int64]) -> "Part":

@@ -45,12 +45,14 @@ class Size:
     side : the shorter side of the images of MSRC, in pixels
     most : the largest number of images of a class; the first of a random order are taken
     classes : the classes of MSRC, and ``"horse"``; when quick, objects are generated
+    iterations : the largest number of iterations of a fit
     """
 
     splits: int = 5
     side: int = 100
     most: int = 1000
     classes: tuple[str, ...] = (*MSRC, "horse")
+    iterations: int = 200
 
 
 @final

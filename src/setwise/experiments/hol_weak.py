@@ -111,7 +111,7 @@ class Weak:
     def given(self, w: Values) -> Values:
         """Weights for features as given: of nodes, of the constant, of edges."""
         coef, bias, edges = self.scaling.given(w)
-        return np.concatenate([coef, [bias], np.maximum(edges, 0.0)])
+        return np.concatenate([coef[0], bias, np.maximum(edges, 0.0)])
 
 
 def _bare(labels: Masks) -> Graphs:

@@ -29,6 +29,7 @@ test results.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -114,7 +115,8 @@ class Bags:
         """Weights of margin rescaling with completions of the bags, from a start."""
         sets = Sets(np.full(len(self.X), -1, dtype=np.int8), self.offsets)
         risk = MeanRisk(Independent(self.X, self.offsets), MarginRescaling(BoxFullness(self.shares)).on(sets))
-        return NRBM(C * len(sets), 1e-3, 100).minimize(risk, w0=start).w
+        w: Values = NRBM(C * len(sets), 1e-3, 100).minimize(risk, w0=start).w
+        return w
 
     def threshold(self, w: Values) -> float:
         """The threshold above which as many training rows lie as all bags together have positives."""
@@ -198,7 +200,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         found = []
         for i in range(splits_of(settings)):
             parts = next(iter(ShuffleSplit(1, test_size=0.25, random_state=settings.seed + i).split(X)))
-            found.append(one_split(X, y, bags, parts, lambda what, name=name: advance(f"{name}: {what}")))
+            found.append(one_split(X, y, bags, parts, partial(_said, advance, name)))
         samples = np.stack(found, axis=-1)
         means, errors = mean_and_error(samples)
         best = (means == np.nanmax(means[:4], axis=0)) & (np.arange(len(COLUMNS)) < 3)
@@ -210,6 +212,10 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         tables.append(Table(title, ROWS, COLUMNS[1:], means[:, 1:], errors[:, 1:], None, None, best[:, 1:], 1))
         words += words_on(name, samples)
     return Outcome(tuple(tables), tuple(words))
+
+
+def _said(advance: Advance, name: str, what: str) -> None:
+    advance(f"{name}: {what}")
 
 
 def splits_of(settings: Settings) -> int:

@@ -27,6 +27,7 @@ from setwise.inference.qpbo import QPBO
 from setwise.inference.second_best import SecondBest
 from setwise.inference.tree_max_product import TreeMaxProduct
 from setwise.inference.tree_reweighted import TreeReweighted
+from setwise.inference.without_edges import WithoutEdges
 from setwise.inference.worst_ranking import WorstRanking
 
 
@@ -39,6 +40,7 @@ class Auto(Inference):
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
     ``ByPieces(Auto())``       maxima of linear functions              as for each of them
+    ``WithoutEdges(Auto())``   graphs of two labels without edges      as for decisions    as for decisions
     ``Modular``                a cost for each mistake or label        exact, O(p)
     ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
@@ -74,8 +76,9 @@ class Auto(Inference):
 
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
-        # These four hold an inference for the problems they make, which is this one again.
-        for method in (ByPieces(self), *METHODS, ByClass(self), ClassDecomposition(self), KnownLabels(self)):
+        # Those around the table hold an inference for the problems they make, which is this one again.
+        before, after = (ByPieces, WithoutEdges), (ByClass, ClassDecomposition, KnownLabels)
+        for method in (*(kind(self) for kind in before), *METHODS, *(kind(self) for kind in after)):
             if method.refuses(structure, slack) is None:
                 return method
         return None

@@ -6,14 +6,14 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.class_graphs import ClassGraphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts, OneLabel
 from setwise.core.structure import Structure
 from setwise.inference.decomposition.bundle import Bundle
-from setwise.kernels.threads import map_units
+from setwise.inference.set_by_set import SetBySet, each_set
 
 CLOSE = 1e-9
 """The search ends where the planes say that the bound can fall by no more than this share of its scale."""
@@ -72,39 +72,14 @@ class ClassDecomposition(Inference):
         return next((why for why in reasons if why is not None), None)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        sets = range(len(structure.batch))
-        return _ClassDecomposition(self, structure, [_Set(self, structure.take(np.array([i]))) for i in sets])
+        sets = [_Set(self, one) for one in each_set(structure)]
+        return SetBySet(self, structure, sets, lambda one, scores, tol: _Search(one, scores, tol, self.max_iter).run())
 
 
 def _split(structure: Structure) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
     """Returns the terms that are costs of labels, and those that are losses of a class."""
     costs = tuple(term for term in structure.terms if isinstance(term, LabelCosts))
     return costs, tuple(term for term in structure.terms if isinstance(term, OneLabel))
-
-
-@final
-class _ClassDecomposition(Maximizer):
-    """Searches set by set; parts share the sets, with all that these keep."""
-
-    def __init__(self, method: ClassDecomposition, structure: Structure, sets: "list[_Set]") -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._sets, self._max_iter = sets, method.max_iter
-
-    def take(self, parts: Ints) -> "Maximizer":
-        assert isinstance(self.method, ClassDecomposition)
-        structure = self.structure.take(parts)
-        return _ClassDecomposition(self.method, structure, [self._sets[i] for i in parts])
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
-
-        def one(i: int) -> _Search:
-            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
-            return _Search(self._sets[i], own, float(tol[i]), self._max_iter).run()
-
-        found = map_units(one, range(len(self._sets)))
-        labels = np.concatenate([search.labels for search in found])
-        return self.solved(scores, labels, np.array([search.bound for search in found]))
 
 
 @final

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
-import numpy as np
-
-from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.arrays import Values
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_number
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
@@ -17,7 +15,7 @@ from setwise.inference.decomposition.descents import Search, descend_as_printed,
 from setwise.inference.decomposition.sides import OneSet, Problem, two_sides
 from setwise.inference.known_labels import KnownLabels
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
-from setwise.kernels.threads import map_units
+from setwise.inference.set_by_set import SetBySet, each_set
 
 LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
 """The methods for the side of the loss, of which the first that fits is taken where none is given."""
@@ -88,7 +86,18 @@ class DualDecomposition(Inference):
         return why or self._cut.refuses(network)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _DualDecomposition(self, structure)
+        return SetBySet(self, structure, [self.one_set(one) for one in each_set(structure)], self._search)
+
+    def _search(self, unit: OneSet, scores: Values, tol: float) -> Search | Branching:
+        """The descent on the bound of one set, and the division of its labelings where that is asked for."""
+        search = Search(Problem(unit, scores), tol, self.max_iter, unit.graphs.truth, unit.seen)
+        if self.step == "bundle":
+            descend_by_bundle(search, unit.kept)
+            unit.kept, unit.seen = search.multipliers, search.labels
+        else:
+            descend_as_printed(search, self.scale)
+        gap = search.bound - search.best > tol
+        return Branching(search, self.budget, self.max_iter) if self.exact and gap else search
 
     @property
     def _cut(self) -> Inference:
@@ -106,37 +115,3 @@ class DualDecomposition(Inference):
         loss = self._fit_for(two_sides(structure)[1])
         assert loss is not None
         return OneSet(structure, self._cut, loss)
-
-
-@final
-class _DualDecomposition(Maximizer):
-    """Sets are independent, so threads share them; where there is one alone, they share its graphs."""
-
-    def __init__(self, method: DualDecomposition, structure: Structure, units: list[OneSet] | None = None) -> None:
-        self.method, self.structure, self.slack, self._own = method, structure, False, method
-        self._sets = range(len(structure.batch))
-        self._units = [method.one_set(structure.take(np.array([i]))) for i in self._sets] if units is None else units
-
-    def take(self, parts: Ints) -> Maximizer:
-        return _DualDecomposition(self._own, self.structure.take(parts), [self._units[i] for i in parts])
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
-
-        def one(i: int) -> Search | Branching:
-            return self._one(self._units[i], scores[spans[i] : spans[i + 1]].astype(np.float64), float(tol[i]))
-
-        found = map_units(one, self._sets)
-        labels = np.concatenate([search.labels for search in found])
-        return self.solved(scores, labels, np.array([search.bound for search in found]))
-
-    def _one(self, unit: OneSet, scores: Values, tol: float) -> Search | Branching:
-        method = self._own
-        search = Search(Problem(unit, scores), tol, method.max_iter, unit.graphs.truth, unit.seen)
-        if method.step == "bundle":
-            descend_by_bundle(search, unit.kept)
-            unit.kept, unit.seen = search.multipliers, search.labels
-        else:
-            descend_as_printed(search, method.scale)
-        gap = search.bound - search.best > tol
-        return Branching(search, method.budget, method.max_iter) if method.exact and gap else search

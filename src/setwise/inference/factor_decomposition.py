@@ -5,14 +5,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_count
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
 from setwise.inference.decomposition.bundle import Bundle
-from setwise.inference.factors import Factored, alone, unfit_for_factors
+from setwise.inference.factors import Factored, unfit_for_factors
 from setwise.inference.repair import Repair
-from setwise.kernels.threads import map_units
+from setwise.inference.set_by_set import SetBySet, each_set
 
 CLOSE = 1e-9
 """The search ends where the planes say that the bound can fall by no more than this share of its scale."""
@@ -55,26 +55,8 @@ class FactorDecomposition(Inference):
         return unfit_for_factors(self, structure, slack)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _FactorDecomposition(self, structure)
-
-
-@final
-class _FactorDecomposition(Maximizer):
-    def __init__(self, method: FactorDecomposition, structure: Structure) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._max_iter = method.max_iter
-        self._units = [Factored(one) for one in alone(structure)]
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
-
-        def one(i: int) -> _Search:
-            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
-            return _Search(self._units[i], own, float(tol[i]), self._max_iter).run()
-
-        found = map_units(one, range(len(self._units)))
-        labels = np.concatenate([search.labels for search in found])
-        return self.solved(scores, labels, np.array([search.bound for search in found]))
+        sets = [Factored(one) for one in each_set(structure)]
+        return SetBySet(self, structure, sets, lambda one, scores, tol: _Search(one, scores, tol, self.max_iter).run())
 
 
 @final

@@ -207,8 +207,3 @@ def unfit_for_factors(method: Inference, structure: Structure, slack: bool) -> s
             if (np.bincount(batch.owners[known], minlength=len(batch)) == 0).any():
                 return f"{name} refuses {structure!r}: a set has no known label to count. Leave it out."
     return None
-
-
-def alone(structure: Structure) -> list[Structure]:
-    """The structure of each set by itself."""
-    return [structure.take(np.array([i])) for i in range(len(structure.batch))]

@@ -5,14 +5,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_count, as_number
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.linear_pieces import LargestOf
 from setwise.core.regions import RegionCounts
 from setwise.core.structure import Structure
-from setwise.inference.factors import Factored, alone, unfit_for_factors
-from setwise.kernels.threads import map_units
+from setwise.inference.factors import Factored, unfit_for_factors
+from setwise.inference.set_by_set import SetBySet, each_set
 
 EQUAL = 1e-12
 """Value and bound that differ by this share are equal but for rounding, and so are messages."""
@@ -61,33 +61,13 @@ class HighOrderMessages(Inference):
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _HighOrderMessages(self, structure)
+        return SetBySet(self, structure, [Factored(one) for one in each_set(structure)], self._search)
 
-
-@final
-class _HighOrderMessages(Maximizer):
-    def __init__(self, method: HighOrderMessages, structure: Structure) -> None:
-        self.method, self.structure, self.slack = method, structure, False
-        self._damping, self._rounds = method.damping, method.max_iter
-        self._units = [Factored(one) for one in alone(structure)]
-
-    def solve(self, scores: Floats, tol: Values) -> Solutions:
-        spans = self.structure.batch.score_offsets
-
-        def one(i: int) -> tuple[Bools, float]:
-            own = np.asarray(scores[spans[i] : spans[i + 1]], dtype=np.float64)
-            return self._one(self._units[i], own, float(tol[i]))
-
-        found = map_units(one, range(len(self._units)))
-        return self.solved(
-            scores, np.concatenate([labels for labels, _ in found]), np.array([bound for _, bound in found])
-        )
-
-    def _one(self, one: Factored, scores: Values, tol: float) -> tuple[Bools, float]:
-        """The best labels of one set, and the lowest bound."""
+    def _search(self, one: Factored, scores: Values, tol: float) -> "_Best":
+        """The best labels of one set, and the lowest bound, of some rounds of messages."""
         best = _Best(one, scores)
         messages, size = np.zeros(len(one.nodes)), 1.0 + np.abs(scores).max(initial=0.0)
-        for _ in range(self._rounds + 1):
+        for _ in range(self.max_iter + 1):
             best.see(messages)
             if best.closed(tol):
                 break
@@ -98,8 +78,8 @@ class _HighOrderMessages(Maximizer):
             answers = _answers(one, told, most)
             if best.closed(tol) or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
                 break
-            messages = messages + self._damping * (answers - messages)
-        return best.labels, best.bound
+            messages = messages + self.damping * (answers - messages)
+        return best
 
 
 @final

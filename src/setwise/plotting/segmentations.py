@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_array, as_text, shown
-from setwise.plotting.style import GRAY
+from setwise.plotting.style import GRAY, RED
 
 _WIDTH = 1.7
 """The width of a picture, in inches."""
@@ -18,7 +18,7 @@ _WIDTH = 1.7
 def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], title: str = "") -> Figure:
     """Draw images in the first column, and beside each its masks: one row for each image, one column for each name.
 
-    Pixels of a mask keep their colors, those around are pale and grey.
+    Pixels of a mask keep their colors and have an outline, those around are pale and grey.
 
     Parameters
     ----------
@@ -40,10 +40,13 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
         left=0.01, right=0.99, bottom=0.01, top=1.0 - top / figure.get_figheight(),
     )  # fmt: skip
     for i, picture in enumerate(pictures):
-        cells = [("image", picture), *((name, _faded(picture, found[i])) for name, found in columns.items())]
-        for j, (name, cell) in enumerate(cells):
+        for j, name in enumerate(("image", *columns)):
             axes = figure.add_subplot(grid[i, j])
-            axes.imshow(cell, interpolation="nearest")
+            mask = np.ones(picture.shape[:2], dtype=bool) if j == 0 else columns[name][i]
+            axes.imshow(_faded(picture, mask), interpolation="nearest")
+            # Without an outline white objects could not be told from what is pale around them.
+            if mask.any() and not mask.all() and min(mask.shape) > 1:
+                axes.contour(mask, [0.5], colors=RED, linewidths=0.8)
             axes.axis("off")
             if i == 0:
                 axes.set_title(name, fontsize=8, color=GRAY)

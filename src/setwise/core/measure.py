@@ -99,6 +99,11 @@ class Loss(Measure):
         """The traits that are known to fail for some ground truth; refusals mention them."""
         return frozenset()
 
+    @property
+    def of_one_batch(self) -> bool:
+        """Whether a parameter numbers the decisions of one batch, so that these must keep their order."""
+        return False
+
     def check(self, batch: Batch) -> None:
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
 
@@ -192,6 +197,11 @@ class Combination(Loss):
             return self.parts[0][1].denied
         remainder = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
         return remainder[0].denied & CURVATURES if len(remainder) == 1 else frozenset()
+
+    @property
+    def of_one_batch(self) -> bool:
+        """Whether one of the losses is."""
+        return any(loss.of_one_batch for _, loss in self.parts)
 
     def check(self, batch: Batch) -> None:
         for _, loss in self.parts:

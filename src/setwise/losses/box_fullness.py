@@ -92,6 +92,10 @@ class BoxFullness(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
+    @property
+    def of_one_batch(self) -> bool:
+        return self.boxes is not None
+
     def check(self, batch: Batch) -> None:
         if self.boxes is not None and len(self.boxes) != batch.total:
             raise ValueError(f"boxes must number all {batch.total} decisions of the batch; got {len(self.boxes)}.")

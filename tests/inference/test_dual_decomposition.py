@@ -12,6 +12,7 @@ from setwise.core.sets import Sets
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.decomposition.descents import Search
+from setwise.inference.decomposition.sides import Problem
 from setwise.kernels.threads import allowed
 from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
@@ -268,14 +269,51 @@ def test_any_methods_may_serve_the_two_sides():
 def test_the_kept_multipliers_save_evaluations(monkeypatch):
     rng = np.random.default_rng(11)
     graphs = Graphs(rng.random(400) < 0.3, np.array([0, 400]), grid(20, 20))
-    scores = 0.003 * rng.standard_normal(graphs.n_scores)
-    scores[graphs.edge_places] = 0.003 * rng.random(len(graphs.edges))
+    scores = 0.01 * rng.standard_normal(graphs.n_scores)
+    scores[graphs.edge_places] = 0.01 * rng.random(len(graphs.edges))
     asked, at = [], Search.at
-    monkeypatch.setattr(Search, "at", lambda search, m: asked.append(1) or at(search, m))
+    monkeypatch.setattr(Search, "at", lambda search, *given, **more: asked.append(1) or at(search, *given, **more))
     used = DualDecomposition().prepare(Jaccard().structure(graphs))
-    used.maximize(scores, 1e-3)
+    used.maximize(scores, 1e-6)
     first = len(asked)
-    used.take(np.array([0])).maximize(scores, 1e-3)
+    used.take(np.array([0])).maximize(scores, 1e-6)
     assert len(asked) == first + 1
-    used.maximize(1.01 * scores, 1e-3)
+    used.maximize(1.01 * scores, 1e-6)
     assert len(asked) - first - 1 < first
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), MCC(), Jaccard() + 0.02 * Hamming()], ids=repr)
+def test_settled_multipliers_use_the_whole_flow(loss):
+    rng, lower = np.random.default_rng(12), 0
+    for k in range(40):
+        graphs, scores, rows, won = random_problem(rng, kind=("reals", "reals", "ties", "huge")[k % 4])
+        best, slip = (won + losses_of(loss, graphs.truth, rows)).max(), 1e-10 * (1.0 + np.abs(scores).max())
+        problem = Problem(DualDecomposition().one_set(loss.structure(graphs)), scores)
+        multipliers = 0.1 * rng.standard_normal(12)
+        plain, labels, _ = problem.bound(multipliers)
+        bound, settled, same, _ = problem.settle(multipliers)
+        np.testing.assert_array_equal(same, labels)
+        assert np.abs(settled).max() <= problem.one.most
+        assert best - slip <= bound <= plain + slip
+        # The labels of the network are among the best ones there too, and the bound is that of the multipliers.
+        assert problem.bound(settled)[0] == pytest.approx(bound, abs=slip)
+        costs = problem.one.structure.split()[0]
+        modular = rows @ settled if costs is None else rows @ settled + (rows != graphs.truth) @ costs
+        at = (rows == labels).all(axis=1)
+        assert (won + modular)[at][0] == pytest.approx((won + modular).max(), abs=slip)
+        lower += bound < plain - slip
+    assert lower >= 20
+
+
+def test_the_slope_between_two_labelings():
+    graphs = Graphs(np.arange(12) < 5, np.array([0, 12]), grid(3, 4))
+    problem = Problem(DualDecomposition().one_set(Jaccard().structure(graphs)), np.zeros(graphs.n_scores))
+    one, other = np.arange(12) < 4, np.arange(12) < 8
+    # One false negative and none, and no false positive and three.
+    at = lambda fn, fp: (fn + fp) / (5.0 + fp)  # noqa: E731
+    fn = (at(1, 0) - at(0, 0) + at(1, 3) - at(0, 3)) / 2.0
+    fp = (at(0, 3) - at(0, 0) + at(1, 3) - at(1, 0)) / 6.0
+    np.testing.assert_allclose(problem.slope_of_loss(one, other), np.where(graphs.truth, -fn, fp))
+    # The counts of one labeling alone are the middles of lines over one to each side, as far as the counts go.
+    fn, fp = (at(2, 0) - at(0, 0)) / 2.0, at(1, 1) - at(1, 0)
+    np.testing.assert_allclose(problem.slope_of_loss(one, one), np.where(graphs.truth, -fn, fp))

@@ -28,10 +28,11 @@ class DualDecomposition(Inference):
 
     For any multipliers m, one for each node of known label, ``max_y [<s, phi(y)> + <m, y>] + max_y [l(y) - <m, y>]`` is
     an upper bound (DD section 3): the first maximum is a minimum cut, where the scores of edges are 0 or above, and the
-    second one goes over independent decisions, a search over counts for Jaccard or F1. A bundle method lowers it,
-    first with two multipliers, one for all positives and one for all negatives, then with one for each node. All
-    labelings that the maxima find are candidates. Where the best one does not reach the lowest bound, the solution is
-    not exact, and the bound says how much better another one may be.
+    second one goes over independent decisions, a search over counts for Jaccard or F1. The sides take turns first: the
+    cut gets the slope of the loss near the labels seen so far as its multipliers, and the loss gets what the flow of
+    the cut leaves of the scores, which are the best multipliers for this flow. A bundle method ends the descent where
+    the turns do not. All labelings that the maxima find are candidates. Where the best one does not reach the lowest
+    bound, the solution is not exact, and the bound says how much better another one may be.
 
     Multipliers are kept for each set: the next call begins with them. An evaluation of the bound is a cut, which
     begins with the last one, and a sort of the nodes; the bundle adds O(100 p) for p nodes.
@@ -39,8 +40,9 @@ class DualDecomposition(Inference):
     Parameters
     ----------
     max_iter : the largest number of evaluations of the bound of a set
-    step : ``"bundle"``; or ``"printed"`` for the steps ``scale / sqrt(t)`` from m = 0 of DD section 3. There
-        each node gets the label that it had most often, unless value and bound meet. DD takes ``max_iter=100``
+    step : ``"bundle"`` for turns and a bundle; or ``"printed"`` for the steps ``scale / sqrt(t)`` from m = 0 of DD
+        section 3. There each node gets the label that it had most often, unless value and bound meet. DD takes
+        ``max_iter=100``
     scale : the length of the printed steps, > 0
     exact : whether to divide the labelings by the labels of single nodes until value and bound meet; it takes long
         where the gap is large

@@ -176,9 +176,14 @@ class _Block:
         return before is not None and (before is edges or np.array_equal(before[self._edges], edges[self._edges]))
 
     def add_bounds(self, nodes: Values, bounds: Values) -> None:
-        """Add the bounds of the last cut to those of the sets."""
+        """Add the bounds of the values for any scores, by the flow of the last cut, to those of the sets."""
         own = bounds[self._sets]
         cut_bounds(self._network, self._forest, self._capacities, nodes[self._nodes], self._offsets, own)
+
+    def spare(self, out: Values) -> None:
+        """Write what the last flow leaves of the scores of nodes, above 0 for label 1 and below 0 for label 0."""
+        own, pad = out[self._nodes], self._network.pad
+        own[:] = self._forest.residues[pad : pad + len(own)]
 
     def lose(self, nodes: Values, labels: Bools, lost: Values) -> None:
         """Write what each node loses with the label that the last cut does not give it."""

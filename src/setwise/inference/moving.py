@@ -20,6 +20,12 @@ class Moving(Protocol):
     def solve(self, moves: Values) -> tuple[Bools, Values]:
         """The labels (total,) that were found, and the bound of each set, (n,)."""
 
+    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
+        """The same, but the bounds are for other moves from -most to most, which come last, (total,).
+
+        For these the labels are still the best, and they go as far against the labels as is known to be possible.
+        """
+
 
 class MovableMaximizer(Maximizer):
     """A maximizer with a short way for moves: what depends on the scores alone is computed once."""
@@ -36,7 +42,10 @@ class Block(Protocol):
         """Write the labels of a minimum cut."""
 
     def add_bounds(self, nodes: Values, bounds: Values) -> None:
-        """Add the bounds of the last cut to those of the sets."""
+        """Add the bounds of the values for any scores, by the flow of the last cut, to those of the sets."""
+
+    def spare(self, out: Values) -> None:
+        """Write what the last flow leaves of the scores of nodes, above 0 for label 1 and below 0 for label 0."""
 
 
 @final
@@ -56,16 +65,37 @@ class MovingCut:
     constant: Values
 
     def solve(self, moves: Values) -> tuple[Bools, Values]:
-        labels, bounds = np.empty(self.graphs.total, dtype=bool), self.constant.copy()
+        return self._labels(moves), self._bounds(moves)
+
+    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
+        # The flow is still one without its spare scores, and each arc that the cut cuts is full, so the cut is minimal.
+        labels, spare = self._labels(moves), np.empty(self.graphs.total)
+        for block in self.blocks:
+            block.spare(spare)
+        if self.forced is not None:
+            spare[self.forced] = 0.0
+        moves = np.clip(moves - spare, -most, most)
+        return labels, self._bounds(moves), moves
+
+    def _labels(self, moves: Values) -> Bools:
+        labels, nodes = np.empty(self.graphs.total, dtype=bool), self._moved(moves)
+        map_units(lambda block: block.cut(nodes, self.edges, labels), self.blocks)
+        return labels
+
+    def _bounds(self, moves: Values) -> Values:
+        bounds, nodes = self.constant.copy(), self._moved(moves)
+        if self.forced is not None:
+            bounds += segment_sums(np.where(self.forced & self.graphs.truth, moves, 0.0), self.graphs.offsets)
+        for block in self.blocks:
+            block.add_bounds(nodes, bounds)
+        return bounds
+
+    def _moved(self, moves: Values) -> Values:
         nodes = self.nodes + moves
         if self.forced is not None:
             # What forces a node must not be moved; its move is won or not, whatever the other labels are.
             nodes[self.forced] = self.nodes[self.forced]
-            bounds += segment_sums(np.where(self.forced & self.graphs.truth, moves, 0.0), self.graphs.offsets)
-        map_units(lambda block: block.cut(nodes, self.edges, labels), self.blocks)
-        for block in self.blocks:
-            block.add_bounds(nodes, bounds)
-        return labels, bounds
+        return nodes
 
 
 @final
@@ -83,3 +113,6 @@ class MovingScores:
         found = self.maximizer.solve(scores, np.zeros(len(self.graphs)))
         # Solutions count from the target, which takes its share of the moves along.
         return found.labels, found.bounds + segment_sums(moves * self.graphs.truth, self.graphs.offsets)
+
+    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
+        return *self.solve(moves), moves

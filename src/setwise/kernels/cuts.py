@@ -35,8 +35,15 @@ def recut(network: Any, forest: Forest, capacities: Array, scores: Array, change
     """The minimum cut for new ``scores`` (n,) from the flow and the trees before, where only ``changed`` ones are new.
 
     ``changed`` are different numbers of nodes, int64. Their residues are computed anew from the flow, so that rounding
-    does not add up.
+    does not add up. Where most nodes have changed, trees that begin anew are faster than trees that are mended.
     """
+    if 2 * len(changed) > len(scores):
+        for k in range(len(changed)):
+            _renew(network, forest, capacities, scores, changed[k])
+        push_across(network, forest)
+        plant(forest)
+        maximize_flow(network, forest)
+        return
     tick(network, forest)
     for k in range(len(changed)):
         _change(network, forest, capacities, scores, changed[k])
@@ -114,10 +121,16 @@ def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, l
 
 @bare
 def _change(network: Any, forest: Forest, capacities: Array, scores: Array, i: Any) -> None:
+    """Gives node i the residue of its score, and puts it where it then belongs."""
+    _renew(network, forest, capacities, scores, i)
+    reroot(network, forest, i + network.pad)
+
+
+@bare
+def _renew(network: Any, forest: Forest, capacities: Array, scores: Array, i: Any) -> None:
     """Gives node i the residue of its score."""
     at = i + network.pad
     forest.residues[at & MASK] = scores[i & MASK] - _outflow(network, forest, capacities, at)
-    reroot(network, forest, at)
 
 
 @bare

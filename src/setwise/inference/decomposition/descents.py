@@ -16,8 +16,8 @@ EQUAL = 1e-12
 CLOSE = 1e-9
 """A bundle ends where its planes promise no more than this share of the largest score, or of the loss of one node."""
 
-STEPS, SLOWER = 4, 0.7
-"""The first steps, and how much shorter they become where one has failed."""
+LEFT, PATIENCE = 0.5, 2
+"""The sides take turns until PATIENCE turns in vain, in which more than this share of the gap is left."""
 
 HOPELESS, STRETCHES = 0.01, 3
 """It also ends where they promise no more than this share of the tolerance, with ever longer steps."""
@@ -59,10 +59,13 @@ class Search:
         """The slope of the lowest bound."""
         return self.pair[0].view(np.int8) - self.pair[1].view(np.int8)
 
-    def at(self, multipliers: Values) -> tuple[float, NDArray[np.int8]]:
-        """The bound and its slope (total,), int8; both labelings are candidates."""
+    def at(self, multipliers: Values, settle: bool = False) -> tuple[float, NDArray[np.int8]]:
+        """The bound and its slope (total,), int8, there or where the problem settles; both labelings are candidates."""
         self.left -= 1
-        bound, *self.last = self.problem.bound(multipliers)
+        if settle:
+            bound, multipliers, *self.last = self.problem.settle(multipliers)
+        else:
+            bound, *self.last = self.problem.bound(multipliers)
         if bound < self.bound:
             self.bound, self.multipliers, self.pair = bound, multipliers, self.last
         self._offer(self.last)
@@ -80,33 +83,25 @@ class Search:
 
 
 def descend_by_bundle(search: Search, start: Values | None) -> None:
-    """Lower the bound from a start, or from the slope of the loss at the best labels of the network alone.
+    """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
 
-    From there the first steps are as long as would close the gap on a straight line (Polyak 1969), which is fast at
-    first. A bundle ends the descent, and is all that a start near the lowest bound needs.
+    In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
+    scores. The slope is that between the labels that the loss chose last and the best ones, or after a turn in vain
+    those of the network.
     """
-    if start is None:
-        search.at(np.zeros(len(search.labels)))
-        if not search.done:
-            search.at(search.problem.slope_of_loss(search.labels))
-            _step(search)
-    else:
-        search.at(start)
-    if not search.done:
-        _bundle(search)
-
-
-def _step(search: Search) -> None:
-    """A few steps against the slope from the lowest bound so far; they become shorter where the bound rises."""
-    pace, multipliers, value, slope = 1.0, search.multipliers, search.bound, search.slope
-    for _ in range(STEPS):
-        length = np.count_nonzero(slope)
-        if search.done or not length:
+    problem = search.problem
+    multipliers = problem.first_slope(search.labels) if start is None else start
+    vain = 0
+    while vain <= PATIENCE:
+        before = search.bound - search.best
+        search.at(multipliers, settle=True)
+        if search.done:
             return
-        multipliers = multipliers - pace * (value - search.best) / length * slope
-        before = search.bound
-        value, slope = search.at(multipliers)
-        pace *= 1.0 if value < before else SLOWER
+        vain = vain + 1 if search.bound - search.best > LEFT * before else 0
+        multipliers = problem.slope_of_loss(search.last[0] if vain else search.labels, search.last[1])
+        if not multipliers.any():
+            break
+    _bundle(search)
 
 
 def _bundle(search: Search) -> None:

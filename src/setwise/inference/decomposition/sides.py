@@ -1,5 +1,6 @@
 """The two sides of a decomposition: the network with the modular part of the loss, and the rest of the loss."""
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -46,6 +47,11 @@ class OneSet:
         first, second = two_sides(structure)
         self.network, self.loss = network.prepare(first), loss.prepare(second)
 
+    @cached_property
+    def most(self) -> float:
+        """The largest loss on its side; no loss is below 0, so no label changes it by more."""
+        return float(self.loss.solve(np.zeros(self.graphs.total), IN_FULL).bounds[0])
+
     def moving(self, scores: Values) -> Moving:
         """The side of the network for given scores."""
         if isinstance(self.network, MovableMaximizer):
@@ -70,7 +76,12 @@ class Problem:
         self.one, self.scores, self.fixed = one, scores, fixed
         graphs = one.graphs
         self.forced_scores, self._loss_scores, self._extra = scores, np.zeros(graphs.total), 0.0
+        # Where the multipliers are beyond the largest loss, the other side has no choice left; some must be 0.
+        self._most = np.full(graphs.total, one.most)
+        if graphs.known is not None:
+            self._most[~graphs.known] = 0.0
         if fixed is not None:
+            self._most[fixed >= 0] = 0.0
             self._force(fixed)
         self._network = one.moving(self.forced_scores)
 
@@ -81,8 +92,7 @@ class Problem:
         strong = 1.0 + np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
         for ends in graphs.edges.T:
             strong += np.bincount(ends, 2.0 * pairs, graphs.total)
-        # No loss is below 0, so one label changes it by no more than its maximum.
-        loss_strong = np.full(graphs.total, 1.0 + float(self.one.loss.solve(np.zeros(graphs.total), IN_FULL).bounds[0]))
+        loss_strong = np.full(graphs.total, 1.0 + self.one.most)
         sign = np.where(fixed == 1, 1.0, -1.0)
         self.forced_scores = self.scores.copy()
         self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]
@@ -97,11 +107,26 @@ class Problem:
         The multipliers m are 0 where a label is not known, for there y and z need not agree.
         """
         labels, above = self._network.solve(multipliers)
+        others, bound = self._with_loss(labels, float(above[0]), multipliers)
+        return bound, labels, others
+
+    def settle(self, multipliers: Values) -> tuple[float, Values, Bools, Bools]:
+        """The same at other multipliers, which come second: the best ones for the flow of the cut at the given ones.
+
+        A flow leaves each node a part of its score, which bounds the network as if there were no edges. The multipliers
+        give all of it to the loss, which then has the last word: ``max_z [l2(z) + <what is left of the scores, z>]``.
+        """
+        labels, above, settled = self._network.settle(multipliers, self._most)
+        others, bound = self._with_loss(labels, float(above[0]), settled)
+        return bound, settled, labels, others
+
+    def _with_loss(self, labels: Bools, above: float, multipliers: Values) -> tuple[Bools, float]:
+        """The labels that the loss chooses, and the bound, where the network has chosen its labels."""
         found = self.one.loss.solve(self._loss_scores - multipliers, IN_FULL)
         others = found.labels
         if self.one.graphs.known is not None:
             others = np.where(self.one.graphs.known, others, labels)
-        return float(above[0] + found.bounds[0]) - self._shared(multipliers), labels, others
+        return others, above + float(found.bounds[0]) - self._shared(multipliers)
 
     def forced_bounds(self, multipliers: Values) -> Values:
         """The bound for the labelings in which node i has label v, for all i and v, (total, 2)."""
@@ -111,15 +136,24 @@ class Problem:
         out = self.one.network.max_marginals(scores) + self.one.loss.max_marginals(self._loss_scores - multipliers)
         return out - self._extra
 
-    def slope_of_loss(self, labels: Bools) -> Values:
-        """How much label 1 of each node adds to the loss of counts near given labels, (total,); 0 for other losses."""
+    def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
+        """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for others."""
         graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
         for term in self.one.loss.structure.terms:
             if isinstance(term, Counts) and isinstance(sets, Sets):
-                fn, fp = count_slopes(term, sets, labels)
+                fn, fp = count_slopes(term, sets, labels, others)
                 each = np.where(graphs.truth, -fn, fp)
                 out += each if term.areas is None else term.areas * each
-        return out if graphs.known is None else np.where(graphs.known, out, 0.0)
+        return np.where(self._most > 0.0, out, 0.0)
+
+    def first_slope(self, labels: Bools) -> Values:
+        """The slope of the loss at the labels that are best without edges where they win more loss than score.
+
+        Elsewhere it is that at given labels, which are better there: scores that outweigh the loss speak for them.
+        """
+        alone = self.one.loss.solve(self._loss_scores + self.scores[self.one.graphs.node_places], IN_FULL).labels
+        lost, won = self.one.structure.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
+        return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
 
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""
@@ -130,12 +164,21 @@ class Problem:
         return float(multipliers @ self.one.graphs.truth) + self._extra
 
 
-def count_slopes(term: Counts, sets: Sets, labels: Bools) -> tuple[float, float]:
-    """What one more false negative, and one more false positive, adds to the loss of one set, by differences."""
-    (fn,), (fp,) = term.counts(sets, labels)
-    (P,), (N,) = term.P, term.N
-    low, high = np.maximum([fn - 1.0, fp - 1.0], 0.0), np.minimum([fn + 1.0, fp + 1.0], [P, N])
-    counts = np.array([[low[0], fp], [high[0], fp], [fn, low[1]], [fn, high[1]]])
-    values = np.array([float(term.of(counts[k, :1], counts[k, 1:])[0]) for k in range(4)])
-    rises = (values[1::2] - values[::2]) / np.maximum(high - low, 1.0)
-    return tuple(np.where(np.isfinite(rises), rises, 0.0).tolist())
+def count_slopes(term: Counts, sets: Sets, labels: Bools, others: Bools) -> tuple[float, float]:
+    """What one more false negative, and one more false positive, adds to the loss of one set between two labelings.
+
+    These are the slopes of lines along each count through the counts of both, in the mean over the other count; where
+    the labelings have the same count, a line reaches over one to each side.
+    """
+    ends = np.sort(np.concatenate([term.counts(sets, labels), term.counts(sets, others)], axis=1), axis=1)
+    alike = ends[:, 0] == ends[:, 1]
+    low = np.maximum(ends[:, 0] - alike, 0.0)
+    high = np.minimum(ends[:, 1] + alike, [term.P[0], term.N[0]])
+    found = []
+    for count in (0, 1):
+        # Rows are the lower and the upper end of the lines, and columns the two values of the other count.
+        along, across = np.array([low[count], high[count]])[:, None], ends[1 - count]
+        values = term.of(along, across) if count == 0 else term.of(across, along)
+        rise = float((values[1] - values[0]).mean()) / max(high[count] - low[count], 1.0)
+        found.append(rise if np.isfinite(rise) else 0.0)
+    return found[0], found[1]

@@ -98,7 +98,7 @@ def test_refuses_empty_sets_and_bad_offsets(offsets):
         (np.array([2, 0, 1]), np.array([0, 3]), "labels must be bool"),
         (np.array([2, 0, 1], dtype=np.int8), np.array([0, 3]), "labels must be -1, 0 or 1"),
         ([True, False], np.array([0.0, 2.0]), "offsets must be int64"),
-        (np.ones((2, 2), dtype=bool), np.array([0, 4]), "labels must be bool of shape"),
+        (np.ones((2, 2), dtype=bool), np.array([0, 4]), "labels must be bool, or int8"),
     ],
 )
 def test_sets_hold_bools_and_whole_offsets(labels, offsets, words):

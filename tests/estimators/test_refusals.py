@@ -30,7 +30,7 @@ def test_zeros_and_huge_features():
         ({"y": [0, 1, 0]}, "inconsistent numbers of samples"),
         ({"y": [1, 1, 1, 1]}, "only one class"),
         ({"y": [0, 1, 2, 1], "class_weight": "balanced"}, "class_weight refuses more than two classes"),
-        ({"y": [0, 1, 2, 1], "loss": "auc"}, r"SetClassifier refuses RocArea\(\) for 3 classes"),
+        ({"y": [0, 1, 2, 1], "loss": "auc"}, r"RocArea\(\) refuses 3 classes"),
         ({"y": [0, 1, 0, 1], "pos_label": 7}, r"pos_label must be one of the labels \[0, 1\]; got 7"),
         ({"y": None}, "requires y to be passed"),
         ({"y": csr_matrix(np.eye(4))}, "a sparse matrix: pass Y.toarray"),

@@ -5,6 +5,8 @@ from dataclasses import MISSING, fields, replace
 from types import UnionType
 from typing import Literal, get_args, get_origin
 
+import numpy as np
+
 from setwise.core.count_loss import CountLoss
 from setwise.core.inference import Inference
 from setwise.core.measure import Loss
@@ -40,6 +42,12 @@ def _values(annotation):
             return without(NUMBERS, "text", "digits") | {"another name": "length"}
         if len(given) > 1 and int in given:
             return without(COUNTS, "negative") | {"negative": -1}
+        if given[0] is float and any(get_origin(part) is np.ndarray for part in given):
+            return without(NUMBERS, "array") | {
+                "matrix": np.zeros((1, 1)),
+                "empty": np.zeros(0),
+                "texts": np.array(["a"]),
+            }
         annotation = given[0]
     if annotation is float:
         return NUMBERS

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from setwise.core.enumerate import subsets
 from setwise.core.graphs import Graphs
 from setwise.core.linear_pieces import LargestOf
 from setwise.core.refusal import Refusal
@@ -222,6 +223,35 @@ def test_the_general_form_of_pieces_takes_costs_of_both_labels():
         structure.zero()
 
 
+def test_each_set_or_box_may_have_a_ratio_of_its_own():
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.random(12) < 0.2, 0, -1).astype(np.int8)
+    rows = subsets(6)
+    # A set for each bag, and the same bags as boxes of one set.
+    for kind, offsets, boxes in ((Sets, [0, 6, 12], None), (Sets, [0, 12], np.repeat([0, 1], 6))):
+        sets = kind(labels, np.array(offsets))
+        numbers = None if boxes is None else np.where(labels < 0, boxes, -1)
+        loss = BoxFullness(np.array([0.2, 0.7]), numbers)
+        structure = loss.structure(sets)
+        scores = rng.standard_normal(12)
+        best = 0.0
+        for ratio, at in ((0.2, slice(0, 6)), (0.7, slice(6, 12))):
+            own = Sets(labels[at], np.array([0, 6]))
+            values = of_formula(BoxFullness(ratio), labels[at], rows)
+            np.testing.assert_allclose([BoxFullness(ratio).values(own, row)[0] for row in rows], values)
+            best += (values + rows @ scores[at]).max()
+        for method in (Auto(), ByPieces(Auto())):
+            found = method.prepare(structure).maximize(scores)
+            assert found.exact.all()
+            assert found.values.sum() == pytest.approx(best)
+        zero = Auto().prepare(structure.zero()).maximize(scores)
+        unknown = labels == -1
+        for ratio, at in ((0.2, slice(0, 6)), (0.7, slice(6, 12))):
+            n = unknown[at].sum()
+            assert abs(zero.labels[at].sum() - ratio * n) <= 0.5 + 1e-9
+    assert repr(loss) == "BoxFullness(2 ratios, 2 boxes)"
+
+
 def test_what_does_not_fit_is_refused():
     sets = Sets(np.array([0, -1, -1], np.int8), np.array([0, 3]))
     structure = BoxFullness(0.5).structure(sets)
@@ -240,6 +270,11 @@ def test_what_does_not_fit_is_refused():
         (lambda: BoxFullness(1.5), "ratio must be"),
         (lambda: BoxFullness((0.7, 0.2)), "low <= high"),
         (lambda: BoxFullness((0.1, 0.2, 0.3)), "ratio must be one number, a pair"),
+        (lambda: BoxFullness(np.array([0.5, 1.1])), "ratio must be numbers from 0 to 1, one for each set or box"),
+        (lambda: BoxFullness(np.array([0.5, np.nan])), "ratio must"),
+        (lambda: BoxFullness(np.zeros((1, 1))), "ratio must be numbers from 0 to 1"),
+        (lambda: BoxFullness(np.full(2, 0.5)).structure(sets), "ratio must hold 1 numbers, one for each set; got 2"),
+        (lambda: BoxFullness(np.full(2, 0.5), [0, 0, -1]).structure(sets), "1 numbers, one for each number of a box"),
         (lambda: BoxFullness(0.5, [-2, 0]), "boxes must be whole numbers"),
         (lambda: BoxFullness(0.5, [0, 0]).structure(sets), "boxes must number all 3 decisions"),
         (lambda: BoxFullness(0.5, unit="km"), "unit must be one of"),

@@ -12,7 +12,7 @@ from setwise.core.batch import segments
 from setwise.core.checks import as_offsets
 from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
-from setwise.core.sets import as_truth
+from setwise.core.sets import Sets, as_truth
 from setwise.kernels.agreement import network_won
 from setwise.kernels.network_codes import two_label_code
 
@@ -91,6 +91,11 @@ class Graphs(Network):
     def edge_places(self) -> Ints:
         """The position of the score of each edge, (m,)."""
         return self.edge_columns[:, 0]
+
+    @cached_property
+    def nodes(self) -> Sets:
+        """The nodes as sets of independent decisions, without the edges."""
+        return Sets(self.labels, self.offsets)
 
     @cached_property
     def unary(self) -> Ints:

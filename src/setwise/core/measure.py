@@ -14,6 +14,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.classes import Classes
 from setwise.core.function_of_mistakes import FunctionOfMistakes
+from setwise.core.graphs import Graphs
 from setwise.core.one_label import binary_view, lift
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -44,9 +45,14 @@ class Measure(ABC):
 
     @final
     def values(self, batch: Batch, predictions: ArrayLike) -> Values:
-        """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``."""
+        """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``.
+
+        A measure of scores takes :class:`setwise.core.graphs.Graphs` too: the scores are one for each node, as the
+        differences of its max-marginals.
+        """
         as_kind(batch, "batch", Batch, "Sets.single(y)")
         if self.reads == "scores":
+            batch = batch.nodes if isinstance(batch, Graphs) else batch
             if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
                 raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
             return self._finite(batch, as_scores(predictions, batch.total, "predictions"))
@@ -92,6 +98,11 @@ class Loss(Measure):
     def denied(self) -> frozenset[Trait]:
         """The traits that are known to fail for some ground truth; refusals mention them."""
         return frozenset()
+
+    @property
+    def of_one_batch(self) -> bool:
+        """Whether a parameter numbers the decisions of one batch, so that these must keep their order."""
+        return False
 
     def check(self, batch: Batch) -> None:
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
@@ -186,6 +197,11 @@ class Combination(Loss):
             return self.parts[0][1].denied
         remainder = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
         return remainder[0].denied & CURVATURES if len(remainder) == 1 else frozenset()
+
+    @property
+    def of_one_batch(self) -> bool:
+        """Whether one of the losses is."""
+        return any(loss.of_one_batch for _, loss in self.parts)
 
     def check(self, batch: Batch) -> None:
         for _, loss in self.parts:

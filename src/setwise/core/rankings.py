@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_array, as_offsets
+from setwise.core.network import Network
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.terms import Term
@@ -46,6 +47,11 @@ class Rankings(Batch):
     @classmethod
     def of(cls, sets: Any, loss: object) -> "Rankings":
         """The rankings of binary sets; raises Refusal, naming ``loss``, for other batches, pieces or unknown labels."""
+        if isinstance(sets, Network):
+            raise Refusal(
+                f"{loss!r} refuses to train on {type(sets).__name__}: a network gives labels and no ranking. Train for "
+                "a loss of labels, and measure this one by the differences of max-marginals."
+            )
         if not isinstance(sets, Sets) or sets.totals is not None:
             raise Refusal(f"{loss!r} refuses {type(sets).__name__}: it ranks whole sets of binary decisions.")
         if sets.known is not None:

@@ -164,7 +164,8 @@ def as_truth(given: Any) -> NDArray[Any]:
     """The labels of a batch of binary decisions as they are: flat bools, or int8 of -1, 0 and 1."""
     labels = as_array(given, "labels")
     if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
-        raise ValueError(f"labels must be bool of shape (total,); got {labels.dtype} of shape {labels.shape}.")
+        got = f"{labels.dtype} of shape {labels.shape}"
+        raise ValueError(f"labels must be bool, or int8 of -1, 0 and 1, of shape (total,); got {got}.")
     if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
         raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
     return labels

@@ -19,11 +19,11 @@ from setwise.estimators.fitting import keep_certificates, solve
 from setwise.estimators.graph_constraints import GRAPH_CONSTRAINTS
 from setwise.estimators.graph_scores import GraphScores
 from setwise.estimators.graph_threshold import held_out_bias
-from setwise.estimators.grouping import Grouping, Layout
+from setwise.estimators.grouping import Layout
 from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
 from setwise.estimators.networks import Networks, as_graphs, as_node_labels, encode, join, node_classes, shape_of
 from setwise.estimators.node_areas import NodeAreas
-from setwise.estimators.notices import warn_of_end
+from setwise.estimators.notices import unless_interrupted, warn_of_end
 from setwise.estimators.objective import loss_for
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
@@ -53,10 +53,11 @@ class GraphClassifier(ClassifierMixin, Versioned):
     ----------
     loss : a loss of labels, or the short name of one. With areas of nodes it counts areas, and must be Hamming or a
         quotient of counts, as Jaccard and F1. Losses of a ranking, as AUC, can be measured by :meth:`evaluate` only
-    surrogate : ``"margin"`` for margin rescaling by the size of the sets, which is convex and certified, ``"ramp"``, or
-        ``"slack"``. ``"convex"`` is ``"margin"``. ``"auto"`` takes the ramp, but for losses that are sums over nodes,
-        as Hamming, and with ``start="zero"``: there it begins with margin rescaling, and takes the ramp where that
-        bound says nothing or little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
+    surrogate : ``"margin"`` for margin rescaling by the size of the sets, which is convex and certified, ``"ramp"``,
+        ``"slack"`` for sets of at most 2^20 labelings, or ``"lovasz"`` for graphs without edges. ``"convex"`` is
+        ``"margin"``. ``"auto"`` takes the ramp, but for losses that are sums over nodes, as Hamming, and with
+        ``start="zero"``: there it begins with margin rescaling, and takes the ramp where that bound says nothing or
+        little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
     inference : ``"auto"``, or an inference object that maximizes loss and score together
     learner, tol, max_iter : as in :class:`setwise.SetClassifier`
     C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, and otherwise that of
@@ -146,15 +147,19 @@ class GraphClassifier(ClassifierMixin, Versioned):
         before = dict(self.__dict__)
         try:
             trained = solve(self, problem, self._last(problem))
+            interrupted = trained.fit.status == "interrupted"
             if shift is None:
-                zero = self.threshold == "zero" or trained.fit.status == "interrupted"
-                shift = 0.0 if zero else held_out_bias(self, problem, networks, names)
+                zero = self.threshold == "zero" or interrupted
+                found = (
+                    None if zero else unless_interrupted(self, lambda: held_out_bias(self, problem, networks, names))
+                )
+                shift, interrupted = (0.0 if found is None else found), interrupted or (found is None and not zero)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         self._keep(problem, trained, shift, classes, loss)
-        if trained.fit.status == "interrupted":
+        if interrupted:
             raise KeyboardInterrupt
         return self
 
@@ -188,14 +193,11 @@ class GraphClassifier(ClassifierMixin, Versioned):
         given = self._known(graphs)
         codes = encode(as_node_labels(labels, given), self.classes_)
         networks = join(given, codes, groups, len(self.classes_))
-        measure = self.loss_ if loss is None else as_loss(loss)
-        if loss is not None:
-            measure = loss_for(measure, Grouping(networks.sets, _layout(self.classes_), self.classes_, None), None)
+        measure = loss_for(self.loss_ if loss is None else as_loss(loss), networks.grouping(self.classes_), None)
         seen = self._labels(networks)
         guess: Any = self._marginals(networks) if measure.reads == "scores" else seen
         each, whole = ((self._weighed(measure, part), part) for part in (networks, networks.pooled()))
-        values = each[0].values(each[1].sets, guess)
-        pooled = float(whole[0].values(whole[1].sets, guess)[0])
+        values, (pooled,) = (part.losses(one, guess) for one, part in (each, whole))
         if len(self.classes_) > 2:
             return GraphScores(1.0 - float(values.mean()), 1.0 - pooled, 1.0 - values, np.nan, np.nan)
         weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)
@@ -245,9 +247,10 @@ class GraphClassifier(ClassifierMixin, Versioned):
                 "loss, and pass this one to evaluate."
             )
         if len(classes) > 2 and (networks.areas is not None or self.threshold == "exact"):
-            what = "graphs with areas" if networks.areas is not None else "threshold='exact'"
-            raise Refusal(f"GraphClassifier refuses {what} where there are {len(classes)} labels: it knows two there.")
-        return loss_for(loss, Grouping(networks.sets, _layout(classes), classes, None), self.pos_label)
+            areas = networks.areas is not None
+            what, instead = ("graphs with areas", "graphs without") if areas else ("threshold='exact'", "'zero'")
+            raise Refusal(f"GraphClassifier refuses {what} for {len(classes)} labels: use {instead}, or two labels.")
+        return loss_for(loss, networks.grouping(classes), self.pos_label)
 
     @staticmethod
     def _weighed(loss: Loss, networks: Networks) -> Loss:

@@ -14,7 +14,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.decisions import best_threshold
 from setwise.estimators.network_problem import NetworkProblem
-from setwise.estimators.networks import Networks, join
+from setwise.estimators.networks import Networks, join, known
 from setwise.estimators.splits import FOLDS
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.inference.nested_cuts import flips
@@ -42,6 +42,11 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
             for kind in (VacuousBoundWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", kind)
             kept = np.flatnonzero(~held)
+            seen = np.concatenate([names[i][known(names[i])] for i in kept])
+            if len(np.unique(seen)) < 2:
+                raise Refusal(
+                    "threshold='exact' holds graphs out, and the others have one label alone. Use threshold='zero'."
+                )
             one._fit([networks.graphs[i] for i in kept], [names[i] for i in kept], networks.owners[kept], 0.0)
         at = np.flatnonzero(held[np.repeat(np.arange(len(held)), np.diff(networks.node_offsets))])
         turned[at] = _turned(one, [networks.graphs[i] for i in np.flatnonzero(held)])

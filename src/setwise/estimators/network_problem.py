@@ -24,6 +24,7 @@ from setwise.estimators.networks import Networks
 from setwise.inference.auto import Auto
 from setwise.kernels.threads import allowed
 from setwise.models import GraphModel
+from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.slack_rescaling import SlackRescaling
@@ -144,7 +145,12 @@ class NetworkProblem(Training):
         """
         features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
         with allowed(self.jobs):
-            w = with_edges(self._nodes, features, batch, loss, intercept)
+            try:
+                w = with_edges(self._nodes, features, batch, loss, intercept)
+            except Refusal as refusal:
+                raise Refusal(
+                    f"start='logistic' refuses {loss!r}, for which no bias can be chosen: {refusal} Use start='zero'."
+                ) from None
             # With unknown labels margin rescaling is not convex, and with more than two its maximum is no cut.
             if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):
                 w = min(w, pairwise(features, batch, loss, intercept), key=self.loss_at)
@@ -170,10 +176,10 @@ class NetworkProblem(Training):
 
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""
-        if name == "lovasz":
-            raise Refusal(
-                "surrogate='lovasz' refuses networks: the Lovász hinge is for independent decisions. Use 'margin'."
-            )
+        if name == LovaszHinge.name:
+            if self.inference is not None:
+                raise Refusal("surrogate='lovasz' refuses an inference: it sorts. Use inference='auto'.")
+            return LovaszHinge(self.loss)
         if name == SlackRescaling.name:
             return SlackRescaling(self.loss, self.inference)
         if name == Ramp.name:

@@ -106,7 +106,10 @@ def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: 
 def pairwise(features: GraphModel, graphs: Graphs, loss: Loss, intercept: bool) -> Values:
     """The weights of least margin rescaling of the error rate, whose worst labelings are cuts, and the best bias."""
     risk = MeanRisk(features, MarginRescaling(ErrorRate(), scale="size").on(graphs), n_jobs=available())
-    w: Values = OneSlack(SCALED, PAIRWISE_TOL, PAIRWISE_STEPS).minimize(risk).w
+    fit = OneSlack(SCALED, PAIRWISE_TOL, PAIRWISE_STEPS).minimize(risk)
+    if fit.status == "interrupted":
+        raise KeyboardInterrupt
+    w: Values = fit.w
     if intercept:
         w[features.size - features.Z.shape[1] - 1] += best_bias(features.scores(w), graphs, loss)[0]
     return w

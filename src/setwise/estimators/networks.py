@@ -13,8 +13,10 @@ from setwise.core.checks import shown
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.estimators.grouping import classes_of
+from setwise.estimators.grouping import Grouping, classes_of
 from setwise.estimators.target import as_ids, as_target
 from setwise.graphs import Graph
 
@@ -64,6 +66,17 @@ class Networks:
         """The same sets without edges."""
         return without_edges(self.batch)
 
+    def grouping(self, classes: NDArray[Any]) -> Grouping:
+        """The same sets of a target with these classes, in the order of the graphs that were given."""
+        return Grouping(self.sets, "vector" if len(classes) == 2 else "classes", classes, self.order)
+
+    def losses(self, loss: Loss, predictions: NDArray[Any]) -> Values:
+        """The loss of each set, (n,); a loss that needs neighbors is bound to the network itself."""
+        try:
+            return loss.values(self.sets, predictions)
+        except Refusal:
+            return loss.values(self.batch, predictions)
+
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """The values of all nodes as a list of those of each graph, in the order in which they were given."""
         parts = np.split(values, self.node_offsets[1:-1])
@@ -84,7 +97,7 @@ def without_edges(batch: Graphs | ClassGraphs) -> Sets | Classes:
 
 def join(graphs: tuple[Graph, ...], codes: list[Ints] | None, groups: Any, k: int = 2) -> Networks:
     """The graphs as sets: those of one group, or each by itself; without ``codes`` no label of the k is known."""
-    owners = np.arange(len(graphs)) if groups is None else as_ids(groups, len(graphs))
+    owners = np.arange(len(graphs)) if groups is None else as_ids(groups, len(graphs), "graph")
     order = np.argsort(owners, kind="stable")
     chosen = tuple(graphs[i] for i in order)
     sizes = np.array([len(graph) for graph in chosen])

@@ -49,7 +49,7 @@ def column_names(y: Any, p: int) -> NDArray[Any]:
     return np.array([str(name) for name in names])
 
 
-def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
+def as_ids(groups: Any, n: int, unit: str = "row") -> NDArray[np.int64]:
     """The numbers 0, 1, 2, ... of the sorted distinct ids, (n,); different ids get different numbers.
 
     Raises
@@ -60,9 +60,9 @@ def as_ids(groups: Any, n: int) -> NDArray[np.int64]:
     try:
         ids = np.asarray(groups)
     except ValueError:
-        raise ValueError("groups must be plain ids, one for each row; got a ragged sequence.") from None
+        raise ValueError(f"groups must be plain ids, one for each {unit}; got a ragged sequence.") from None
     if ids.shape != (n,):
-        raise ValueError(f"groups must have shape ({n},), one for each row; got shape {ids.shape}.")
+        raise ValueError(f"groups must have shape ({n},), one for each {unit}; got shape {ids.shape}.")
     if ids.dtype.kind not in KINDS:
         raise ValueError(f"groups must be numbers, text or dates; got dtype {ids.dtype}.")
     if ids.dtype.kind in "mM" and np.isnat(ids).any():

@@ -1,6 +1,7 @@
 """DD Figures 1 and 2: intersection over union of all test images, by what is trained for and with which model.
 
-The protocol was fixed before the first result.
+The protocol was fixed before the first result of the full version, but after trials of the time that it takes. These
+showed test results too, and the grid of C was settled then.
 
 *Images.* Generated ones of 12 x 12 pixels, with about eight negatives for each positive; and the Weizmann horses at
 32 x 32 pixels, 2.7 negatives for each positive, where the folder of real data is given. VOC 2009 and 2010 and H3D with

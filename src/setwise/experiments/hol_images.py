@@ -105,9 +105,9 @@ def objects_of(name: str, size: Size, settings: Settings, experiment: str) -> La
     if settings.quick:
         found = textured_objects(size.most, (20, 30), random_state=np.random.default_rng([settings.seed, 77]))
     elif name == "horse":
-        found = load_horses(_folder(settings, HORSES, "masks.npz", experiment))
+        found = load_horses(data_part(settings, HORSES, "masks.npz", experiment))
     else:
-        place = _folder(settings, "msrc_v2", MSRC_FOLDERS[1], experiment)
+        place = data_part(settings, "msrc_v2", MSRC_FOLDERS[1], experiment)
         whole = _maps(place, size.side)
         found = whole.with_class(MSRC[name])
     order = np.random.default_rng([settings.seed, 78]).permutation(len(found))[: size.most]
@@ -122,7 +122,7 @@ def _maps(place: Path, side: int) -> LabeledImages:
     return load_labeled_images(images, labels, names, side)
 
 
-def _folder(settings: Settings, name: str, inside: str, experiment: str) -> Path:
+def data_part(settings: Settings, name: str, inside: str, experiment: str) -> Path:
     """The folder ``name`` of the data folder, or the data folder itself, which holds ``inside``."""
     if settings.data is None:
         raise ValueError(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.inference import Inference, Maximizer, check_structure
+from setwise.core.network import Network
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
@@ -85,6 +86,11 @@ class Auto(Inference):
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         if self.choice(structure, slack) is not None:
             return None
+        if slack and isinstance(structure.batch, Network):
+            return (
+                f"Auto refuses slack rescaling of {structure!r} on {type(structure.batch).__name__}: there it is known "
+                "to Enumeration alone, for sets of at most 2^20 labelings. Use surrogate='margin'."
+            )
         kind, rescaling = type(structure.batch).__name__, "slack" if slack else "margin"
         return (
             f"Auto knows no method for {rescaling} rescaling of {structure!r} on {kind}. "

@@ -63,7 +63,8 @@ class Enumeration(Inference):
             return "Enumeration refuses slack rescaling: the scores of unknown labels multiply the loss there."
         largest, k = int(batch.sizes.max()), batch.n_labels
         if largest * np.log2(k) > self.limit:
-            return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use Auto."
+            way = "surrogate='margin'" if slack else "Auto"
+            return f"Enumeration refuses a set of {largest} decisions: {k}^{largest} labelings are too many. Use {way}."
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:

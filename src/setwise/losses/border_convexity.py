@@ -62,6 +62,10 @@ class BorderConvexity(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
+    @property
+    def of_one_batch(self) -> bool:
+        return self.paths is not None
+
     def check(self, batch: Batch) -> None:
         for path in self.paths or ():
             if path.max() >= batch.total or (batch.labels[path] != -1).any():

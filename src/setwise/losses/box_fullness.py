@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_choice, as_number, shown
+from setwise.core.checks import as_array, as_choice, as_number, as_reals, shown
 from setwise.core.linear_pieces import LargestOf
 from setwise.core.measure import Loss
 from setwise.core.regions import RegionCounts
@@ -41,14 +42,16 @@ class BoxFullness(Loss):
 
     Parameters
     ----------
-    ratio : R in [0, 1]; or a pair (low, high), between which the share costs nothing: each box then costs
-        ``max(0, low n_b - c_b, c_b - high n_b)``; or any function ``f(counts, sizes)`` >= 0 of arrays, in pixels
+    ratio : R in [0, 1]; or an array of them, one for each set, and where ``boxes`` are given one for each number of a
+        box, as for bags whose shares of positives are known; or a pair (low, high), between which the share costs
+        nothing: each box then costs ``max(0, low n_b - c_b, c_b - high n_b)``; or any function ``f(counts, sizes)`` >=
+        0 of arrays, in pixels
     boxes : (total,) whole numbers, the number of the box of each decision inside its set, from 0 up, and -1 for none;
         None makes all decisions of a set without a known label one box. Decisions without a label in no box are free
     unit : ``"pixel"`` as above, or ``"share"``, which divides the loss of each set by its number of decisions
     """
 
-    ratio: float | tuple[float, float] | Callable[..., Any]
+    ratio: float | tuple[float, float] | NDArray[np.float64] | Callable[..., Any]
     boxes: Any = None
     unit: Literal["pixel", "share"] = "pixel"
 
@@ -59,6 +62,13 @@ class BoxFullness(Loss):
         if callable(self.ratio):
             if not takes(self.ratio, 2):
                 raise TypeError(f"ratio must be a number, a pair or a function of (counts, sizes); got {self.ratio!r}.")
+        elif isinstance(self.ratio, np.ndarray):
+            ratios = as_reals(self.ratio, "ratio")
+            if ratios.ndim != 1 or not ratios.size or ratios.min() < 0.0 or ratios.max() > 1.0:
+                raise ValueError(
+                    f"ratio must be numbers from 0 to 1, one for each set or box; got {shown(self.ratio)}."
+                )
+            object.__setattr__(self, "ratio", ratios)
         elif isinstance(self.ratio, tuple | list):
             if len(self.ratio) != 2:
                 raise ValueError(f"ratio must be one number, a pair of them or a function; got {shown(self.ratio)}.")
@@ -82,9 +92,17 @@ class BoxFullness(Loss):
     def traits(self) -> frozenset[Trait]:
         return frozenset()
 
+    @property
+    def of_one_batch(self) -> bool:
+        return self.boxes is not None
+
     def check(self, batch: Batch) -> None:
         if self.boxes is not None and len(self.boxes) != batch.total:
             raise ValueError(f"boxes must number all {batch.total} decisions of the batch; got {len(self.boxes)}.")
+        if isinstance(self.ratio, np.ndarray):
+            wanted, what = (len(batch), "set") if self.boxes is None else (1 + int(self.boxes.max()), "number of a box")
+            if len(self.ratio) != wanted:
+                raise ValueError(f"ratio must hold {wanted} numbers, one for each {what}; got {len(self.ratio)}.")
 
     def bind(self, batch: Batch) -> Structure:
         unit = 1.0 / batch.sizes if self.unit == "share" else np.ones(len(batch))
@@ -106,8 +124,9 @@ class BoxFullness(Loss):
                 raise ValueError(f"ratio must return finite numbers >= 0; got {shown(values.min())}.")
             lines = boxes.lines(values)
         else:
-            low, high = self.ratio if isinstance(self.ratio, tuple) else (self.ratio, self.ratio)
-            values = np.maximum(np.maximum(low * sizes - counts, counts - high * sizes), 0.0)
+            low, high = boxes.range_of(self.ratio, by_set=self.boxes is None)
+            at = boxes.of_value
+            values = np.maximum(np.maximum(low[at] * sizes - counts, counts - high[at] * sizes), 0.0)
             lines = boxes.two_sides(low, high)
         table = boxes.term(unit[boxes.owners[boxes.of_value]] * values)
         ranks = boxes.ranks
@@ -121,6 +140,7 @@ class BoxFullness(Loss):
 
     def __repr__(self) -> str:
         ratio = getattr(self.ratio, "__name__", "f") if callable(self.ratio) else self.ratio
+        ratio = f"{len(ratio)} ratios" if isinstance(ratio, np.ndarray) else ratio
         more = "" if self.boxes is None else f", {1 + int(self.boxes.max())} boxes"
         return f"BoxFullness({ratio}{more}{'' if self.unit == 'pixel' else ', share'})"
 
@@ -135,6 +155,7 @@ class _Boxes:
     owners: Ints
     sizes: Values
     given: Values
+    numbers: Ints
 
     @classmethod
     def of(cls, batch: Batch, numbers: Ints) -> "_Boxes":
@@ -146,7 +167,9 @@ class _Boxes:
         order = np.argsort(box[free], kind="stable")
         sizes, given = (np.bincount(box, weights, len(keys)) for weights in (None, labels == 1))
         starts = np.concatenate(([0], np.cumsum(np.bincount(box[free], minlength=len(keys)))))
-        return cls(inside[free][order], starts, keys // most, sizes.astype(np.float64), given.astype(np.float64))
+        return cls(
+            inside[free][order], starts, keys // most, sizes.astype(np.float64), given.astype(np.float64), keys % most
+        )
 
     @property
     def of_value(self) -> Ints:
@@ -167,11 +190,19 @@ class _Boxes:
     def term(self, tables: Values) -> RegionCounts:
         return RegionCounts(self.members, self.starts, self.owners, tables)
 
-    def two_sides(self, low: float, high: float) -> Values:
+    def range_of(self, ratio: Any, by_set: bool) -> tuple[Values, Values]:
+        """The least and the largest share of each box that costs nothing, (B,) each."""
+        if isinstance(ratio, np.ndarray):
+            own = ratio[self.owners if by_set else self.numbers]
+            return own, own
+        low, high = ratio if isinstance(ratio, tuple) else (ratio, ratio)
+        return np.full(len(self.owners), low), np.full(len(self.owners), high)
+
+    def two_sides(self, low: Values, high: Values) -> Values:
         """Constants and slopes (2, B, J) in the free counts of ``max(low n - c, c - high n)``, and 0 if low < high."""
         zeros, ones = np.zeros_like(self.sizes), np.ones_like(self.sizes)
         below, above = (low * self.sizes - self.given, -ones), (self.given - high * self.sizes, ones)
-        sides = [below, above] if low == high else [below, (zeros, zeros), above]
+        sides = [below, above] if (low == high).all() else [below, (zeros, zeros), above]
         return np.stack([np.stack(part, axis=1) for part in zip(*sides, strict=True)])
 
     def lines(self, values: Values) -> Values | None:

@@ -10,6 +10,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
@@ -38,8 +39,8 @@ class LovaszHinge(Surrogate):
 
     Compatibility
     -------------
-    Any submodular loss, any model with one score for each decision, and every learner. Gradients have the dtype of the
-    scores.
+    Any submodular loss, any model with one score for each decision, and every learner; graphs only without edges.
+    Gradients have the dtype of the scores.
     """
 
     loss: Loss
@@ -60,6 +61,13 @@ class LovaszHinge(Surrogate):
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Batch, "Sets.single(y)")
+        if isinstance(batch, Graphs):
+            if len(batch.edges):
+                raise Refusal(
+                    "LovaszHinge refuses Graphs with edges: it sorts independent decisions. Leave the edges out, which "
+                    "holds their weights at 0, or use surrogate='margin'."
+                )
+            batch = batch.nodes
         if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
             what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
             raise Refusal(f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.")

@@ -386,10 +386,10 @@ def test_three_labels_on_chains_have_max_marginals():
 
 def test_what_more_than_two_labels_cannot_have():
     graphs, labels = stripes(3)
-    with pytest.raises(ValueError, match="refuses threshold='exact' where there are 3 labels"):
+    with pytest.raises(ValueError, match="refuses threshold='exact' for 3 labels: use 'zero'"):
         GraphClassifier(threshold="exact").fit(graphs, labels)
     areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
-    with pytest.raises(ValueError, match="refuses graphs with areas where there are 3 labels"):
+    with pytest.raises(ValueError, match="refuses graphs with areas for 3 labels: use graphs without"):
         GraphClassifier().fit(areas, labels)
 
 

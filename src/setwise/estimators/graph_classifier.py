@@ -69,7 +69,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         training loss, all biases compared; a ``LogisticRegression`` is fitted as it is. ``"zero"`` begins at w = 0.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     threshold : ``"exact"`` moves the intercept to the best of all biases for the loss on held-out graphs. That takes a
-        fit for each of 5 folds more, and two labels
+        fit for each of 5 folds more, and two labels; it adds an intercept where there is none
     n_jobs : the number of threads that share the graphs; results do not depend on it
     random_state, verbose, warm_start : as in :class:`setwise.SetClassifier`
 

@@ -70,7 +70,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         rows. ``"zero"`` begins at w = 0, from which descent on the ramp may not get away. ``"auto"`` takes
         ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     threshold : ``"zero"``, or ``"exact"``, which moves the intercepts so that the loss of scores of held-out rows is
-        least. That takes a fit for each of 5 folds more
+        least; also without ``fit_intercept``. That takes a fit for each of 5 folds more
     C : the weight of the mean surrogate against the regularizer. The mean is over *sets*, so C does not grow with the
         number of rows, and if the whole sample is one set useful values are large, 1e1 to 1e6. 0 leaves logistic
         regression as it is, and is refused where the start is w = 0. ``"auto"`` is ``n^2 / (10 d^1.5)`` for the ramp,

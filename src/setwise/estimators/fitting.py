@@ -1,5 +1,7 @@
 """What the linear estimators share: how a problem is solved for their parameters, and what they store of a fit."""
 
+import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,6 +22,26 @@ def solve(model: Any, problem: Training, last: Values | None) -> Trained:
     if bar is not None:
         bar.close()
     return trained
+
+
+def shift_of(model: Any, trained: Trained, given: Any, tune: Callable[[], Any]) -> tuple[Any, bool]:
+    """The threshold of a fit, and whether Ctrl-C has ended the fit or the choice of the threshold.
+
+    It is ``given``, or ``tune()`` where ``model`` asks for that, else 0. It is 0 after Ctrl-C too, with a warning.
+    """
+    interrupted = trained.fit.status == "interrupted"
+    if given is not None or model.threshold == "zero" or interrupted:
+        return (0.0 if given is None else given), interrupted
+    name = type(model).__name__
+    try:
+        with warnings.catch_warnings():
+            # The fit of a fold is no model of the user.
+            warnings.filterwarnings("ignore", f"{name} was interrupted", RuntimeWarning)
+            return tune(), False
+    except KeyboardInterrupt:
+        words = f"{name} was interrupted while its threshold was chosen; the fitted weights are stored, without it."
+        warnings.warn(words, RuntimeWarning, stacklevel=4)
+        return 0.0, True
 
 
 def keep_certificates(model: Any, trained: Trained) -> None:

@@ -15,7 +15,7 @@ from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.estimators.descent import Trained
-from setwise.estimators.fitting import keep_certificates, solve
+from setwise.estimators.fitting import keep_certificates, shift_of, solve
 from setwise.estimators.graph_constraints import GRAPH_CONSTRAINTS
 from setwise.estimators.graph_scores import GraphScores
 from setwise.estimators.graph_threshold import held_out_bias
@@ -23,7 +23,7 @@ from setwise.estimators.grouping import Layout
 from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
 from setwise.estimators.networks import Networks, as_graphs, as_node_labels, encode, join, node_classes, shape_of
 from setwise.estimators.node_areas import NodeAreas
-from setwise.estimators.notices import unless_interrupted, warn_of_end
+from setwise.estimators.notices import warn_of_end
 from setwise.estimators.objective import loss_for
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
@@ -147,13 +147,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         before = dict(self.__dict__)
         try:
             trained = solve(self, problem, self._last(problem))
-            interrupted = trained.fit.status == "interrupted"
-            if shift is None:
-                zero = self.threshold == "zero" or interrupted
-                found = (
-                    None if zero else unless_interrupted(self, lambda: held_out_bias(self, problem, networks, names))
-                )
-                shift, interrupted = (0.0 if found is None else found), interrupted or (found is None and not zero)
+            shift, interrupted = shift_of(self, trained, shift, lambda: held_out_bias(self, problem, networks, names))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

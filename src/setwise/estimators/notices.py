@@ -1,29 +1,11 @@
 """Warnings about how a fit ended, and about models that another version of setwise made."""
 
 import warnings
-from collections.abc import Callable
-from typing import TypeVar
 
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
 from setwise.core.learner import Fit
-
-Shift = TypeVar("Shift")
-
-
-def unless_interrupted(model: object, threshold: Callable[[], Shift]) -> Shift | None:
-    """``threshold()``; None after Ctrl-C, with a warning that says what is stored of ``model``."""
-    name = type(model).__name__
-    try:
-        with warnings.catch_warnings():
-            # The fit of a fold is no model of the user.
-            warnings.filterwarnings("ignore", f"{name} was interrupted", RuntimeWarning)
-            return threshold()
-    except KeyboardInterrupt:
-        words = f"{name} was interrupted while its threshold was chosen; the fitted weights are stored, without it."
-        warnings.warn(words, RuntimeWarning, stacklevel=4)
-        return None
 
 
 def warn_of_end(name: str, fit: Fit) -> None:

@@ -18,9 +18,9 @@ from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.descent import Trained
 from setwise.estimators.exact_threshold import held_out_thresholds
-from setwise.estimators.fitting import keep_certificates, solve
+from setwise.estimators.fitting import keep_certificates, shift_of, solve
 from setwise.estimators.grouping import group
-from setwise.estimators.notices import unless_interrupted, warn_of_end
+from setwise.estimators.notices import warn_of_end
 from setwise.estimators.problem import problem_of
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
@@ -177,15 +177,9 @@ class SetClassifier(ClassifierMixin, Versioned):
         try:
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
             trained = solve(self, problem, self._last(problem.features.size))
-            interrupted = trained.fit.status == "interrupted"
-            if shift is None:
-                zero = self.threshold == "zero" or interrupted
-                found = (
-                    None
-                    if zero
-                    else unless_interrupted(self, lambda: held_out_thresholds(self, problem, groups, sample_weight))
-                )
-                shift, interrupted = (0.0 if found is None else found), interrupted or (found is None and not zero)
+            shift, interrupted = shift_of(
+                self, trained, shift, lambda: held_out_thresholds(self, problem, groups, sample_weight)
+            )
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

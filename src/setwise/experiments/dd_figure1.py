@@ -41,7 +41,7 @@ from setwise.core.inference import Inference
 from setwise.core.measure import Loss
 from setwise.core.structure import Structure
 from setwise.experiments.dd_images import Part, generated, horses
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.inference import MaxFlow, PiecewiseLinear
@@ -229,12 +229,7 @@ def words_on(name: str, samples: Values) -> list[str]:
     for row in (0, 1, 2, 4):
         if np.isnan(samples[row, 0]).any():
             continue
-        duel = Duel.of(samples[3, 0], samples[row, 0])
-        verdict = ("wins" if duel.difference > 0 else "does not win") if duel.clear else "is undecided"
-        said.append(
-            f"{name}: ours {verdict} against {ROWS[row]} ({samples[3, 0].mean():.1f} and {samples[row, 0].mean():.1f}, "
-            f"difference {duel.difference:+.1f} ± {duel.width:.1f})."
-        )
+        said.append(f"{name}: {verdict(samples[3, 0], samples[row, 0], ROWS[row])}")
     if samples[3, 3].mean() > 98.0:
         said.append(f"{name}: the bound of training says (nearly) nothing.")
     return said

@@ -52,7 +52,7 @@ from setwise.datasets import LabeledImages, load_labeled_images
 from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.experiments.dd_images import generated
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_images import MSRC_FOLDERS, data_part, splits
 from setwise.experiments.lovasz_paper import mean_and_error
@@ -248,12 +248,8 @@ def words_on(name: str, samples: Values) -> list[str]:
     said = []
     for column in (0, 1):
         for row in (0, 1, 3, 4, 5):
-            duel = Duel.of(samples[2, column], samples[row, column])
-            verdict = ("wins" if duel.difference > 0 else "does not win") if duel.clear else "is undecided"
-            said.append(
-                f"{name}, {COLUMNS[column]}: ours {verdict} against {ROWS[row]} ({samples[2, column].mean():.1f} and "
-                f"{samples[row, column].mean():.1f}, difference {duel.difference:+.1f} ± {duel.width:.1f})."
-            )
+            words = verdict(samples[2, column], samples[row, column], ROWS[row])
+            said.append(f"{name}, {COLUMNS[column]}: {words}")
     if samples[2, 3].mean() > 98.0:
         said.append(f"{name}: the bound of training says (nearly) nothing.")
     return said

@@ -60,3 +60,11 @@ class Duel:
         differences = np.asarray(first) - np.asarray(second)
         error = differences.std(ddof=1) / np.sqrt(len(differences))
         return cls(float(differences.mean()), float(student.ppf(0.975, len(differences) - 1) * error))
+
+
+def verdict(first: Any, second: Any, rival: str, ours: str = "ours") -> str:
+    """Whether the first of two sequences of scores, (folds,) each, is larger than that of the rival, in words."""
+    duel = Duel.of(first, second)
+    won = ("wins" if duel.difference > 0 else "does not win") if duel.clear else "is undecided"
+    means = f"{np.mean(first):.1f} and {np.mean(second):.1f}"
+    return f"{ours} {won} against {rival} ({means}, difference {duel.difference:+.1f} ± {duel.width:.1f})."

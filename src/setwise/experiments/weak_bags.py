@@ -40,7 +40,7 @@ from sklearn.model_selection import ShuffleSplit
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.sets import Sets
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.learners import NRBM
@@ -182,14 +182,8 @@ def words_on(name: str, samples: Values) -> list[str]:
     """Whether the alternation helps from each start, and whether it reaches full labels."""
     said = []
     for ours, rival in ((1, 0), (3, 2), (3, 4)):
-        duel = Duel.of(samples[ours, 1], samples[rival, 1])
-        verdict = ("wins" if duel.difference > 0 else "does not win") if duel.clear else "is undecided"
-        of = "soft labels" if ours == 1 else "the proportion loss"
-        said.append(
-            f"{name}, F1, matched: alternation from {of} {verdict} against {ROWS[rival]} ("
-            f"{samples[ours, 1].mean():.1f} and {samples[rival, 1].mean():.1f}, difference {duel.difference:+.1f} ± "
-            f"{duel.width:.1f})."
-        )
+        way = "alternation from " + ("soft labels" if ours == 1 else "the proportion loss")
+        said.append(f"{name}, F1, matched: {verdict(samples[ours, 1], samples[rival, 1], ROWS[rival], way)}")
     return said
 
 

@@ -1,6 +1,7 @@
 """Losses of single classes on networks of k labels: the network and each class agree by multipliers (DD section 3)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -12,14 +13,8 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts, OneLabel
 from setwise.core.structure import Structure
-from setwise.inference.decomposition.bundle import Bundle
+from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
 from setwise.inference.set_by_set import SetBySet, each_set
-
-CLOSE = 1e-9
-"""The search ends where the planes say that the bound can fall by no more than this share of its scale."""
-
-EQUAL = 1e-12
-"""Value and bound that differ by this share are equal but for rounding."""
 
 SHARE = 0.1
 """The network is searched until its own gap is at most this share of the gap so far."""
@@ -72,8 +67,21 @@ class ClassDecomposition(Inference):
         return next((why for why in reasons if why is not None), None)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        sets = [_Set(self, one) for one in each_set(structure)]
-        return SetBySet(self, structure, sets, lambda one, scores, tol: _Search(one, scores, tol, self.max_iter).run())
+        return SetBySet(self, structure, [_Set(self, one) for one in each_set(structure)], self._search)
+
+    def _search(self, one: "_Set", scores: Values, tol: float) -> Lowering:
+        """Lower the bound with two multipliers for each class, then with all."""
+        labels, scale = np.maximum(one.batch.labels, 0), size_of(scores, one.batch.total)
+        search = Lowering(partial(one.at, scores), partial(one.value, scores), labels, scale, tol, self.max_iter)
+        sides, former = one.sides(), one.multipliers.ravel()
+        found = sides @ search.lower(np.zeros(sides.shape[1]), sides)
+        if not search.done:
+            lowest = search.bound
+            # The multipliers of the call before may be a better start.
+            again = former.any() and search.at(former).bound < lowest
+            found = search.lower(former if again else found)
+        one.multipliers[:] = found.reshape(one.own.shape)
+        return search
 
 
 def _split(structure: Structure) -> tuple[tuple[LabelCosts, ...], tuple[OneLabel, ...]]:
@@ -114,13 +122,13 @@ class _Set:
             out[c, :, 2 * c : 2 * c + 2] = both[c].T
         return out.reshape(self.own.size, -1)
 
-    def evaluate(self, scores: Values, multipliers: Values, tol: float) -> tuple[float, float, Values, list[Ints]]:
-        """A bound for given multipliers, (c p,), the value and the slope of a plane below it, and labelings."""
+    def at(self, scores: Values, multipliers: Values, gap: float) -> Seen:
+        """The bound, a plane below it and labelings for multipliers (c p,)."""
         batch, m = self.batch, multipliers.reshape(self.own.shape)
         moved = scores.copy()
         for places, each in zip(self._places, m, strict=True):
             moved[places] += each
-        network = self._network.maximize(moved, tol)
+        network = self._network.maximize(moved, SHARE * max(gap, 0.0) if gap < np.inf else 0.0)
         labels = network.labels
         # What is counted from a target is counted from 0 before it is added up.
         constant = float(batch.at_target(moved)[0] - batch.at_target(scores)[0])
@@ -132,7 +140,7 @@ class _Set:
             bound, level = bound + float(found.bounds[0]) + base, level + float(found.values[0]) + base
             chosen[c] = found.labels
         slope = np.where(self._asks, (labels == self.own) * 1.0 - chosen, 0.0)
-        return bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)]
+        return Seen(bound, level, slope.ravel(), [labels, self._agreed(moved, labels, chosen)])
 
     def value(self, scores: Values, labels: NDArray[np.int64]) -> float:
         """The value of labels, relative to the target."""
@@ -147,64 +155,3 @@ class _Set:
         asked = ((labels == self.own) & self._asks).any(axis=0)
         refused = asked & ~((labels == self.own) & chosen).any(axis=0)
         return np.where(refused & (each > -np.inf).any(axis=1), each.argmax(axis=1), labels)
-
-
-@final
-class _Search:
-    """The descent on the bound of one set.
-
-    Attributes
-    ----------
-    labels, best : the best labels so far, and their value
-    bound : the lowest bound so far
-    """
-
-    def __init__(self, one: _Set, scores: Values, tol: float, most: int) -> None:
-        self.labels = np.maximum(one.batch.labels, 0)
-        self.best, self.bound = one.value(scores, self.labels), np.inf
-        self._one, self._scores, self._tol, self._left = one, scores, tol, most
-        # Multipliers that reverse a node are as large as its scores.
-        self._scale = 1e-3 / one.batch.total + float(np.abs(scores).max())
-
-    def run(self) -> "_Search":
-        """Lower the bound with two multipliers for each class, then with all."""
-        sides, former = self._one.sides(), self._one.multipliers.ravel()
-        two = sides @ self._lower(np.zeros(sides.shape[1]), sides)
-        if not self._done:
-            lowest = self.bound
-            # The multipliers of the call before may be a better start.
-            start = former if former.any() and self._at(former)[0] < lowest else two
-            two = self._lower(start, None)
-        self._one.multipliers[:] = two.reshape(self._one.own.shape)
-        return self
-
-    @property
-    def _done(self) -> bool:
-        """Whether value and bound are close enough, or no evaluations are left."""
-        close = max(self._tol, EQUAL * (1.0 + abs(self.best)))
-        return self._left <= 0 or self.bound - self.best <= close
-
-    def _lower(self, start: Values, sides: Values | None) -> Values:
-        """Lower the bound from a start, with the multipliers ``sides @ x``, or x itself; returns the best x."""
-        value, slope = self._plane_at(start, sides)
-        bundle = Bundle(start, value, slope, self.best)
-        while not self._done and bundle.decrease > CLOSE * self._scale:
-            bundle.add(*self._plane_at(bundle.point, sides))
-        return bundle.centre
-
-    def _plane_at(self, x: Values, sides: Values | None) -> tuple[float, Values]:
-        """The level and the slope of a plane below the bound at the multipliers ``sides @ x``, or at x itself."""
-        _, level, slope = self._at(x if sides is None else sides @ x)
-        return level, slope if sides is None else slope @ sides
-
-    def _at(self, multipliers: Values) -> tuple[float, float, Values]:
-        """The bound, and the plane below it; all labelings that are found are candidates."""
-        self._left -= 1
-        tol = SHARE * max(self.bound - self.best, 0.0) if self.bound < np.inf else 0.0
-        bound, level, slope, found = self._one.evaluate(self._scores, multipliers, tol)
-        self.bound = min(self.bound, bound)
-        for labels in found:
-            value = self._one.value(self._scores, labels)
-            if value > self.best:
-                self.best, self.labels = value, labels
-        return bound, level, slope

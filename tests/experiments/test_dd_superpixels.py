@@ -97,7 +97,7 @@ def test_words_follow_the_numbers():
     samples[2, 3] = 99.5
     words = words_on("cow", samples)
     assert "ours wins against Hamming" in words[0]
-    assert "ours does not win against ours, ramp" in words[2]
+    assert "ours loses against ours, ramp" in words[2]
     assert "says (nearly) nothing" in words[-1]
 
 

@@ -79,7 +79,7 @@ def test_words_follow_the_numbers():
     samples[3, 1] -= 5 + 0.01 * np.arange(3) ** 2
     words = words_on("naive", samples)
     assert "alternation from soft labels wins against soft labels" in words[0]
-    assert "alternation from the proportion loss does not win against proportion loss" in words[1]
+    assert "alternation from the proportion loss loses against proportion loss" in words[1]
 
 
 def test_the_small_version_runs():

@@ -62,9 +62,12 @@ class Duel:
         return cls(float(differences.mean()), float(student.ppf(0.975, len(differences) - 1) * error))
 
 
-def verdict(first: Any, second: Any, rival: str, ours: str = "ours") -> str:
-    """Whether the first of two sequences of scores, (folds,) each, is larger than that of the rival, in words."""
+def verdict(first: Any, second: Any, rival: str, ours: str = "ours", less: bool = False) -> str:
+    """Whether the first of two sequences in percent, (folds,) each, is better than that of the rival, in words.
+
+    More is better, or less.
+    """
     duel = Duel.of(first, second)
-    won = ("wins" if duel.difference > 0 else "does not win") if duel.clear else "is undecided"
-    means = f"{np.mean(first):.1f} and {np.mean(second):.1f}"
+    won = ("wins" if (duel.difference < 0) == less else "loses") if duel.clear else "is undecided"
+    means = f"{np.mean(first):.1f} and {np.mean(second):.1f} %"
     return f"{ours} {won} against {rival} ({means}, difference {duel.difference:+.1f} ± {duel.width:.1f})."

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from setwise.core.classes import Classes
 from setwise.core.measure import Loss
 from setwise.datasets.landmarks import landmarks
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.learners import NSlack
@@ -133,13 +133,9 @@ def words_on(level: str, samples: NDArray[np.float64]) -> list[str]:
     """What the measures (rows, columns, repetitions) of a level say of HOL's pattern."""
     said = []
     for column, ours, rival in ((1, 1, 0), (0, 0, 1)):
-        duel = Duel.of(samples[ours, column], samples[rival, column])
-        verdict = ("wins" if duel.difference < 0 else "loses") if duel.clear else "is undecided"
-        said.append(
-            f"Noise {level}, {COLUMNS[column]}: training for {TRAINED[ours]} {verdict} against {TRAINED[rival]} "
-            f"({samples[ours, column].mean():.1f} and {samples[rival, column].mean():.1f} %, difference "
-            f"{duel.difference:+.1f} ± {duel.width:.1f})."
-        )
+        pair, way = (samples[ours, column], samples[rival, column]), f"training for {TRAINED[ours]}"
+        words = verdict(*pair, TRAINED[rival], way, less=True)
+        said.append(f"Noise {level}, {COLUMNS[column]}: {words}")
     for row in range(3):
         best = int(samples[3:, 1].mean(axis=-1).argmin()) + 3
         if row and samples[best, 1].mean() <= samples[row, 1].mean():

@@ -51,7 +51,7 @@ from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import Duel, verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_images import (
     Part,
@@ -252,13 +252,9 @@ def words_of(name: str, samples: Values) -> list[str]:
     for model in MODELS:
         ours, rival = (ROWS.index(f"{model}: {one}") for one in ("Jaccard", "pixel"))
         for column in (0, 1, 5):
-            duel = Duel.of(samples[ours, column], samples[rival, column])
-            verdict = ("wins" if duel.difference > 0 else "loses") if duel.clear else "is undecided"
-            said.append(
-                f"{name}, {model}, {COLUMNS[column]}: training for Jaccard {verdict} against training for pixels "
-                f"({samples[ours, column].mean():.1f} and {samples[rival, column].mean():.1f} %, difference "
-                f"{duel.difference:+.1f} ± {duel.width:.1f})."
-            )
+            pair = samples[ours, column], samples[rival, column]
+            words = verdict(*pair, "training for pixels", "training for Jaccard")
+            said.append(f"{name}, {model}, {COLUMNS[column]}: {words}")
         for column in (1, 5):
             means = np.nan_to_num(samples[:, column].mean(axis=-1), nan=-np.inf)
             # Rows of the other model are no rivals of this one.
@@ -270,8 +266,8 @@ def words_of(name: str, samples: Values) -> list[str]:
                 )
     pair = [samples[ROWS.index(f"{model}: Jaccard"), 1] for model in ("pairwise", "unary")]
     duel = Duel.of(*pair)
-    verdict = ("gain" if duel.difference > 0 else "lose") if duel.clear else "are undecided"
-    said.append(f"{name}, Jaccard: edges {verdict} ({duel.difference:+.1f} ± {duel.width:.1f}).")
+    effect = ("gain" if duel.difference > 0 else "lose") if duel.clear else "are undecided"
+    said.append(f"{name}, Jaccard: edges {effect} ({duel.difference:+.1f} ± {duel.width:.1f}).")
     return said
 
 

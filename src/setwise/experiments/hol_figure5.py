@@ -35,7 +35,7 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
-from setwise.experiments.duel import Duel
+from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_figure3 import in_all, logistic
 from setwise.experiments.hol_images import Part, Size, described, judged, number_of, objects_of, splits
@@ -195,16 +195,6 @@ def _table(title: str, rows: tuple[str, ...], samples: Values) -> Table:
     return Table(title, rows, COLUMNS, means, errors, None, None, best, 1)
 
 
-def _against(name: str, column: int, ours: Values, rival: Values, texts: tuple[str, str]) -> str:
-    """A sentence on a paired comparison over splits."""
-    duel = Duel.of(ours, rival)
-    verdict = ("wins" if duel.difference > 0 else "loses") if duel.clear else "is undecided"
-    return (
-        f"{name}, {COLUMNS[column]}: {texts[0]} {verdict} against {texts[1]} ({ours.mean():.1f} and "
-        f"{rival.mean():.1f} %, difference {duel.difference:+.1f} ± {duel.width:.1f})."
-    )
-
-
 def words_of_boxes(name: str, ratios: tuple[float, ...], samples: Values, true: float) -> list[str]:
     """Where the curve peaks, and whether the ratio next to the true fullness beats the box as the truth."""
     near, whole, plain = int(np.argmin(np.abs(np.array(ratios) - true))), ratios.index(1.0), len(ratios)
@@ -212,12 +202,11 @@ def words_of_boxes(name: str, ratios: tuple[float, ...], samples: Values, true: 
     for column in (0, 1):
         peak = ratios[int(samples[: len(ratios), column].mean(axis=-1).argmax())]
         said.append(f"{name}, {COLUMNS[column]}: the best R is {peak:g}; the true fullness is {true:.2f}.")
-    for column in (0, 1, 5):
-        texts = (f"R = {ratios[near]:g}", "R = 1")
-        said.append(_against(name, column, samples[near, column], samples[whole, column], texts))
-    for column in (1, 5):
-        texts = (f"R = {ratios[near]:g}", "logistic regression on boxes")
-        said.append(_against(name, column, samples[near, column], samples[plain, column], texts))
+    rivals = (((0, 1, 5), whole, "R = 1"), ((1, 5), plain, "logistic regression on boxes"))
+    for columns, row, rival in rivals:
+        for column in columns:
+            words = verdict(samples[near, column], samples[row, column], rival, f"R = {ratios[near]:g}")
+            said.append(f"{name}, {COLUMNS[column]}: {words}")
     return said
 
 
@@ -226,8 +215,8 @@ def words_of_borders(name: str, samples: Values) -> list[str]:
     said = []
     for ours, rival in ((3, 0), (3, 1), (2, 0)):
         for column in (0, 1):
-            texts = (BORDER_ROWS[ours], BORDER_ROWS[rival])
-            said.append(_against(name, column, samples[ours, column], samples[rival, column], texts))
+            words = verdict(samples[ours, column], samples[rival, column], BORDER_ROWS[rival], BORDER_ROWS[ours])
+            said.append(f"{name}, {COLUMNS[column]}: {words}")
     return said
 
 

@@ -16,7 +16,7 @@ from setwise.core.structure import Structure
 from setwise.estimators.network_start import SINGLY, best_bias, with_edges
 from setwise.graphs import Graph, from_image
 from setwise.inference import MaxFlow
-from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass
+from setwise.losses import ErrorRate, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, as_loss
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling
@@ -389,8 +389,27 @@ def test_what_more_than_two_labels_cannot_have():
     with pytest.raises(ValueError, match="refuses threshold='exact' for 3 labels: use 'zero'"):
         GraphClassifier(threshold="exact").fit(graphs, labels)
     areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
-    with pytest.raises(ValueError, match="refuses graphs with areas for 3 labels: use graphs without"):
-        GraphClassifier().fit(areas, labels)
+    with pytest.raises(ValueError, match=r"graphs with areas refuse ZeroOne\(\)"):
+        GraphClassifier("zero_one").fit(areas, labels)
+
+
+@pytest.mark.parametrize("loss", ["jaccard", "f1", "error_rate", "hamming"])
+def test_areas_of_three_labels_are_those_of_repeated_nodes(loss):
+    graphs, labels = stripes(3)
+    rng = np.random.default_rng(0)
+    areas = [rng.integers(1, 4, len(graph)) for graph in graphs]
+    weighed = [Graph(g.X, g.edges, g.Z, areas=a.astype(float)) for g, a in zip(graphs, areas, strict=True)]
+    model = GraphClassifier(loss, surrogate="ramp", C=3.0, max_iter=2).fit(weighed, labels)
+    found, guess = model.evaluate(weighed, labels), model.predict(weighed)
+    codes = [np.searchsorted(["a", "b", "c"], np.concatenate(one)) for one in (labels, guess)]
+    repeated = [np.repeat(one, np.concatenate(areas)) for one in codes]
+    ends = np.cumsum([0, *(a.sum() for a in areas)])
+    measure = MeanOverClasses(as_loss(loss)) if loss in ("jaccard", "f1") else as_loss(loss)
+    np.testing.assert_allclose(1 - found.scores, measure.values(Classes(repeated[0], ends, 3), repeated[1]))
+    whole = Classes(repeated[0], ends[[0, -1]], 3)
+    assert found.pooled == pytest.approx(1 - measure.values(whole, repeated[1])[0])
+    one = GraphClassifier(loss, surrogate="ramp", C=3.0, max_iter=2, pos_label="b").fit(weighed, labels)
+    assert one.score(weighed, labels) >= 0.3
 
 
 def test_single_nodes_and_graphs_without_edges():

@@ -12,7 +12,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
 from setwise.kernels.threads import allowed
-from setwise.losses import FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
+from setwise.losses import AreaWeighted, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
 
 LOSSES = [
     MeanOverClasses(Jaccard()),
@@ -20,6 +20,7 @@ LOSSES = [
     OneClass(Jaccard(), 1),
     OneClass(FBeta(), 0) + OneClass(Jaccard(), 1),
     ZeroOne(),
+    MeanOverClasses(AreaWeighted(Jaccard(), (1.0, 2.0, 0.5, 3.0, 1.0, 0.25))),
 ]
 
 

@@ -22,7 +22,7 @@ from setwise.estimators.graph_threshold import held_out_bias
 from setwise.estimators.grouping import Layout
 from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
 from setwise.estimators.networks import Networks, as_graphs, as_node_labels, encode, join, node_classes, shape_of
-from setwise.estimators.node_areas import NodeAreas
+from setwise.estimators.node_areas import with_areas
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.objective import loss_for
 from setwise.estimators.threads import threads
@@ -240,16 +240,16 @@ class GraphClassifier(ClassifierMixin, Versioned):
                 f"GraphClassifier refuses to train for {loss!r}, which reads scores, not labels. Train for another "
                 "loss, and pass this one to evaluate."
             )
-        if len(classes) > 2 and (networks.areas is not None or self.threshold == "exact"):
-            areas = networks.areas is not None
-            what, instead = ("graphs with areas", "graphs without") if areas else ("threshold='exact'", "'zero'")
-            raise Refusal(f"GraphClassifier refuses {what} for {len(classes)} labels: use {instead}, or two labels.")
+        if len(classes) > 2 and self.threshold == "exact":
+            raise Refusal(
+                f"GraphClassifier refuses threshold='exact' for {len(classes)} labels: use 'zero', or two labels."
+            )
         return loss_for(loss, networks.grouping(classes), self.pos_label)
 
     @staticmethod
     def _weighed(loss: Loss, networks: Networks) -> Loss:
         """The loss with the areas of the nodes, if they have any."""
-        return loss if networks.areas is None else NodeAreas(loss, networks.areas)
+        return loss if networks.areas is None else with_areas(loss, networks.areas)
 
     def _last(self, problem: NetworkProblem) -> Values | None:
         """The weights of the last fit, if this one starts there and has as many of them."""

@@ -1,6 +1,6 @@
 """Losses of counts in which each node of the sets stands for its own area."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -16,6 +16,8 @@ from setwise.core.terms import Mistakes
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.hamming import Hamming
 from setwise.losses.inner import is_quotient
+from setwise.losses.mean_over_classes import MeanOverClasses
+from setwise.losses.one_class import OneClass
 
 
 @final
@@ -49,8 +51,8 @@ class NodeAreas(Loss):
 
     @property
     def traits(self) -> frozenset[Trait]:
-        """Those of the shape of the loss."""
-        return self.loss.traits & set(SHAPES)
+        """Those of the shape of the loss, and whether it tells labels apart."""
+        return self.loss.traits & {*SHAPES, Trait.LABEL_FREE}
 
     def check(self, batch: Batch) -> None:
         """Raise ValueError for a batch of another size."""
@@ -78,6 +80,15 @@ class NodeAreas(Loss):
         return f"{self.loss!r} of areas"
 
 
+def with_areas(loss: Loss, areas: Values) -> Loss:
+    """The loss of areas in place of counts, for the labels of which it is a loss."""
+    if isinstance(loss, MeanOverClasses | OneClass):
+        return replace(loss, loss=with_areas(loss.loss, areas))
+    return NodeAreas(loss, areas)
+
+
 def part_of(loss: Loss, batch: Batch, parts: Ints) -> Loss:
     """The loss for the chosen sets of its batch."""
+    if isinstance(loss, MeanOverClasses | OneClass):
+        return replace(loss, loss=part_of(loss.loss, batch, parts))
     return NodeAreas(loss.loss, loss.areas[batch.decisions(parts)]) if isinstance(loss, NodeAreas) else loss

@@ -13,6 +13,7 @@ from setwise.experiments.dd_superpixels import (
     words_on,
 )
 from setwise.experiments.experiment import Settings
+from setwise.experiments.patch_words import PatchWords, patches
 from setwise.graphs import Graph, from_image
 from setwise.losses import Jaccard
 
@@ -89,6 +90,23 @@ def test_a_map_gives_superpixels_without_scikit_image():
     np.testing.assert_array_equal(graph.areas, [4, 8, 4])
 
 
+def test_words_are_shares_of_patches_by_region():
+    one = part(8)
+    words = PatchWords.learn(one.images, 6, 0)
+    described = one.with_words(words)
+    for graph, wider, image in zip(one.graphs, described.graphs, one.images, strict=True):
+        np.testing.assert_array_equal(wider.X[:, :-6], graph.X)
+        whole = patches(image)
+        assert whole.shape == (8, 8, 5, 5, 1)
+        np.testing.assert_allclose(whole[3, 2], image[4:9, 2:7].astype(np.float32))
+        np.testing.assert_allclose(whole[0, 0, :3, :3], np.float32(image[0, 0, 0]))
+        counts = np.zeros((len(graph), 6))
+        for row, column in np.ndindex(8, 8):
+            word = words.model.predict(whole[row, column].reshape(1, -1))[0]
+            counts[graph.regions[2 * row, 2 * column], word] += 1
+        np.testing.assert_allclose(wider.X[:, -6:], counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+
 def test_words_follow_the_numbers():
     rng = np.random.default_rng(0)
     samples = np.full((len(ROWS), len(COLUMNS), 3), 40.0) + 0.1 * rng.standard_normal((len(ROWS), len(COLUMNS), 3))
@@ -106,10 +124,11 @@ def test_every_row_is_measured_on_generated_images():
     experiment, said = find("dd_superpixels"), []
     found = experiment.run(Settings(quick=True), said.append)
     assert len(said) == experiment.steps(Settings(quick=True))
-    (table,) = found.tables
-    assert np.isfinite(table.means[:, 0]).all()
-    assert (table.means[:5, 1] > table.means[5, 1]).all()
-    assert (table.means[:6, 0] < table.means[6, 0]).all()
+    assert ["with words" in table.title for table in found.tables] == [False, True]
+    for table in found.tables:
+        assert np.isfinite(table.means[:, 0]).all()
+        assert (table.means[:5, 1] > table.means[5, 1]).all()
+        assert (table.means[:6, 0] < table.means[6, 0]).all()
     assert experiment.name in found.text(experiment, bold=False)
 
 

@@ -252,8 +252,8 @@ def words_of(name: str, samples: Values) -> list[str]:
     for model in MODELS:
         ours, rival = (ROWS.index(f"{model}: {one}") for one in ("Jaccard", "pixel"))
         for column in (0, 1, 5):
-            pair = samples[ours, column], samples[rival, column]
-            words = verdict(*pair, "training for pixels", "training for Jaccard")
+            way, other = "training for Jaccard", "training for pixels"
+            words = verdict(samples[ours, column], samples[rival, column], other, way)
             said.append(f"{name}, {model}, {COLUMNS[column]}: {words}")
         for column in (1, 5):
             means = np.nan_to_num(samples[:, column].mean(axis=-1), nan=-np.inf)

@@ -5,8 +5,6 @@ from setwise.experiments import find
 from setwise.experiments.dd_superpixels import (
     COLUMNS,
     ROWS,
-    Part,
-    generated_part,
     logistic,
     measured,
     trained,
@@ -14,6 +12,7 @@ from setwise.experiments.dd_superpixels import (
 )
 from setwise.experiments.experiment import Settings
 from setwise.experiments.patch_words import PatchWords, patches
+from setwise.experiments.superpixels import Part, generated_part
 from setwise.graphs import Graph, from_image
 from setwise.losses import Jaccard
 

@@ -37,7 +37,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from time import process_time
 from typing import Any, final
 
 import numpy as np
@@ -47,12 +46,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.experiments.duel import Duel, verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
+from setwise.experiments.hol_calls import seconds, timed
 from setwise.experiments.hol_images import (
     Part,
     Size,
@@ -65,9 +64,7 @@ from setwise.experiments.hol_images import (
     with_tuned_bias,
 )
 from setwise.experiments.lovasz_paper import mean_and_error
-from setwise.inference import Auto
 from setwise.losses import ErrorRate, Jaccard, ZeroOne
-from setwise.models import GraphModel
 from setwise.surrogates import MarginRescaling
 
 C = 0.01
@@ -190,16 +187,6 @@ def in_all(w: Values, edges: bool, tune: Part, test: Part) -> tuple[Values, list
     return np.array([*judged(test, labels), *tuned]), masks
 
 
-def timed(loss: Loss, w: Values, one: Part) -> tuple[float, float]:
-    """The CPU seconds of one loss-augmented call on an image with edges, and the gap at its end."""
-    batch = Graphs.images([mask == 1 for mask in one.masks])
-    scores = GraphModel(one.graphs[0].X, one.graphs[0].Z, batch).scores(w)
-    scale = 1.0 if isinstance(loss, ZeroOne) else float(batch.total)
-    start = process_time()
-    found = Auto().prepare(loss.structure(batch)).maximize(scores / scale, tol=1e-3)
-    return process_time() - start, float(found.bounds[0] - found.values[0])
-
-
 def run(settings: Settings, advance: Advance) -> Outcome:
     """Train and test on each class."""
     return run_at(size_of(settings), settings, advance)
@@ -269,25 +256,6 @@ def words_of(name: str, samples: Values) -> list[str]:
     effect = ("gain" if duel.difference > 0 else "lose") if duel.clear else "are undecided"
     said.append(f"{name}, Jaccard: edges {effect} ({duel.difference:+.1f} ± {duel.width:.1f}).")
     return said
-
-
-def seconds(calls: list[tuple[str, float, float]]) -> tuple[Table, str]:
-    """The table of loss-augmented calls, and a sentence that compares them with HOL."""
-    names = [one.name for one in TRAINED if any(call[0] == one.name for call in calls)]
-    rows = []
-    for name in names:
-        took, gaps = np.array([call[1:] for call in calls if call[0] == name]).T
-        rows.append((float(np.median(took)), float(took.max()), float(np.median(gaps)), float(gaps.max())))
-    means = np.array(rows)
-    columns = ("median seconds", "longest", "median gap", "largest gap")
-    title = (
-        "One loss-augmented call of a pairwise model, CPU seconds from a cold start; the gap is in units of the loss."
-    )
-    table = Table(title, tuple(names), columns, means, best=np.zeros(means.shape, dtype=bool), digits=4)
-    return table, (
-        f"HOL: one loss-augmented call takes 2 to 120 seconds. Here the longest of {len(calls)} took "
-        f"{means[:, 1].max():.2f} seconds, the median of Jaccard {means[names.index('Jaccard'), 0]:.3f}."
-    )
 
 
 def _figure(name: str, images: tuple[Any, ...], masks: dict[str, list[Any]]) -> Callable[[], object]:

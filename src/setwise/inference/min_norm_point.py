@@ -1,6 +1,7 @@
 """Submodular minimization by the minimum norm point of the base polytope (Fujishige 1980; Wolfe 1976)."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,33 +30,51 @@ def min_norm_point(gains: Gains, p: int, max_iter: int) -> tuple[NDArray[np.bool
     """The same for gains that need no checks."""
     if p == 0:
         return np.zeros(0, dtype=bool), 0.0
-    x, best, value, bound = np.zeros(p), np.zeros(p, dtype=bool), 0.0, -np.inf
-    # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
-    corral = _vertex(gains, np.zeros(p))[None, :]
-    # Squares of huge gains would overflow, so such functions are minimized in units of their largest gain.
-    unit = float(np.abs(corral).max())
-    if unit > 1e100:
+    best, value, bound, unit = np.zeros(p, dtype=bool), 0.0, -np.inf, _unit(gains, p)
+    if unit != 1.0:
         best, least = min_norm_point(lambda order: gains(order) / unit, p, max_iter)
         return best, unit * least
-    weights = np.ones(1)
-    for _ in range(max_iter):
-        x = weights @ corral
-        # Edmonds' greedy algorithm gives the vertex that minimizes <x, b>, and f at all level sets of x.
-        order = np.argsort(x, kind="stable")
-        base = np.empty(p)
-        base[order] = along = gains(order)
+    for x, order, along in _descent(gains, p, max_iter):
         values = np.cumsum(along)
         if values.min() < value:
             value = float(values.min())
             best = np.zeros(p, dtype=bool)
             best[order[: int(values.argmin()) + 1]] = True
         bound = max(bound, float(np.minimum(x, 0.0).sum()))
-        # Stop where the bound is attained, or where no vertex is nearer to 0 than x: x is the min-norm point.
-        rounding = 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p)
-        if value <= bound or x @ x <= x @ base + rounding:
+        # The minimum is known where the bound is attained, which may be before x has the least norm.
+        if value <= bound:
             break
-        corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
     return best, min(bound, value)
+
+
+def least_norm(gains: Gains, p: int, max_iter: int) -> Floats:
+    """The point of least norm in the base polytope, (p,), or the last one found: a convex combination of vertices."""
+    unit = _unit(gains, p)
+    ((x, _, _),) = deque(_descent(lambda order: gains(order) / unit, p, max_iter), maxlen=1)
+    return unit * x
+
+
+def _unit(gains: Gains, p: int) -> float:
+    """Squares of huge gains would overflow, so such functions are taken in units of their largest gain."""
+    largest = float(np.abs(gains(np.arange(p))).max())
+    return largest if largest > 1e100 else 1.0
+
+
+def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Floats, NDArray[np.int64], Floats]]:
+    """Points of falling norm, each with its order and the gains along it; the last one has the least norm."""
+    # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
+    corral, weights = _vertex(gains, np.zeros(p))[None, :], np.ones(1)
+    for _ in range(max_iter):
+        x = weights @ corral
+        # Edmonds' greedy algorithm gives the vertex that minimizes <x, b>, and f at all level sets of x.
+        order = np.argsort(x, kind="stable")
+        base = np.empty(p)
+        base[order] = along = gains(order)
+        yield x, order, along
+        # No vertex is nearer to 0 than x: x is the min-norm point.
+        if x @ x <= x @ base + 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p):
+            return
+        corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
 
 
 def _vertex(gains: Gains, x: Floats) -> Floats:

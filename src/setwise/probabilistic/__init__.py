@@ -1,0 +1,25 @@
+"""Log-supermodular distributions: probabilities of labels that attract each other (Shpakova and Bach 2016; LSM)."""
+
+from setwise.probabilistic.bounds.exact import exact
+from setwise.probabilistic.bounds.l_field import base_point, l_field
+from setwise.probabilistic.bounds.log_partition import LogPartition
+from setwise.probabilistic.bounds.logistic import logistic
+from setwise.probabilistic.bounds.mean_field import mean_field
+from setwise.probabilistic.bounds.superdifferential import superdifferential
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, SetFunctionOf
+from setwise.probabilistic.log_supermodular import LogSupermodular
+
+__all__ = [
+    "BaseFunction",
+    "ConcaveOfSize",
+    "Cut",
+    "LogPartition",
+    "LogSupermodular",
+    "SetFunctionOf",
+    "base_point",
+    "exact",
+    "l_field",
+    "logistic",
+    "mean_field",
+    "superdifferential",
+]

@@ -1,0 +1,48 @@
+"""What is known of the logarithm of a sum over all labelings."""
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from setwise.core.arrays import Values
+
+Kind = Literal["upper", "lower", "exact", "estimate"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogPartition:
+    """A number beside ``A(f) = log sum_y exp(-f(y))``, and the probabilities of label 1 that belong to it.
+
+    Attributes
+    ----------
+    value : the number
+    kind : ``"upper"`` and ``"lower"`` for bounds of A(f) that are certain, rounding included; ``"exact"`` for A(f)
+        itself but for rounding; ``"estimate"`` for the mean of samples, which is certain of nothing
+    marginals : (p,) the derivatives of the number by the unary terms, which stand for the probabilities of label 1
+    interval : the interval at ``level`` around an estimate; for bounds the number twice
+    level : the probability with which such intervals hold what is estimated; 1 where nothing is
+    """
+
+    value: float
+    kind: Kind
+    marginals: Values
+    interval: tuple[float, float]
+    level: float = 1.0
+
+
+def certain(value: float, kind: Kind, marginals: Values) -> LogPartition:
+    """A bound, or the exact number."""
+    return LogPartition(value, kind, marginals, (value, value))
+
+
+def sigmoid(x: Values) -> Values:
+    """``1 / (1 + exp(-x))``, without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
+
+
+def entropy(q: Values) -> float:
+    """``-sum q log q + (1 - q) log(1 - q)``."""
+    inner = (q > 0.0) & (q < 1.0)
+    return -float((q[inner] * np.log(q[inner]) + (1.0 - q[inner]) * np.log1p(-q[inner])).sum())

@@ -1,0 +1,77 @@
+"""The lower bound by modular functions above f (Djolonga and Krause 2014)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.checks import as_kind
+from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
+from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut
+from setwise.probabilistic.log_supermodular import LogSupermodular
+
+
+class Touching(NamedTuple):
+    """A modular function ``f(X) + sum_(j not in X) g_j y_j - sum_(j in X) g_j (1 - y_j)`` that is nowhere below f."""
+
+    at: Bools
+    value: float
+    gains: Values
+
+    @property
+    def bound(self) -> float:
+        """``log sum_y exp(-g(y))``."""
+        return -self.value + float(np.logaddexp(0.0, np.where(self.at, self.gains, -self.gains)).sum())
+
+    @property
+    def probabilities(self) -> Values:
+        """Those of label 1 under ``exp(-g)``, (p,)."""
+        return sigmoid(-self.gains)
+
+
+def superdifferential(model: LogSupermodular) -> LogPartition:
+    """``max_X -f(X) + sum_(j in X) log(1 + exp f(j | V-j)) + sum_(j not in X) log(1 + exp(-f(j)))``, below A(f).
+
+    The maximum is one submodular minimization. At its X the same bound is taken for the grow function, which has
+    ``f(j | X-j)`` for the labels in X, and for the shrink function, which has ``f(j | X)`` for those outside; each of
+    them is as good or better, and the best of the three is returned. The bound is certain: rounding is taken off.
+    """
+    best = best_touching(model)
+    return certain(rounded_down(model, best.bound), "lower", best.probabilities)
+
+
+def best_touching(model: LogSupermodular) -> Touching:
+    """The modular function above f with the largest sum of ``exp(-g)`` among the three at the best X."""
+    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    p = model.total
+    first, last = np.empty(p), np.empty(p)
+    one, rest = np.eye(p, dtype=bool), ~np.eye(p, dtype=bool)
+    whole = model.values(np.ones(p, dtype=bool))[0]
+    first[:], last[:] = model.values(one), whole - model.values(rest)
+    # For each X the bound is -f(X) and a sum over labels, so the best X is the minimum of f with other unary terms.
+    moved = model.unary + np.logaddexp(0.0, last) - np.logaddexp(0.0, -first)
+    X = model.minimizer(moved).labels
+    value = float(model.values(X)[0])
+    now = model.values(X ^ one)
+    # Without j where j is in X, and with j where it is not.
+    inside, outside = value - now, now - value
+    ways = ((last, first), (inside, first), (last, outside))
+    return max((Touching(X, value, np.where(X, a, b)) for a, b in ways), key=lambda one: one.bound)
+
+
+def rounded_down(model: LogSupermodular, value: float) -> float:
+    """The value less what rounding may have added."""
+    size = float(np.abs(model.unary).sum()) + abs(value) + model.total
+    for weight, term in zip(model.weights, model.terms, strict=True):
+        size += weight * _size_of(term)
+    return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())
+
+
+def _size_of(term: BaseFunction) -> float:
+    """A number that is not below what is summed up in a value of the term."""
+    if isinstance(term, Cut):
+        return float(term.weights.sum())
+    if isinstance(term, ConcaveOfSize):
+        return float(np.abs(term.table).max())
+    return float(np.abs(term.gains(np.arange(term.total))).sum())

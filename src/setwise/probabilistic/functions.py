@@ -1,0 +1,228 @@
+"""Base functions: submodular functions of binary labels that vanish where all labels are 0."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import as_array, as_count, as_reals, shown
+from setwise.core.graphs import Graphs
+from setwise.core.refusal import Refusal
+
+SLIP = 1e-12
+"""Second differences above 0 by no more than this share of the largest value are rounding."""
+
+
+class Conditioned(NamedTuple):
+    """A function of the free labels: ``f(A + y) - f(A) = function(y) + <linear, y>``, where A are the labels set to 1.
+
+    Attributes
+    ----------
+    function : of the same kind, of the labels that are free
+    linear : (free,)
+    constant : f(A), the value where all free labels are 0
+    """
+
+    function: "BaseFunction"
+    linear: Values
+    constant: float
+
+
+class BaseFunction(ABC):
+    """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
+
+    Attributes
+    ----------
+    total : p, the number of labels
+    """
+
+    total: int
+
+    @abstractmethod
+    def values(self, labels: Bools) -> Values:
+        """The value f of each row of ``labels`` (n, p), (n,)."""
+
+    def gains(self, order: Ints) -> Values:
+        """What each label adds to f where the labels become 1 in the given order, (p,)."""
+        rows = np.zeros((self.total + 1, self.total), dtype=bool)
+        for k, i in enumerate(order):
+            rows[k + 1 :, i] = True
+        return np.diff(self.values(rows))
+
+    @abstractmethod
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cut(BaseFunction):
+    """``f(y) = sum_e w_e [y_a != y_b]`` for the edges (a, b) of a graph, w >= 0.
+
+    Parameters
+    ----------
+    total : the number of labels
+    edges : (m, 2) whole numbers, the two different labels that each edge joins
+    weights : (m,) finite, 0 or above; None takes 1 for each edge
+    """
+
+    total: int
+    edges: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        as_count(self.total, "total")
+        edges = as_array(self.edges, "edges")
+        edges = np.zeros((0, 2), np.int64) if edges.size == 0 else edges
+        if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
+            raise ValueError(f"edges must be whole numbers of shape (m, 2); got {edges.dtype} of shape {edges.shape}.")
+        edges = edges.astype(np.int64)
+        if edges.size and (edges.min() < 0 or edges.max() >= self.total or (edges[:, 0] == edges[:, 1]).any()):
+            raise ValueError(f"edges must join different labels of 0..{self.total - 1}; got others.")
+        weights = np.ones(len(edges)) if self.weights is None else as_reals(self.weights, "weights", (len(edges),))
+        if (weights < 0).any():
+            raise Refusal(f"Cut refuses weights below 0: it would not be submodular; got {weights.min():.4g}.")
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "weights", weights)
+
+    @classmethod
+    def grid(cls, height: int, width: int, direction: tuple[int, int] | None = None) -> "Cut":
+        """The cut of an image, whose labels are its pixels row by row, each joined with its neighbors.
+
+        ``direction`` keeps the edges of one direction alone, in rows and columns: (0, 1) to the right, (1, 0) down,
+        (1, 1) and (1, -1) along the diagonals; None takes the first two.
+        """
+        numbers = np.arange(as_count(height, "height") * as_count(width, "width")).reshape(height, width)
+        steps = ((0, 1), (1, 0)) if direction is None else (direction,)
+        edges = [np.zeros((0, 2), np.int64)]
+        for step in steps:
+            if step not in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                raise ValueError(f"direction must be (0, 1), (1, 0), (1, 1) or (1, -1); got {shown(step)}.")
+            down, right = step
+            left = slice(max(-right, 0), width - max(right, 0))
+            there = slice(max(right, 0), width - max(-right, 0))
+            edges.append(np.stack([numbers[: height - down, left].ravel(), numbers[down:, there].ravel()], axis=1))
+        return cls(height * width, np.concatenate(edges))
+
+    def values(self, labels: Bools) -> Values:
+        ends = labels[:, self.edges]
+        return np.asarray((ends[..., 0] != ends[..., 1]) @ self.weights)
+
+    def gains(self, order: Ints) -> Values:
+        place = np.empty(self.total, np.int64)
+        place[order] = np.arange(self.total)
+        # An edge is cut by the label of its two ends that becomes 1 first, and joined by the other one.
+        own = np.sort(place[self.edges], axis=1)
+        first, last = (np.bincount(own[:, end], self.weights, self.total) for end in (0, 1))
+        return np.asarray(first - last)
+
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        free = fixed < 0
+        number = np.cumsum(free) - 1
+        ends = free[self.edges]
+        both, one = ends.all(axis=1), ends.any(axis=1) & ~ends.all(axis=1)
+        edges, weights = self.edges[one], self.weights[one]
+        inner = np.where(free[edges[:, 0]], edges[:, 0], edges[:, 1])
+        outer = np.where(free[edges[:, 0]], edges[:, 1], edges[:, 0])
+        sign = np.where(fixed[outer] == 1, -1.0, 1.0)
+        linear = np.bincount(number[inner], sign * weights, int(free.sum())).astype(np.float64)
+        rest = Cut(int(free.sum()), number[self.edges[both]], self.weights[both])
+        constant = float(self.values((fixed == 1)[None])[0])
+        return Conditioned(rest, linear, constant)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConcaveOfSize(BaseFunction):
+    """``f(y) = h(sum_i y_i) - h(0)`` for a concave h.
+
+    Parameters
+    ----------
+    table : (p + 1,) finite, h of 0, 1, .., p; its second differences must not be above 0
+    """
+
+    table: Any
+
+    def __post_init__(self) -> None:
+        table = as_reals(self.table, "table")
+        if table.ndim != 1 or len(table) < 2:
+            raise ValueError(f"table must have p + 1 >= 2 numbers; got shape {table.shape}.")
+        bent = np.diff(table, 2)
+        if len(bent) and bent.max() > SLIP * np.abs(table).max():
+            k = int(bent.argmax()) + 1
+            raise Refusal(f"ConcaveOfSize refuses this table: it is not concave at {k}, so f would not be submodular.")
+        object.__setattr__(self, "table", table - table[0])
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        """The number of labels."""
+        return len(self.table) - 1
+
+    def values(self, labels: Bools) -> Values:
+        return np.asarray(self.table[labels.sum(axis=1)])
+
+    def gains(self, order: Ints) -> Values:
+        return np.diff(self.table)
+
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        free, ones = int((fixed < 0).sum()), int((fixed == 1).sum())
+        rest = ConcaveOfSize(self.table[ones : ones + free + 1])
+        return Conditioned(rest, np.zeros(free), float(self.table[ones]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SetFunctionOf(BaseFunction):
+    """``f(y) = function(y) - function(0)`` for a function that its user knows to be submodular.
+
+    Parameters
+    ----------
+    total : the number of labels
+    function : of labels (p,), bool; it returns a number
+    """
+
+    total: int
+    function: Callable[[Bools], float]
+
+    def __post_init__(self) -> None:
+        as_count(self.total, "total")
+        if not callable(self.function):
+            raise TypeError(f"function must be a function of labels; got {shown(self.function)}.")
+        none = as_reals(self.function(np.zeros(self.total, dtype=bool)), "function(labels)", ())
+        object.__setattr__(self, "_none", float(none))
+
+    def values(self, labels: Bools) -> Values:
+        none: float = self.__dict__["_none"]
+        return np.array([float(as_reals(self.function(row), "function(labels)", ())) - none for row in labels])
+
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        free, base = fixed < 0, fixed == 1
+
+        def rest(labels: Bools) -> float:
+            whole = base.copy()
+            whole[free] = labels
+            return self.function(whole)
+
+        constant = float(self.values(base[None])[0])
+        count = int(free.sum())
+        return Conditioned(SetFunctionOf(count, rest), np.zeros(count), constant)
+
+
+def as_rows(labels: ArrayLike, total: int, name: str = "labels") -> Bools:
+    """Check labels (n, p) or (p,) of 0 and 1 and return them as rows."""
+    given = as_array(labels, name)
+    rows = given[None] if given.ndim == 1 else given
+    if rows.ndim != 2 or rows.shape[1] != total:
+        raise ValueError(f"{name} must have shape (n, {total}) or ({total},); got shape {given.shape}.")
+    if rows.dtype != bool and (rows.dtype.kind not in "iuf" or not np.isin(rows, (0, 1)).all()):
+        raise ValueError(f"{name} must be 0 and 1; got others.")
+    return np.asarray(rows == 1)
+
+
+def graph_of(total: int, edges: Ints) -> Graphs:
+    """One set of ``total`` nodes with these edges, whose labels say nothing."""
+    return Graphs(np.zeros(total, dtype=bool), np.array([0, total]), edges)

@@ -1,0 +1,169 @@
+"""Log-supermodular distributions of binary labels."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_array, as_kind, as_number, as_point, as_reals, shown
+from setwise.core.refusal import Refusal
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows
+from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
+
+
+class Pairwise(NamedTuple):
+    """All cuts of a distribution as one: the edges (m, 2), each of them once, and their weights (m,) above 0."""
+
+    edges: Ints
+    weights: Values
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogSupermodular:
+    """``p(y) = exp(-f(y)) / Z`` with ``f(y) = sum_k alpha_k f_k(y) - <t, y>``, f_k submodular and alpha >= 0 (LSM 4).
+
+    Labels that agree are more probable: f is submodular, and p is log-supermodular. All base functions vanish at 0, so
+    f does; what conditioning adds to f stands apart in ``constant``.
+
+    Parameters
+    ----------
+    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``SetFunctionOf``
+    unary : t, (p,) finite; None takes 0
+    weights : alpha, (K,) finite, 0 or above; None takes 1 for each
+    constant : a number that is f(0) in a larger distribution, from which this one was made by conditioning
+
+    Raises
+    ------
+    ValueError, TypeError : for shapes, types and values other than these
+    Refusal : for weights below 0
+    """
+
+    terms: Any
+    unary: Any = None
+    weights: Any = None
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.terms, BaseFunction) or not isinstance(self.terms, Iterable):
+            raise TypeError(f"terms must be a list of base functions, as [Cut.grid(5, 5)]; got {shown(self.terms)}.")
+        terms = tuple(as_kind(one, "terms", BaseFunction, "Cut.grid(5, 5)") for one in self.terms)
+        sizes = {one.total for one in terms}
+        if len(sizes) != 1:
+            raise ValueError(f"terms must be functions of equally many labels; got {sorted(sizes)}.")
+        p = sizes.pop()
+        unary = np.zeros(p) if self.unary is None else as_reals(self.unary, "unary", (p,))
+        weights = np.ones(len(terms)) if self.weights is None else as_reals(self.weights, "weights", (len(terms),))
+        if (weights < 0).any():
+            raise Refusal(
+                f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular."
+            )
+        constant = as_number(self.constant, "constant")
+        for name, value in (("terms", terms), ("unary", unary), ("weights", weights), ("constant", constant)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def total(self) -> int:
+        """p, the number of labels."""
+        return len(self.unary)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(type(one).__name__ for one in self.terms)
+        return f"LogSupermodular({self.total} labels, {kinds})"
+
+    def values(self, labels: ArrayLike) -> Values:
+        """The value f of each row of ``labels`` (n, p), (n,), without the constant."""
+        rows = as_rows(labels, self.total)
+        out = -(rows @ self.unary)
+        for weight, term in zip(self.weights, self.terms, strict=True):
+            out += weight * term.values(rows)
+        return np.asarray(out)
+
+    def base_values(self, labels: ArrayLike) -> Values:
+        """``f_k`` of each row of ``labels`` (n, p), (n, K)."""
+        rows = as_rows(labels, self.total)
+        return np.stack([term.values(rows) for term in self.terms], axis=1)
+
+    def gains(self, order: Ints) -> Values:
+        """What each label adds to f where the labels become 1 in the given order, a permutation of 0..p-1, (p,)."""
+        out = -self.unary[order]
+        for weight, term in zip(self.weights, self.terms, strict=True):
+            if weight > 0.0:
+                out = out + weight * term.gains(order)
+        return np.asarray(out)
+
+    def extension(self, x: ArrayLike) -> tuple[float, Values]:
+        """The Lovász extension of f at x (p,), ``max over s in B(f) of <s, x>``, and the s that attains it, (p,).
+
+        It is f at labels, convex, and linear where the order of x does not change; s is a subgradient. O(p log p) and
+        the gains of the terms.
+        """
+        point = as_point(x, self.total, "x")
+        order = np.argsort(-point, kind="stable")
+        base = np.empty(self.total)
+        base[order] = self.gains(order)
+        return float(base @ point), base
+
+    def condition(self, fixed: ArrayLike) -> "LogSupermodular":
+        """The distribution of the labels that are -1 in ``fixed`` (p,), given that the others are 0 and 1 as it says.
+
+        Its f is ``f(A + y) - f(A)``, where A are the labels that are fixed to 1, and its constant is f(A) and that of
+        this one.
+        """
+        given = as_array(fixed, "fixed")
+        if given.shape != (self.total,) or given.dtype.kind not in "iuf" or not np.isin(given, (-1, 0, 1)).all():
+            raise ValueError(f"fixed must be {self.total} numbers of -1, 0 and 1; got {shown(fixed)}.")
+        labels = given.astype(np.int8)
+        if not (labels < 0).any():
+            raise ValueError("fixed must leave a label free: -1 marks those that are.")
+        parts = [term.condition(labels) for term in self.terms]
+        unary, constant = self.unary[labels < 0], self.constant - float(self.unary @ (labels == 1))
+        for weight, part in zip(self.weights, parts, strict=True):
+            unary, constant = unary - weight * part.linear, constant + float(weight) * part.constant
+        return LogSupermodular([part.function for part in parts], unary, self.weights, constant)
+
+    def with_unary(self, unary: Values) -> "LogSupermodular":
+        """The same with other numbers t."""
+        return LogSupermodular(self.terms, unary, self.weights, self.constant)
+
+    @cached_property
+    def pairwise(self) -> Pairwise | None:
+        """All terms as one cut; None where a term is no cut."""
+        active = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if w > 0.0]
+        if not all(isinstance(one, Cut) for _, one in active):
+            return None
+        return self.cuts
+
+    @cached_property
+    def table(self) -> Values | None:
+        """The sum of all concave functions of the size, (p + 1,); None where a term is neither that nor a cut."""
+        out = np.zeros(self.total + 1)
+        for weight, term in zip(self.weights, self.terms, strict=True):
+            if weight > 0.0 and not isinstance(term, Cut):
+                if not isinstance(term, ConcaveOfSize):
+                    return None
+                out += weight * term.table
+        return out
+
+    @cached_property
+    def cuts(self) -> Pairwise:
+        """The cuts among the terms as one."""
+        found = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if isinstance(one, Cut) and w > 0.0]
+        edges = np.concatenate([np.zeros((0, 2), np.int64), *(one.edges for _, one in found)])
+        weights = np.concatenate([np.zeros(0), *(w * one.weights for w, one in found)])
+        pairs, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+        total = np.bincount(place.ravel(), weights, len(pairs)).astype(np.float64)
+        return Pairwise(pairs[total > 0.0], total[total > 0.0])
+
+    @cached_property
+    def minimizer(self) -> Minimizer:
+        """Minimizes f with other unary numbers, again and again."""
+        return minimizer_of(self.total, self.cuts, self.table, self.gains, self.unary)
+
+    def minimum(self) -> Minimum:
+        """The most probable labels, the least value of f, and a lower bound of it, which is equal but for rounding."""
+        return self.minimizer(self.unary)

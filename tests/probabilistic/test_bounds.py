@@ -1,0 +1,183 @@
+"""Bounds of the sum over all labelings against enumeration."""
+
+import numpy as np
+import pytest
+
+from probabilistic.models import KINDS, models, summed
+from setwise.core.refusal import Refusal
+from setwise.kernels.threads import allowed
+from setwise.probabilistic import (
+    Cut,
+    LogSupermodular,
+    SetFunctionOf,
+    base_point,
+    exact,
+    l_field,
+    logistic,
+    mean_field,
+    superdifferential,
+)
+from setwise.probabilistic.noise import noise_of, seed_of
+
+
+def numerical(model, bound, step=1e-5):
+    """The derivatives of a bound by the unary terms."""
+    out = []
+    for i in range(model.total):
+        up, down = (model.with_unary(model.unary + sign * step * np.eye(model.total)[i]) for sign in (1, -1))
+        out.append((bound(up).value - bound(down).value) / (2 * step))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_certain_bounds_enclose_the_sum(kind):
+    for model in models(kind, 200, most=7):
+        _, _, total, _ = summed(model)
+        low, high = superdifferential(model), l_field(model)
+        assert (low.kind, high.kind) == ("lower", "upper")
+        assert low.value <= total <= high.value
+        assert low.interval == (low.value, low.value)
+        if model.table is not None:
+            middle = mean_field(model)
+            assert low.value - 1e-9 * (1 + abs(total)) <= middle.value <= total
+            again = mean_field(model, middle.marginals)
+            assert again.value >= middle.value - 1e-9 * (1 + abs(total))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_perturbed_maximum_is_above_the_base_polytope(kind):
+    rng = np.random.default_rng(0)
+    for model in models(kind, 60):
+        rows, values, _, _ = summed(model)
+        point = base_point(model)
+        for _ in range(5):
+            z = rng.logistic(size=model.total) * rng.choice([1.0, 10.0])
+            assert (rows @ z - values).max() <= point.above(z)
+
+
+def test_modular_functions_have_equal_bounds():
+    unary = np.array([0.0, 2.0, -3.0, 50.0, -700.0])
+    model = LogSupermodular([Cut(5, [])], unary)
+    total = np.logaddexp(0.0, unary).sum()
+    probabilities = 1.0 / (1.0 + np.exp(-unary))
+    for bound in (l_field, superdifferential, mean_field, exact):
+        found = bound(model)
+        assert found.value == pytest.approx(total, rel=1e-12)
+        np.testing.assert_allclose(found.marginals, probabilities, atol=1e-12)
+    found = logistic(model, 50, random_state=0)
+    assert found.value == pytest.approx(total, rel=1e-9)
+    assert found.interval[1] - found.interval[0] <= 1e-6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_marginals_of_l_field_are_its_derivatives(kind):
+    for model in models(kind, 16, most=5):
+        if np.abs(model.unary).max() < 10:
+            np.testing.assert_allclose(l_field(model).marginals, numerical(model, l_field), atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logistic_samples_are_maxima_and_estimate_a_bound(kind):
+    for t, model in enumerate(models(kind, 24, most=6)):
+        rows, values, total, _ = summed(model)
+        samples = 2000 if model.pairwise is not None else 60
+        found = logistic(model, samples, random_state=t)
+        noise = noise_of(0, seed_of(t), 0, 0, samples, model.total, True)
+        each = rows @ noise.T - values[:, None]
+        plain = logistic(model, samples, control=False, random_state=t)
+        assert plain.value == pytest.approx(each.max(axis=0).mean(), abs=1e-9 * (1 + np.abs(values).max()))
+        np.testing.assert_allclose(found.marginals, rows[each.argmax(axis=0)].mean(axis=0), atol=1e-12)
+        error = (found.interval[1] - found.interval[0]) / 2 / 1.9
+        assert total <= found.value + 4 * error + 1e-9
+        assert found.value - 4 * error <= l_field(model).value + 1e-9
+        assert found.kind == "estimate"
+
+
+@pytest.mark.slow
+def test_the_logistic_bound_is_above_the_sum():
+    for t, model in enumerate(models("two cuts", 40)):
+        _, _, total, _ = summed(model)
+        found = logistic(model, 100_000, random_state=t)
+        width = found.interval[1] - found.interval[0]
+        assert total <= found.value + 2.0 * width + 1e-9 * (1.0 + abs(total))
+
+
+def test_noise_is_a_function_of_its_place():
+    model = LogSupermodular([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
+    one = logistic(model, 50, random_state=3)
+    with allowed(2):
+        two = logistic(model, 50, random_state=3)
+    assert one.value == two.value
+    np.testing.assert_array_equal(one.marginals, two.marginals)
+    assert logistic(model, 50, random_state=4).value != one.value
+    first = logistic(model, 20, random_state=np.random.default_rng(5))
+    assert first.value == logistic(model, 20, random_state=np.random.default_rng(5)).value
+    whole = noise_of(0, seed_of(1), 2, 0, 9, 4, True)
+    np.testing.assert_array_equal(noise_of(0, seed_of(1), 2, 3, 4, 4, True), whole[3:7])
+    np.testing.assert_array_equal(whole[0::2][:4], -whole[1::2])
+
+
+def test_the_control_variate_takes_most_of_the_variance_of_weak_couplings():
+    model = LogSupermodular([Cut.grid(20, 20)], 2.0 * np.random.default_rng(0).standard_normal(400), [0.1])
+    plain, controlled = (logistic(model, 200, control=c, random_state=0) for c in (False, True))
+    assert np.diff(controlled.interval) < 0.3 * np.diff(plain.interval)
+    gaussian = logistic(model, 200, noise="gaussian", random_state=0)
+    assert gaussian.value < controlled.value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_is_enumeration_and_elimination(kind, monkeypatch):
+    for model in models(kind, 20):
+        _, _, total, marginals = summed(model)
+        listed = exact(model)
+        assert listed.kind == "exact"
+        found = [listed]
+        if model.pairwise is not None:
+            with monkeypatch.context() as patch:
+                patch.setattr("setwise.probabilistic.bounds.exact.ENUMERATED", 0)
+                found.append(exact(model))
+        for one in found:
+            assert one.value == pytest.approx(total, abs=1e-9 * (1 + abs(total)))
+            np.testing.assert_allclose(one.marginals, marginals, atol=1e-9)
+
+
+def test_exact_sums_15_labels_block_by_block():
+    model = LogSupermodular([Cut.grid(3, 5)], np.random.default_rng(0).standard_normal(15), [0.7])
+    _, _, total, marginals = summed(model)
+    assert exact(model).value == pytest.approx(total)
+    np.testing.assert_allclose(exact(model).marginals, marginals)
+
+
+def test_long_strips_are_summed_and_wide_grids_refused():
+    unary = np.random.default_rng(0).standard_normal((60, 3))
+    model = LogSupermodular([Cut.grid(60, 3)], unary.ravel(), [0.8])
+    # By the transfer matrix of rows.
+    rows = np.array(np.meshgrid(*3 * [[0, 1]], indexing="ij")).reshape(3, -1).T
+    inside = -0.8 * (rows[:, 1:] != rows[:, :-1]).sum(axis=1)
+    between = -0.8 * (rows[:, None] != rows[None]).sum(axis=2)
+    log = rows @ unary[0] + inside
+    for one in unary[1:]:
+        log = np.logaddexp.reduce(log[:, None] + between, axis=0) + rows @ one + inside
+    assert exact(model).value == pytest.approx(np.logaddexp.reduce(log), rel=1e-12)
+    with pytest.raises(Refusal, match="its graph has a width above 21"):
+        exact(LogSupermodular([Cut.grid(40, 40)]))
+    with pytest.raises(Refusal, match="only cuts are summed exactly beyond 20 labels"):
+        exact(LogSupermodular([SetFunctionOf(30, lambda y: float(y.any()))]))
+
+
+def test_what_is_refused():
+    model = LogSupermodular([SetFunctionOf(3, lambda y: float(y.any()))])
+    with pytest.raises(Refusal, match="mean_field refuses .*: the mean of a set function"):
+        mean_field(model)
+    pairs = LogSupermodular([Cut.grid(1, 3)])
+    with pytest.raises(ValueError, match="start must be probabilities"):
+        mean_field(pairs, [0.5, 0.5, 1.5])
+    with pytest.raises(ValueError, match="level must be"):
+        logistic(pairs, level=1.0)
+    with pytest.raises(ValueError, match="samples must be"):
+        logistic(pairs, 1)
+    with pytest.raises(ValueError, match="noise must be"):
+        logistic(pairs, noise="gumbel")
+    for bound in (l_field, superdifferential, mean_field, logistic, exact, base_point):
+        with pytest.raises(TypeError, match="model must be"):
+            bound(3)

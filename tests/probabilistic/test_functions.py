@@ -1,0 +1,111 @@
+"""Base functions and their sums against all labelings."""
+
+import numpy as np
+import pytest
+
+from probabilistic.models import KINDS, models, summed
+from setwise.core.enumerate import subsets
+from setwise.core.refusal import Refusal
+from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, base_point
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_functions_vanish_at_zero_and_are_submodular(kind):
+    for model in models(kind, 12, most=5):
+        rows, values, _, _ = summed(model)
+        assert values[0] == 0.0
+        place = {row.tobytes(): value for row, value in zip(rows, values, strict=True)}
+        for a in rows[::3]:
+            for b in rows[::2]:
+                both = place[(a & b).tobytes()] + place[(a | b).tobytes()]
+                assert both <= place[a.tobytes()] + place[b.tobytes()] + 1e-9 * (1 + np.abs(values).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_minimum_is_the_least_of_all_values(kind):
+    for model in models(kind, 30):
+        _, values, _, _ = summed(model)
+        found = model.minimum()
+        scale = 1e-9 * (1.0 + np.abs(values).max())
+        assert found.value == pytest.approx(values.min(), abs=scale)
+        assert found.bound <= values.min() + 1e-3 * scale
+        assert found.bound == pytest.approx(found.value, abs=scale)
+        assert model.values(found.labels)[0] == pytest.approx(found.value, abs=scale)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_extension_agrees_at_labels_and_is_the_greatest_of_the_polytope(kind):
+    rng = np.random.default_rng(0)
+    for model in models(kind, 10):
+        rows, values, _, _ = summed(model)
+        scale = 1e-9 * (1.0 + np.abs(values).max())
+        for row, value in zip(rows[::5], values[::5], strict=True):
+            assert model.extension(row.astype(float))[0] == pytest.approx(value, abs=scale)
+        x = rng.standard_normal(model.total)
+        value, slope = model.extension(x)
+        # The slope is a point of the base polytope.
+        assert (rows @ slope <= values + scale).all()
+        assert slope.sum() == pytest.approx(values[-1], abs=scale)
+        point = base_point(model)
+        assert point.point @ x <= value + scale
+        shifted, other = model.extension(x + 1e-6 * rng.standard_normal(model.total)), model.extension(-x)
+        assert shifted[0] >= value + slope @ (0.0 * x) - 1e-4 * (1.0 + np.abs(values).max())
+        assert value + other[0] >= -scale
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_conditioning_is_restriction(kind):
+    rng = np.random.default_rng(1)
+    for model in models(kind, 20):
+        fixed = rng.integers(-1, 2, model.total)
+        fixed[rng.integers(model.total)] = -1
+        rest = model.condition(fixed)
+        free = subsets(rest.total)
+        whole = np.tile(fixed == 1, (len(free), 1))
+        whole[:, fixed < 0] = free
+        assert rest.values(free[0])[0] == 0.0
+        np.testing.assert_allclose(rest.values(free) + rest.constant, model.values(whole), atol=1e-9, rtol=1e-12)
+
+
+def test_grids_have_the_edges_of_their_directions():
+    image = np.array([[0, 1, 1], [0, 0, 1]]).ravel()
+    found = [Cut.grid(2, 3, d).values(image[None] == 1)[0] for d in ((0, 1), (1, 0), (1, 1), (1, -1))]
+    assert found == [2.0, 1.0, 0.0, 2.0]
+    assert Cut.grid(2, 3).values(image[None] == 1)[0] == 3.0
+    assert len(Cut.grid(1, 1).edges) == 0
+
+
+def test_what_is_refused():
+    with pytest.raises(Refusal, match="Cut refuses weights below 0"):
+        Cut(3, [[0, 1]], [-1.0])
+    with pytest.raises(Refusal, match="ConcaveOfSize refuses this table: it is not concave at 1"):
+        ConcaveOfSize([0.0, 0.0, 1.0])
+    with pytest.raises(Refusal, match="LogSupermodular refuses weights below 0"):
+        LogSupermodular([Cut(2, [[0, 1]])], weights=[-0.1])
+    with pytest.raises(ValueError, match="edges must join different labels of 0..1"):
+        Cut(2, [[0, 2]])
+    with pytest.raises(ValueError, match="edges must be whole numbers of shape"):
+        Cut(2, [[0.5, 1.0]])
+    with pytest.raises(ValueError, match="direction must be"):
+        Cut.grid(2, 2, (0, 2))
+    with pytest.raises(ValueError, match="terms must be functions of equally many labels"):
+        LogSupermodular([Cut(2, []), Cut(3, [])])
+    with pytest.raises(TypeError, match="terms must be a list of base functions"):
+        LogSupermodular(Cut(2, []))
+    with pytest.raises(TypeError, match="terms must be"):
+        LogSupermodular([3])
+    with pytest.raises(TypeError, match="function must be a function of labels"):
+        SetFunctionOf(2, 3)
+    model = LogSupermodular([Cut(2, [[0, 1]])])
+    with pytest.raises(ValueError, match="unary must"):
+        LogSupermodular([Cut(2, [])], [1.0])
+    with pytest.raises(ValueError, match="unary must"):
+        LogSupermodular([Cut(2, [])], [1.0, np.nan])
+    with pytest.raises(ValueError, match="fixed must leave a label free"):
+        model.condition([0, 1])
+    with pytest.raises(ValueError, match="fixed must be 2 numbers of -1, 0 and 1"):
+        model.condition([0, 2])
+    with pytest.raises(ValueError, match="labels must be 0 and 1"):
+        model.values([0, 2])
+    with pytest.raises(ValueError, match="labels must have shape"):
+        model.values([0, 1, 1])

@@ -6,8 +6,10 @@ from setwise.probabilistic.bounds.log_partition import LogPartition
 from setwise.probabilistic.bounds.logistic import logistic
 from setwise.probabilistic.bounds.mean_field import mean_field
 from setwise.probabilistic.bounds.superdifferential import superdifferential
+from setwise.probabilistic.bounds.tree_reweighted import tree_reweighted
 from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, SetFunctionOf
 from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.perfect import Samples, sample
 
 __all__ = [
     "BaseFunction",
@@ -15,11 +17,14 @@ __all__ = [
     "Cut",
     "LogPartition",
     "LogSupermodular",
+    "Samples",
     "SetFunctionOf",
     "base_point",
     "exact",
     "l_field",
     "logistic",
     "mean_field",
+    "sample",
     "superdifferential",
+    "tree_reweighted",
 ]

@@ -1,0 +1,91 @@
+"""The upper bound by a convex combination of trees (Wainwright, Jaakkola and Willsky 2005)."""
+
+from typing import final
+
+import numpy as np
+from scipy.optimize import minimize
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_count, as_kind
+from setwise.core.refusal import Refusal
+from setwise.kernels.trees import forest_sum
+from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
+from setwise.probabilistic.bounds.log_partition import LogPartition, certain
+from setwise.probabilistic.bounds.trees import covering_forests
+from setwise.probabilistic.log_supermodular import LogSupermodular
+
+
+def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition:
+    """``A(f) <= mean_T A(f_T)`` for functions ``f_T`` of trees whose mean is f, the least one that is found.
+
+    A is convex, so every such mean is an upper bound, whether or not the search has ended; on a forest it is A(f). The
+    trees cover all edges; each has all unary terms, and its edges have as much more weight as they are in fewer trees.
+    From there the bound is lowered by L-BFGS over what the trees exchange. The marginals are the means over the trees.
+
+    Parameters
+    ----------
+    model : a distribution of cuts; others are refused
+    max_iter : the most steps of L-BFGS; each costs O(p) for each tree
+    """
+    as_kind(model, "model", LogSupermodular, EXAMPLE)
+    as_count(max_iter, "max_iter")
+    if model.pairwise is None:
+        raise Refusal(f"tree_reweighted refuses {model!r}: it knows cuts alone. Use l_field or logistic.")
+    mixture = _Mixture(model)
+    best, x = mixture.value(np.zeros(mixture.size)), np.zeros(mixture.size)
+    if len(mixture.forests) > 1:
+        options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-9}
+        found = minimize(mixture, x, jac=True, method="L-BFGS-B", options=options)
+        if found.fun < best:
+            best, x = float(found.fun), found.x
+    size = abs(best) + float(np.abs(model.unary).sum()) + 2.0 * float(model.pairwise.weights.sum()) + np.abs(x).max()
+    return certain(best + 16.0 * EPSILON * float(size) * model.total, "upper", mixture.marginals(x))
+
+
+@final
+class _Mixture:
+    """The mean over the forests, as a function of what they exchange: (forests, 2 p), for labels and their edges."""
+
+    def __init__(self, model: LogSupermodular) -> None:
+        pairs = model.pairwise
+        assert pairs is not None
+        self.forests, self._p = covering_forests(pairs.edges, model.total), model.total
+        self._places = np.array([forest.edges for forest in self.forests])
+        inner = self._places >= 0
+        self._inner, self._edges = inner, self._places[inner]
+        self._counts = np.bincount(self._edges, minlength=len(pairs.edges))
+        self._unary, K = model.unary, len(self.forests)
+        self._weights = np.zeros((K, self._p))
+        self._weights[inner] = (pairs.weights * K / np.maximum(self._counts, 1))[self._edges]
+        self.size = 2 * K * self._p
+
+    def __call__(self, x: Values) -> tuple[float, Values]:
+        value, ones, apart = self._sums(x)
+        slope = self._balanced(np.concatenate([ones, -apart], axis=1)) / len(self.forests)
+        return value, slope.ravel()
+
+    def value(self, x: Values) -> float:
+        """The bound."""
+        return self._sums(x)[0]
+
+    def marginals(self, x: Values) -> Values:
+        """The mean probabilities of label 1, (p,)."""
+        return np.asarray(self._sums(x)[1].mean(axis=0))
+
+    def _sums(self, x: Values) -> tuple[float, Values, Values]:
+        moves, p = self._balanced(x.reshape(len(self.forests), -1)), self._p
+        ones, apart, total = np.zeros((len(moves), p)), np.zeros((len(moves), p)), 0.0
+        for k, forest in enumerate(self.forests):
+            unary, weights = self._unary + moves[k, :p], self._weights[k] + moves[k, p:]
+            total += forest_sum(forest.order, forest.parents, unary, weights, ones[k], apart[k])
+        return total / len(moves), ones, apart
+
+    def _balanced(self, moves: Values) -> Values:
+        """What one forest gets the others give: the mean over the forests of each label, and of each edge, is 0."""
+        out, p = moves.copy(), self._p
+        out[:, :p] -= out[:, :p].mean(axis=0)
+        edges = np.where(self._inner, out[:, p:], 0.0)
+        means = np.bincount(self._edges, edges[self._inner], len(self._counts)) / np.maximum(self._counts, 1)
+        edges[self._inner] -= means[self._edges]
+        out[:, p:] = edges
+        return out

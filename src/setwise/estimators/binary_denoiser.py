@@ -1,0 +1,228 @@
+"""BinaryDenoiser: binary images whose pixels were flipped, restored by a log-supermodular distribution."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Values
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.decisions import least_expected_loss
+from setwise.estimators.binary_images import Images, as_images, by_shape, flat
+from setwise.estimators.threads import threads
+from setwise.estimators.versioned import Versioned
+from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.threads import allowed, map_units
+from setwise.losses import as_loss, plain_losses
+from setwise.probabilistic import Cut, LogSupermodular
+from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic.training import Images as Labelings
+from setwise.probabilistic.training import Rates, Weights, learn
+
+DIRECTIONS = ((0, 1), (1, 0))
+"""The directions of neighbors: to the right, and down; each has a weight of its own."""
+
+FIRST_GUESS = 1.0
+"""The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""
+
+
+@final
+class BinaryDenoiser(TransformerMixin, Versioned):
+    """``p(y | x) ~ exp(sum_d (b_d + c (2 x_d - 1)) y_d - sum_k alpha_k (cut of direction k))``, learned by likelihood.
+
+    A pixel of a clean image y is seen flipped in x with probability pi, so ``c = log((1 - pi) / pi)`` (LSM 4.3). With
+    clean images beside the noisy ones the conditional likelihood is maximized, without them that of the noisy images
+    alone (LSM 4.4). The intractable sum over images is bounded by perturb-and-MAP with logistic noise; each step of
+    training is one image, fresh noise, and one minimum cut (two without clean images).
+
+    Parameters
+    ----------
+    noise : pi, the share of pixels that are flipped, above 0 and below .5; ``"known"`` counts it in pairs of noisy and
+        clean images; ``"learned"`` finds it with all other weights
+    decode : what :meth:`transform` returns: ``"mean"`` for pixels of probability above one half, ``"max"`` for the most
+        probable image, or a loss or its name for the labels of least expected loss, pixels being independent
+    bias : ``"pixel"`` for a bias of each pixel, or ``"shared"`` for one of all, which knows images of any size
+    observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one where there are clean images,
+        which starts there
+    steps : the number of steps of training
+    ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
+        number or two
+    samples : the number of perturbed images for probabilities
+    random_state : seed of the noise and of the order of the images
+    n_jobs : the number of threads that share the images to restore; results do not depend on it
+
+    Attributes
+    ----------
+    bias_ : (h, w), or one number
+    observation_ : c
+    coupling_ : alpha, (2,), of neighbors to the right and below
+    noise_ : pi, that of c where it was learned
+    n_iter_ : the number of steps
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither")],
+        "decode": [StrOptions({"mean", "max", *plain_losses()}), Loss],
+        "bias": [StrOptions({"pixel", "shared"})],
+        "observation": [StrOptions({"known", "learned"})],
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
+        "samples": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        noise: str | float = "known",
+        decode: str | Loss = "mean",
+        bias: str = "pixel",
+        observation: str = "known",
+        steps: int = 3000,
+        ridge: float | tuple[float, float] = 1e-3,
+        samples: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.noise = noise
+        self.decode = decode
+        self.bias = bias
+        self.observation = observation
+        self.steps = steps
+        self.ridge = ridge
+        self.samples = samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from noisy images, and from the clean ones where they are known.
+
+        After Ctrl-C the weights so far are stored, a warning says so, and KeyboardInterrupt is raised.
+
+        Parameters
+        ----------
+        X : (n, h, w), or a list of images (h, w), of 0 and 1, and -1 for pixels that were not seen
+        y : clean images of the same shapes, of 0 and 1; None where they are not known
+        """
+        self._validate_params()
+        noisy, clean = as_images(X, "X", unseen=True), None if y is None else as_images(y, "y")
+        if clean is not None and [one.shape for one in clean] != [one.shape for one in noisy]:
+            raise ValueError("y must be images of the same shapes as those of X.")
+        shapes = by_shape(noisy)
+        if self.bias == "pixel" and len(shapes) > 1:
+            raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
+        pi, learned = self._noise_of(noisy, clean)
+        ridge = self.ridge if isinstance(self.ridge, tuple) else (self.ridge, self.ridge)
+        if len(ridge) != 2 or not all(isinstance(one, Real) and one >= 0 for one in ridge):
+            raise ValueError(f"ridge must be a number, or two, of 0 or above; got {self.ridge!r}.")
+        groups = [
+            Labelings(
+                _cuts(shape),
+                None if clean is None else flat(clean, places),
+                _observed(flat(noisy, places)),
+            )
+            for shape, places in shapes.items()
+        ]
+        (shape, _), *_ = shapes.items()
+        size = 1 if self.bias == "shared" else shape[0] * shape[1]
+        first = FIRST_GUESS if pi is None else float(np.log((1.0 - pi) / pi))
+        start = Weights(np.zeros(size), first, np.zeros(len(DIRECTIONS)))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rates = Rates(steps=self.steps, ridges=(float(ridge[0]), float(ridge[1])), seed=seed)
+        found = learn(groups, rates, start=start, hidden=clean is None, learned=learned)
+        weights = found.weights
+        self._shape, self._seed = (None if self.bias == "shared" else shape), seed
+        self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
+        self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
+        # Where c is learned from clean images it need not be that of the noise.
+        keeps = pi is not None and (clean is not None or not learned)
+        self.noise_ = pi if keeps else float(1.0 / (1.0 + np.exp(weights.observation)))
+        if found.interrupted:
+            warnings.warn(f"BinaryDenoiser was interrupted after {found.steps} steps.", RuntimeWarning, stacklevel=2)
+            raise KeyboardInterrupt
+        return self
+
+    def predict_marginals(self, X: Any) -> list[Values]:
+        """The probability of label 1 of each pixel, a list of (h, w): the share of perturbed images that have it."""
+        models, shapes = self._models(X)
+        with allowed(threads(self.n_jobs)):
+            found = map_units(self._probabilities, list(enumerate(models)))
+        return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
+
+    def transform(self, X: Any) -> Any:
+        """The restored images, 0 and 1: an array (n, h, w) where X is one, else a list."""
+        models, shapes = self._models(X)
+        with allowed(threads(self.n_jobs)):
+            found = map_units(self._decoded, list(enumerate(models)))
+        out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
+        return np.stack(out) if isinstance(X, np.ndarray) else out
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of pixels that are restored right, over all images."""
+        clean = as_images(y, "y")
+        found = [np.asarray(one) for one in self.transform(X)]
+        if [one.shape for one in clean] != [one.shape for one in found]:
+            raise ValueError("y must be images of the same shapes as those of X.")
+        right = sum(int((a == b).sum()) for a, b in zip(found, clean, strict=True))
+        return right / sum(one.size for one in clean)
+
+    def _noise_of(self, noisy: Images, clean: Images | None) -> tuple[float | None, bool]:
+        """The share of flipped pixels, None if it is not known, and whether c is learned."""
+        if self.noise == "learned":
+            return None, True
+        if self.noise != "known":
+            return float(self.noise), clean is not None and self.observation == "learned"
+        if clean is None:
+            raise Refusal("noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.")
+        seen = sum(int((x >= 0).sum()) for x in noisy)
+        wrong = sum(int(((x >= 0) & (x != y)).sum()) for x, y in zip(noisy, clean, strict=True))
+        # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
+        pi = min((wrong + 1.0) / (seen + 2.0), 0.5)
+        return pi, self.observation == "learned"
+
+    def _models(self, X: Any) -> tuple[list[LogSupermodular], list[tuple[int, ...]]]:
+        """The distribution of the clean image of each noisy one."""
+        check_is_fitted(self)
+        noisy = as_images(X, "X", unseen=True)
+        for one in noisy:
+            if self._shape is not None and one.shape != self._shape:
+                raise ValueError(f"X must be images of shape {self._shape}, as in fit; got shape {one.shape}.")
+        terms = {one.shape: _cuts(one.shape) for one in noisy}
+        return [
+            LogSupermodular(
+                terms[one.shape],
+                np.ravel(self.bias_ + self.observation_ * _observed(one.astype(np.float64))),
+                self.coupling_,
+            )
+            for one in noisy
+        ], [one.shape for one in noisy]
+
+    def _probabilities(self, numbered: tuple[int, LogSupermodular]) -> Values:
+        unit, model = numbered
+        count = self.samples + self.samples % 2
+        found = perturbed(model, count, LOGISTIC, np.uint64(self._seed + 1), np.zeros(model.total), unit)
+        return np.asarray(found.ones / count)
+
+    def _decoded(self, numbered: tuple[int, LogSupermodular]) -> NDArray[np.bool_]:
+        if self.decode == "max":
+            return numbered[1].minimum().labels
+        q = self._probabilities(numbered)
+        if self.decode == "mean":
+            return q > 0.5
+        return np.asarray(least_expected_loss(q, as_loss(self.decode)).labels)
+
+
+def _cuts(shape: tuple[int, ...]) -> list[Cut]:
+    return [Cut.grid(shape[0], shape[1], direction) for direction in DIRECTIONS]
+
+
+def _observed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 for pixels seen as 1, -1 for those seen as 0, and 0 for those that were not seen."""
+    return np.where(x < 0, 0.0, 2.0 * x - 1.0)

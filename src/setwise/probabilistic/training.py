@@ -1,0 +1,156 @@
+"""Maximum likelihood by stochastic gradients, with fresh noise at every step (LSM 4.2 to 4.4)."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.inference.wires import wirings
+from setwise.kernels.likelihood import Data, Plan, State, descend
+from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.search_trees import new_forest
+from setwise.probabilistic.functions import Cut, graph_of
+
+CHUNK = 100
+"""Steps between two looks at the clock and at Ctrl-C."""
+
+
+class Weights(NamedTuple):
+    """The weights of a model of images.
+
+    Attributes
+    ----------
+    unary : t, (p,), or (1,) where all labels have the same
+    observation : c, what an observed label of 1 adds to its unary term, and one of 0 takes off
+    couplings : alpha, (K,)
+    """
+
+    unary: Values
+    observation: float
+    couplings: Values
+
+
+class Rates(NamedTuple):
+    """How the weights are learned.
+
+    Attributes
+    ----------
+    steps : their number
+    lengths : of the first steps of t, c and alpha
+    ridges : the regularizers of t and alpha, ``0.5 ridge |.|^2`` for the mean likelihood of a labeling
+    seed : of the order of the labelings and of the noise
+    """
+
+    steps: int = 3000
+    lengths: tuple[float, float, float] = (0.1, 0.1, 0.1)
+    ridges: tuple[float, float] = (1e-3, 1e-3)
+    seed: int = 0
+
+
+class Learned(NamedTuple):
+    """The average of the weights, the steps that were made, and whether Ctrl-C ended them."""
+
+    weights: Weights
+    steps: int
+    interrupted: bool
+
+
+@final
+class Images:
+    """Labelings with the same cuts as base functions, ready to be learned from.
+
+    Parameters
+    ----------
+    cuts : the K base functions
+    labels : (n, p) of 0 and 1, or their means; None where only observations are known
+    observed : (n, p) from -1 to 1: what each label was seen as, 0 where it was not seen; None where nothing was
+    """
+
+    def __init__(self, cuts: Sequence[Cut], labels: Values | None, observed: Values | None) -> None:
+        given = labels if labels is not None else observed
+        assert given is not None
+        n, p = given.shape
+        edges = np.concatenate([one.edges for one in cuts])
+        (wires,) = wirings(graph_of(p, edges), p)
+        self.network, self.forest = wires.network, new_forest(wires.network, p)
+        ends = np.cumsum([0, *(len(one.edges) for one in cuts)])
+        capacities = np.zeros((len(cuts), len(self.forest.capacities)))
+        for k, one in enumerate(cuts):
+            weights = np.zeros(len(edges))
+            weights[ends[k] : ends[k + 1]] = one.weights
+            wires.place(weights, capacities[k])
+        known = np.zeros((n, p)) if labels is None else labels
+        functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)
+        self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, capacities)
+
+    @classmethod
+    def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "Images":
+        """All rows as one labeling of their means: what the joint likelihood needs of them (LSM Eq. 5)."""
+        made = cls(cuts, rows.mean(axis=0)[None], None)
+        means = np.array([[float(one.values(rows).mean()) for one in cuts]])
+        made.data = made.data._replace(functions=means)
+        return made
+
+    def __len__(self) -> int:
+        """The number of labelings."""
+        return len(self.data.labels)
+
+
+def learn(
+    groups: Sequence[Images],
+    rates: Rates,
+    *,
+    start: Weights,
+    hidden: bool = False,
+    learned: bool = False,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Learned:
+    """The average of the weights over ``rates.steps`` stochastic gradient steps, later ones weighing more.
+
+    Parameters
+    ----------
+    groups : labelings; those of one size and kind are a group, and unary terms of one for each label need a single one
+    rates : the steps
+    start : the weights to begin with
+    hidden : whether the labels are not known, only observations (LSM 4.4)
+    learned : whether the weight of the observations moves
+    advance : called with the number of steps done, now and then
+    """
+    state = State(*(np.stack([np.array(one, float), np.array(one, float), np.zeros(np.shape(one))]) for one in (
+        start.unary, [start.observation], start.couplings
+    )))  # fmt: skip
+    owners, places = _order(groups, rates)
+    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, np.array(rates.lengths), np.array(rates.ridges))
+    done, interrupted = 0, False
+    try:
+        for first, last in _runs(owners):
+            group = groups[owners[first]]
+            descend(group.network, group.forest, group.data, plan, places[first:last], first, state)
+            done = last
+            advance(done)
+    except KeyboardInterrupt:
+        if not done:
+            raise  # there are no weights to keep
+        interrupted = True
+    return Learned(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
+
+
+def _order(groups: Sequence[Images], rates: Rates) -> tuple[Ints, Ints]:
+    """The group of each step and its labeling there: all labelings in random order, again and again."""
+    owner = np.repeat(np.arange(len(groups)), [len(one) for one in groups])
+    place = np.concatenate([np.arange(len(one)) for one in groups])
+    rng, passes = np.random.default_rng(rates.seed), -(-rates.steps // len(owner))
+    order = np.concatenate([rng.permutation(len(owner)) for _ in range(passes)])[: rates.steps]
+    return owner[order], place[order]
+
+
+def _runs(owners: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Steps of one group that follow each other, at most ``CHUNK`` of them."""
+    ends = [0]
+    for h in range(1, len(owners) + 1):
+        if h == len(owners) or owners[h] != owners[h - 1] or h - ends[-1] >= CHUNK:
+            ends.append(h)
+    return list(pairwise(ends))

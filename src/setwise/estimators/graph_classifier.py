@@ -67,7 +67,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         loss is about, by default all of them
     start : ``"logistic"`` begins at logistic regression of the nodes, whose bias and weights of edges are chosen by the
         training loss, all biases compared; a ``LogisticRegression`` is fitted as it is. ``"zero"`` begins at w = 0.
-        ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+        ``"auto"`` takes ``"logistic"`` where the surrogate is not convex, as for the ramp or with unknown labels, and
+        ``"zero"`` for convex ones. Where only one label is known of any node, unknown nodes start as the other one
     threshold : ``"exact"`` moves the intercept to the best of all biases for the loss on held-out graphs. That takes a
         fit for each of 5 folds more, and two labels; it adds an intercept where there is none
     n_jobs : the number of threads that share the graphs; results do not depend on it
@@ -140,7 +141,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         """:meth:`fit`, with the threshold ``shift`` in place of the one that ``threshold`` asks for, if given."""
         given = as_graphs(graphs)
         names = as_node_labels(labels, given)
-        classes = node_classes(names, self.pos_label)
+        classes = node_classes(names, self.pos_label, as_loss(self.loss).weak)
         networks = join(given, encode(names, classes), groups, len(classes))
         loss = self._loss_of(networks, classes)
         problem = network_problem(self, networks, self._weighed(loss, networks), threads(self.n_jobs))

@@ -266,7 +266,7 @@ def test_areas_are_counted():
         assert found.pooled == pytest.approx(1 - loss(*(np.concatenate(one) for one in painted)))
         assert found.true == pytest.approx(np.concatenate(painted[0]).mean())
     assert jaccard.score(graphs, labels) == jaccard.evaluate(graphs, labels, loss="jaccard").score > 0.5
-    with pytest.raises(ValueError, match="graphs with areas refuse GMean"):
+    with pytest.raises(ValueError, match="AreaWeighted refuses GMean"):
         GraphClassifier("g_mean").fit(graphs, labels)
 
 
@@ -389,7 +389,7 @@ def test_what_more_than_two_labels_cannot_have():
     with pytest.raises(ValueError, match="refuses threshold='exact' for 3 labels: use 'zero'"):
         GraphClassifier(threshold="exact").fit(graphs, labels)
     areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
-    with pytest.raises(ValueError, match=r"graphs with areas refuse ZeroOne\(\)"):
+    with pytest.raises(ValueError, match=r"AreaWeighted refuses ZeroOne\(\)"):
         GraphClassifier("zero_one").fit(areas, labels)
 
 

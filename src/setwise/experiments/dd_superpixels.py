@@ -33,7 +33,8 @@ Jaccard loss said nothing.
 
 *Measures.* Intersection over union of all test pixels as one set, in percent; the same once a constant is added to the
 scores of nodes, the best of all constants on the second part; the share of pixels predicted positive; and
-``objective / C``. Beside them the row that calls all pixels positive, and that of the true labels of superpixels.
+``objective / C``. Beside them the rows that call all pixels positive and all negative, and that of the true labels of
+superpixels.
 """
 
 import warnings
@@ -65,7 +66,10 @@ from setwise.losses import ClassWeightedHamming, Jaccard
 CLASSES = {"cow": 4, "car": 12}
 """The classes, and their numbers in the label maps of MSRC."""
 
-ROWS = ("Hamming", "unary only", "ours", "ours, ramp", "logistic regression", "all positive", "true superpixels")
+ROWS = (
+    "Hamming", "unary only", "ours", "ours, ramp", "logistic regression", "all positive", "all negative",
+    "true superpixels",
+)  # fmt: skip
 COLUMNS = ("IoU", "IoU, tuned constant", "% predicted positive", "objective / C")
 
 LEAST = 230
@@ -141,7 +145,9 @@ def one_split(parts: Sequence[Part], grid: tuple[float, ...], advance: Advance) 
     share, truth = 100.0 * test.positive.sum() / test.areas.sum(), np.concatenate(test.labels) == 1
     # The intersection of all pixels with the positives is the positives.
     out[5, :3] = share, share, 100.0
-    out[6, [0, 2]] = 100.0 * test.overlap(truth), 100.0 * float(test.areas @ truth / test.areas.sum())
+    nothing = 100.0 * test.overlap(np.zeros(len(truth), dtype=bool))
+    out[6, :3] = nothing, nothing, 0.0
+    out[7, [0, 2]] = 100.0 * test.overlap(truth), 100.0 * float(test.areas @ truth / test.areas.sum())
     return out
 
 

@@ -1,23 +1,42 @@
 """Piecewise linear programs beside dual decomposition, the comparison of DD section 4: ``python`` this file.
 
-The Jaccard loss of a disk on grids, with the scores of ``dual_decomposition.py``, on one thread. On 60 x 60 pixels all
-15 pieces are solved; on 200 x 200 pixels one piece, in which the answer of dual decomposition lies, and its time is
-multiplied by 15. Columns: seconds, the value that was found less that of dual decomposition, and bound less value.
+The Jaccard loss with the random scores of ``dual_decomposition.py``, in three sizes relative to the number of nodes and
+two couplings, on one thread.
+
+*Grids.* A disk. On 60 x 60 pixels all 15 pieces are solved; on 200 x 200 pixels one piece, in which the answer of dual
+decomposition lies, and its time is multiplied by 15.
+
+*Superpixels.* All images are one set, and all 15 pieces are solved. With the folder of data in SETWISE_DATA these are
+the superpixels of ``setwise.experiments.dd_superpixels`` and the cows of MSRC: the first ten images with a cow, and all
+591 images. Else they are generated, 10 and 40 images. ``PiecewiseLinear`` refuses areas, so each superpixel counts as
+one here, for both methods.
+
+``python benchmarks/piecewise_linear.py superpixels`` leaves the grids out, and ``grids`` the superpixels. Columns:
+seconds, bound less value of dual decomposition, and of the pieces also the value less that of dual decomposition.
 """
 
+import os
+import sys
 import time
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
 from dual_decomposition import grid, scored
 from setwise.core.graphs import Graphs
+from setwise.datasets import load_labeled_images
+from setwise.experiments.dd_superpixels import CLASSES, described
+from setwise.experiments.hol_images import MSRC_FOLDERS
+from setwise.experiments.superpixels import Part, generated_part
 from setwise.inference import DualDecomposition, PiecewiseLinear
 from setwise.inference.piecewise_linear import PiecesOfSet
 from setwise.losses import Jaccard
 from timing import table
 
 PIECES = 15
+CASES = tuple(product((1.0, 10.0, 100.0), (0.3, 2.0)))
+"""The size of the score of a node, times the number of nodes, and that of an edge relative to it."""
 
 
 def timed(call):
@@ -35,42 +54,76 @@ def one_piece(structure, scores, labels):
     return timed(lambda: pieces.solve(piece, scores))[1]
 
 
-def main() -> None:
+def disk(side):
+    """A square grid with a disk."""
+    row, column = np.indices((side, side))
+    inside = np.ravel(np.hypot(row - side / 2, column - side / 2) < side / 4)
+    return Graphs(inside, np.array([0, side * side]), grid(side, side))
+
+
+def joined(part):
+    """The superpixels of all images of a part as one set in which each counts as one."""
+    labels = np.concatenate(part.labels) == 1
+    starts = np.cumsum([0, *(len(graph) for graph in part.graphs)])
+    edges = np.concatenate([one.edges + start for one, start in zip(part.graphs, starts, strict=False)])
+    return Graphs(labels, np.array([0, len(labels)]), edges)
+
+
+def superpixels():
+    """Names of sets of images, and their graphs."""
+    data = os.environ.get("SETWISE_DATA")
+    if data is None:
+        for n in (10, 40):
+            yield f"{n} generated images", joined(generated_part(n, np.random.default_rng(0)))
+        return
+    place = Path(data) / "msrc_v2"
+    whole = load_labeled_images(*(place / name for name in MSRC_FOLDERS))
+    number = CLASSES["cow"]
+    shows = np.flatnonzero([(one == number).any() for one in whole.labels])
+    for name, chosen in (("ten images with a cow", shows[:10]), ("all images", np.arange(len(whole)))):
+        images = whole.take(chosen)
+        part = Part.of(described(images), [one == number for one in images.labels])
+        yield name, joined(part)
+
+
+def row_of(name, graphs, size, coupling, whole=True):
+    """The cells of one instance; all pieces are solved if it is whole."""
+    structure = Jaccard().structure(graphs)
+    scores = scored(graphs, size / graphs.total, coupling, np.random.default_rng(0))
+    one = DualDecomposition().prepare(structure)
+    ours, seconds = timed(lambda: one.maximize(scores))
+    left = f"{ours.bounds[0] - ours.values[0]:.1e}"
+    if whole:
+        other = PiecewiseLinear(PIECES).prepare(structure)
+        theirs, theirs_seconds = timed(lambda: other.maximize(scores))
+        cells = (
+            f"{theirs_seconds:.2f}",
+            f"{theirs.values[0] - ours.values[0]:+.1e}",
+            f"{theirs.bounds[0] - theirs.values[0]:.1e}",
+        )
+    else:
+        theirs_seconds = PIECES * one_piece(structure, scores, ours.labels)
+        cells = (f"{theirs_seconds:.0f} (extrapolated from one piece)", "-", "-")
+    head = (name, str(graphs.total), str(int(graphs.truth.sum())), f"{size:g} / nodes", f"{coupling:g}")
+    row = (*head, f"{seconds:.3f}", left, *cells, f"{theirs_seconds / seconds:.0f}")
+    print("  ".join(row), flush=True)
+    return row
+
+
+def main(parts) -> None:
     # Compiled kernels are loaded here, so that no row pays for it.
     tiny = Graphs(np.arange(4) < 2, np.array([0, 4]), grid(2, 2))
     DualDecomposition().prepare(Jaccard().structure(tiny)).maximize(np.linspace(0.0, 1.0, tiny.n_scores))
-    head = ("pixels", "score of a pixel", "coupling")
-    shown = [
-        (*head, "dual decomposition, s", "bound - value", f"{PIECES} pieces, s", "value", "bound - value", "times")
-    ]
-    for side in (60, 200):
-        row, column = np.indices((side, side))
-        disk = np.ravel(np.hypot(row - side / 2, column - side / 2) < side / 4)
-        graphs = Graphs(disk, np.array([0, side * side]), grid(side, side))
-        structure = Jaccard().structure(graphs)
-        cases = product((1.0, 10.0, 100.0), (0.3, 2.0)) if side == 60 else [(10.0, 2.0)]
-        for size, coupling in cases:
-            scores = scored(graphs, size / side**2, coupling, np.random.default_rng(0))
-            one = DualDecomposition().prepare(structure)
-            ours, seconds = timed(lambda one=one, scores=scores: one.maximize(scores))
-            left = f"{ours.bounds[0] - ours.values[0]:.1e}"
-            if side == 60:
-                other = PiecewiseLinear(PIECES).prepare(structure)
-                theirs, theirs_seconds = timed(lambda other=other, scores=scores: other.maximize(scores))
-                cells = (
-                    f"{theirs_seconds:.1f}",
-                    f"{theirs.values[0] - ours.values[0]:+.1e}",
-                    f"{theirs.bounds[0] - theirs.values[0]:.1e}",
-                )
-            else:
-                theirs_seconds = PIECES * one_piece(structure, scores, ours.labels)
-                cells = (f"{theirs_seconds:.0f} (extrapolated from one piece)", "-", "-")
-            name = (f"{side} x {side}", f"{size:g} / {side}^2", f"{coupling:g}")
-            shown.append((*name, f"{seconds:.2f}", left, *cells, f"{theirs_seconds / seconds:.0f}"))
-            print("  ".join(shown[-1]), flush=True)
+    head = ("set", "nodes", "positive", "score of a node", "coupling", "dual decomposition, s", "bound - value")
+    shown = [(*head, f"{PIECES} pieces, s", "value", "bound - value", "times")]
+    if "grids" in parts:
+        shown += [row_of("60 x 60 pixels", disk(60), *case) for case in CASES]
+        shown.append(row_of("200 x 200 pixels", disk(200), 10.0, 2.0, whole=False))
+    if "superpixels" in parts:
+        shown += [row_of(name, graphs, *case) for name, graphs in superpixels() for case in CASES]
     print()
     table(shown)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or ("grids", "superpixels"))

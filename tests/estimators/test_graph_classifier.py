@@ -266,8 +266,24 @@ def test_areas_are_counted():
         assert found.pooled == pytest.approx(1 - loss(*(np.concatenate(one) for one in painted)))
         assert found.true == pytest.approx(np.concatenate(painted[0]).mean())
     assert jaccard.score(graphs, labels) == jaccard.evaluate(graphs, labels, loss="jaccard").score > 0.5
-    with pytest.raises(ValueError, match="graphs with areas refuse GMean"):
+    with pytest.raises(ValueError, match="AreaWeighted refuses GMean"):
         GraphClassifier("g_mean").fit(graphs, labels)
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e-100, 1e100, 1e140])
+def test_features_of_any_size_give_the_same_labels(images, size):
+    graphs, labels = images
+    scaled = [Graph(size * graph.X, graph.edges, graph.Z) for graph in graphs]
+    plain = [Graph(graph.X, graph.edges, graph.Z) for graph in graphs]
+    found = [quick(loss="hamming").fit(one, labels).predict(one) for one in (plain, scaled)]
+    assert np.mean(np.concatenate(found[0]) == np.concatenate(found[1])) > 0.999
+
+
+def test_features_whose_squares_overflow_are_refused(images):
+    graphs, labels = images
+    huge = [Graph(1e200 * graph.X, graph.edges, graph.Z) for graph in graphs]
+    with pytest.raises(OverflowError, match="X is too large"):
+        quick(loss="hamming").fit(huge, labels).predict(huge)
 
 
 def test_a_ranking_can_be_measured_but_not_trained_for(fitted, images):
@@ -389,7 +405,7 @@ def test_what_more_than_two_labels_cannot_have():
     with pytest.raises(ValueError, match="refuses threshold='exact' for 3 labels: use 'zero'"):
         GraphClassifier(threshold="exact").fit(graphs, labels)
     areas = [Graph(graph.X, graph.edges, areas=np.ones(40)) for graph in graphs]
-    with pytest.raises(ValueError, match=r"graphs with areas refuse ZeroOne\(\)"):
+    with pytest.raises(ValueError, match=r"AreaWeighted refuses ZeroOne\(\)"):
         GraphClassifier("zero_one").fit(areas, labels)
 
 

@@ -6,8 +6,9 @@ import pytest
 from setwise import GraphClassifier, SetClassifier
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
+from setwise.datasets import textured_objects
 from setwise.estimators import graph_threshold, network_start, set_classifier
-from setwise.graphs import Graph
+from setwise.graphs import Graph, from_image
 from setwise.losses import BorderConvexity, BoxFullness, Jaccard
 
 CHAIN = np.column_stack([np.arange(5), np.arange(1, 6)])
@@ -50,14 +51,34 @@ def test_the_same_for_rows(monkeypatch):
     assert (model.coef_ == plain.coef_).all()
 
 
-def test_ctrl_c_in_the_start_goes_on(chains, monkeypatch):
+def test_ctrl_c_in_the_start_keeps_its_best_weights(chains, monkeypatch):
     class Interrupted:
         def minimize(self, risk):
             return type("End", (), {"status": "interrupted", "w": np.zeros(risk.size)})()
 
-    monkeypatch.setattr(network_start, "OneSlack", lambda *args: Interrupted())
+    words = "GraphClassifier was interrupted in its start; these are the best weights so far"
+    start = GraphClassifier("jaccard", C=0).fit(*chains)
+    for place in ("OneSlack", "_descend"):
+        stop = interrupt if place == "_descend" else lambda *args: Interrupted()
+        with monkeypatch.context() as patch:
+            patch.setattr(network_start, place, stop)
+            for parameters in ({}, {"C": 0}, {"surrogate": "margin", "start": "logistic"}):
+                model = GraphClassifier("jaccard", **parameters)
+                with pytest.warns(RuntimeWarning, match=words), pytest.raises(KeyboardInterrupt):
+                    model.fit(*chains)
+                assert model.status_ == "interrupted"
+                assert model.duality_gap_ == np.inf
+                assert model.score(*chains) > 0.2
+                assert model.coef_.any()
+        assert bool(model.edge_coef_.any()) == bool(start.edge_coef_.any() and place == "OneSlack")
+
+
+def test_ctrl_c_before_there_are_weights_goes_on(chains, monkeypatch):
+    monkeypatch.setattr(network_start, "Logistic", interrupt)
+    model = GraphClassifier("jaccard")
     with pytest.raises(KeyboardInterrupt):
-        GraphClassifier("jaccard").fit(*chains)
+        model.fit(*chains)
+    assert not hasattr(model, "coef_")
 
 
 def test_losses_that_number_nodes_need_their_order(chains):
@@ -86,8 +107,60 @@ def test_losses_of_neighbors_are_measured_on_the_network(chains):
     assert 1.0 - found.scores == pytest.approx(expected)
 
 
-def test_weak_labels_ask_for_another_start(chains):
+@pytest.fixture(scope="module")
+def boxed():
+    """Six images of objects to train and six to test: graphs, labels, labels of boxes, and how full the boxes are."""
+    found = textured_objects(12, (14, 16), random_state=0)
+    graphs, labels, known = [from_image(one) for one in found.images], [one.ravel() for one in found.labels], []
+    for mask in found.labels:
+        rows, columns = np.nonzero(mask)
+        box = np.zeros(mask.shape, int)
+        box[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1] = -1
+        known.append(box.ravel())
+    full = np.array([y.sum() / (one < 0).sum() for y, one in zip(labels, known, strict=True)])
+    return graphs, labels, known[:6], full[:6]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"surrogate": "margin"}])
+def test_boxes_alone_are_enough(boxed, parameters):
+    graphs, labels, known, full = boxed
+
+    def score(loss):
+        model = GraphClassifier(loss, max_iter=20, **parameters).fit(graphs[:6], known)
+        assert model.classes_.tolist() == [0, 1]
+        return model.evaluate(graphs[6:], labels[6:], loss="jaccard").score
+
+    # R = 1 takes the box for the truth.
+    as_truth = score(BoxFullness(1.0))
+    assert score(BoxFullness(float(full.mean()))) > as_truth + 0.05
+    assert score(BoxFullness(full)) > as_truth + 0.05
+
+
+def test_nothing_but_shares_of_positives_is_known(boxed):
+    graphs, labels, known, _ = boxed
+    nothing = [np.full(len(one), -1) for one in known]
+    shares = np.array([y.mean() for y in labels[:6]])
+    model = GraphClassifier(BoxFullness(shares), max_iter=5).fit(graphs[:6], nothing)
+    assert np.isfinite(model.coef_).all()
+    with pytest.raises(ValueError, match="labels must have two classes"):
+        GraphClassifier("jaccard").fit(graphs[:6], known)
+
+
+def test_boxes_beside_full_labels(chains):
     graphs, labels = chains
     known = [np.where(np.arange(6) < 3, -1, y) for y in labels]
-    with pytest.raises(Refusal, match=r"start='logistic' refuses BoxFullness.*Use start='zero'"):
-        GraphClassifier(BoxFullness(0.5)).fit(graphs, known)
+    for parameters in ({}, {"surrogate": "margin"}):
+        model = GraphClassifier(BoxFullness(0.5), max_iter=20, **parameters).fit(graphs, known)
+        assert model.evaluate(graphs, labels, loss="jaccard").score > 0.35
+
+
+def test_the_best_of_some_biases_is_the_best_of_these():
+    rng = np.random.default_rng(0)
+    batch = Graphs(np.array([0, -1, -1, -1, 0, -1, -1, 0], np.int8), np.array([0, 4, 8]), np.array([[0, 1], [5, 6]]))
+    loss = BoxFullness(np.array([0.5, 1.0]))
+    for _ in range(10):
+        turned = rng.standard_normal(8)
+        bias, least = network_start._best_of_some(turned, batch, loss)
+        every = [loss.values(batch, turned < b).mean() for b in (*np.sort(turned), np.inf)]
+        assert least == min(every)
+        assert loss.values(batch, turned < bias).mean() == least

@@ -62,6 +62,7 @@ def test_figure1_measures_every_row_on_generated_images():
     assert len(found.figures["images"]().axes) == 20
     assert np.isfinite(table.means[:, :3]).all()
     assert (table.means[:5, 0] > table.means[5, 0]).all()
+    np.testing.assert_array_equal(table.means[6, :3], 0.0)
 
 
 def test_words_follow_the_numbers():

@@ -1,12 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from setwise.experiments import find
 from setwise.experiments.dd_superpixels import (
     COLUMNS,
+    DRAWN,
     ROWS,
     logistic,
     measured,
+    picture,
     trained,
     words_on,
 )
@@ -118,6 +122,26 @@ def test_words_follow_the_numbers():
     assert "says (nearly) nothing" in words[-1]
 
 
+def test_pictures_show_images_with_the_class_and_the_labels_of_each_row():
+    pytest.importorskip("matplotlib")
+    one = part(9, 6).take(np.array([1, 2, 3, 4]))
+    models = {name: logistic(one) for name in DRAWN}
+    models["ours"] = replace(models["ours"], w=0.0 * models["ours"].w + 1e3)
+    axes = np.reshape(picture(one, models)("generated").axes, (2, 2 + len(DRAWN)))
+    assert [cell.get_title() for cell in axes[0]] == ["image", "truth", *DRAWN]
+    labels = np.split(one.turned(models["Hamming"].w, False) < 0.0, np.cumsum([len(g) for g in one.graphs])[:-1])
+    # The images 0 and 2 of these have no object.
+    for row, i in zip(axes, (1, 3), strict=True):
+        drawn = [cell.images[0].get_array() for cell in row]
+        np.testing.assert_allclose(drawn[0][..., 0], np.clip(one.images[i][..., 0], 0.0, 1.0))
+        # White stays white, whether it is faded or not.
+        seen = drawn[0][..., 0] < 1.0
+        shown = [(cell == drawn[0]).all(axis=-1)[seen] for cell in drawn]
+        np.testing.assert_array_equal(shown[1], one.masks[i][seen] == 1)
+        np.testing.assert_array_equal(shown[2], one.graphs[i].paint(labels[i])[seen])
+        assert shown[3].all()
+
+
 @pytest.mark.slow
 def test_every_row_is_measured_on_generated_images():
     experiment, said = find("dd_superpixels"), []
@@ -127,8 +151,13 @@ def test_every_row_is_measured_on_generated_images():
     for table in found.tables:
         assert np.isfinite(table.means[:, 0]).all()
         assert (table.means[:5, 1] > table.means[5, 1]).all()
-        assert (table.means[:6, 0] < table.means[6, 0]).all()
+        assert (table.means[:7, 0] < table.means[7, 0]).all()
+        np.testing.assert_array_equal(table.means[6, :3], 0.0)
     assert experiment.name in found.text(experiment, bold=False)
+    assert list(found.figures) == ["generated", "generated-words"]
+    pytest.importorskip("matplotlib")
+    for draw in found.figures.values():
+        assert len(draw().axes) % (2 + len(DRAWN)) == 0
 
 
 def test_real_images_must_be_given():

@@ -17,6 +17,7 @@ from setwise.kernels.threads import allowed
 from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 
 LOSSES = [Jaccard(), FBeta(), FBeta(2.0), GMean(), HMean(), MCC(), ZeroOne(), Jaccard() + 0.02 * Hamming()]
+COUNTS = [Jaccard(), FBeta(), GMean(), HMean(), MCC(), ZeroOne()]
 
 
 def grid(height, width):
@@ -64,19 +65,40 @@ def test_value_best_and_bound_on_grids(loss):
     assert best_found >= (0.9 if isinstance(loss, MCC | ZeroOne) else 0.95) * cases
 
 
-@pytest.mark.parametrize("loss", [Jaccard(), FBeta(), MCC(), ZeroOne()], ids=repr)
+def least_bound(won, lost, rows):
+    """The optimum of the dual. Its dual in turn mixes labelings of both kinds so that each node is positive equally
+    often in both mixtures."""
+    n = len(rows)
+    ones, zeros, y = np.ones(n), np.zeros(n), rows.astype(float)
+    equal = np.vstack([np.hstack([ones, zeros]), np.hstack([zeros, ones]), np.hstack([y.T, -y.T])])
+    right = np.concatenate([[1.0, 1.0], np.zeros(rows.shape[1])])
+    return -linprog(-np.concatenate([won, lost]), A_eq=equal, b_eq=right, method="highs").fun
+
+
+@pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_bound_is_the_optimum_of_the_dual(loss):
-    # Its dual in turn mixes labelings of both kinds so that each node is positive equally often in both mixtures.
     rng = np.random.default_rng(1)
     for _ in range(25):
         graphs, scores, rows, won = random_problem(rng, 2, 3)
-        lost, n = losses_of(loss, graphs.truth, rows), len(rows)
-        ones, zeros, y = np.ones(n), np.zeros(n), rows.astype(float)
-        equal = np.vstack([np.hstack([ones, zeros]), np.hstack([zeros, ones]), np.hstack([y.T, -y.T])])
-        right = np.concatenate([[1.0, 1.0], np.zeros(rows.shape[1])])
-        program = linprog(-np.concatenate([won, lost]), A_eq=equal, b_eq=right)
-        found = DualDecomposition(max_iter=1000).prepare(loss.structure(graphs)).maximize(scores)
-        assert found.bounds[0] == pytest.approx(-program.fun, abs=1e-6)
+        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        least = least_bound(won, losses_of(loss, graphs.truth, rows), rows)
+        assert found.bounds[0] == pytest.approx(least, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", COUNTS, ids=repr)
+def test_the_bound_is_the_optimum_of_the_dual_where_a_gap_is_left(loss):
+    rng, left = np.random.default_rng(1), 0
+    for k in range(100):
+        graphs, scores, rows, won = random_problem(rng)
+        found = DualDecomposition().prepare(loss.structure(graphs)).maximize(scores)
+        # Where value and bound meet, no multipliers give less, so few programs are solved there.
+        if k % 40 == 0 or not found.exact[0]:
+            least = least_bound(won, losses_of(loss, graphs.truth, rows), rows)
+            assert found.bounds[0] == pytest.approx(least, abs=1e-6)
+            left += not found.exact[0]
+    # The dual of the two means is tight in all of these grids.
+    assert left > 0 or isinstance(loss, GMean | HMean)
 
 
 def test_without_edges_it_is_the_search_over_counts():

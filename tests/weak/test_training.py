@@ -13,9 +13,10 @@ from setwise.losses import BorderConvexity, BoxFullness, Hamming, Jaccard
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import MarginRescaling, Ramp
-from weak.small import ROWS, boxed, grid, scored, values_of, won_by
+from weak.small import ROWS, boxed, grid, labelings, scored, values_of, won_by
 
 EDGES, ENDS = grid(3, 4), np.array([0, 12])
+FEW = labelings(4)
 SIDE, ONE = 8, grid(8, 8)
 
 
@@ -63,6 +64,29 @@ def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
         assert ramp.upper[0] >= (losses + won).max() - won.max() - 1e-9
         assert ramp.upper[0] <= found.upper[0] + 1e-9
     assert exact >= 5
+
+
+def test_several_images_of_a_set_have_a_joint_share():
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        # An image that does not show the object, two that do, one known label; and a set of one image.
+        labels = [np.full((2, 2), known, np.int8) for known in (0, -1, -1, -1)]
+        labels[1][0, 0] = rng.integers(0, 2)
+        graphs, ratios = Graphs.images(labels, offsets=[0, 3, 4]), rng.random(2)
+        surrogate, structure = MarginRescaling(BoxFullness(ratios)).on(graphs), BoxFullness(ratios).structure(graphs)
+        scores = scored(rng, graphs)
+        found = surrogate(scores)
+        for i, (rows, known, ratio) in enumerate(((ROWS, graphs.labels[:12], ratios[0]), (FEW, labels[3], ratios[1]))):
+            free = np.ravel(known) == -1
+            losses = np.abs(rows[:, free].sum(axis=1) - ratio * free.sum())
+            losses += (rows[:, ~free] != (np.ravel(known)[~free] == 1)).sum(axis=1)
+            one = structure.take(np.array([i]))
+            np.testing.assert_allclose(values_of(one, rows), losses)
+            own = scores[graphs.score_offsets[i] : graphs.score_offsets[i + 1]]
+            won = won_by(one.batch, own, rows)
+            truth = (losses + won).max() - won[losses <= losses.min() + 1e-9].max()
+            assert found.upper[i] >= truth - 1e-9
+            assert found.values[i] == pytest.approx(truth, abs=1e-9) or not found.exact[i]
 
 
 @pytest.mark.parametrize("learner", [NRBM(C=2.0, tol=1e-2, max_iter=15), ConvexConcave(C=2.0, tol=1e-2, max_iter=15)])

@@ -65,7 +65,7 @@ def as_scores(scores: ArrayLike, size: int, name: str = "scores") -> Floats:
     if out.dtype.newbyteorder("=") not in (np.float32, np.float64):
         raise ValueError(f"{name} must be float32 or float64; got dtype {out.dtype}.")
     if out.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), one per decision; got shape {out.shape}.")
+        raise ValueError(f"{name} must have shape ({size},); got shape {out.shape}.")
     out = np.ascontiguousarray(out, dtype=out.dtype.newbyteorder("="))
     # If any score is NaN or inf, so is the largest or the smallest one: two fast passes find everything.
     largest = max(float(out.max()), -float(out.min())) if size else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Loss
-from setwise.core.refusal import BrokenPromise
+from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
@@ -67,7 +67,14 @@ class CountLoss(Loss):
             if costs is not None:
                 return Structure(batch, (Mistakes(costs),))
         term = self.counts(P, N)
-        return Structure(batch if term.predicted is None else _compared_with_best(batch, term.predicted), (term,))
+        if term.predicted is None:
+            return Structure(batch, (term,))
+        if not isinstance(batch, Sets):
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no method "
+                "for networks can. Train for another loss, and measure this one by differences of max-marginals."
+            )
+        return Structure(_compared_with_best(batch, term.predicted), (term,))
 
     def counts(self, P: Values, N: Values) -> Counts:
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""

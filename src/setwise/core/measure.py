@@ -104,6 +104,11 @@ class Loss(Measure):
         """Whether a parameter numbers the decisions of one batch, so that these must keep their order."""
         return False
 
+    @property
+    def weak(self) -> bool:
+        """Whether decisions of unknown label take part, so that a set may be known by nothing else."""
+        return False
+
     def check(self, batch: Batch) -> None:
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""
 
@@ -202,6 +207,11 @@ class Combination(Loss):
     def of_one_batch(self) -> bool:
         """Whether one of the losses is."""
         return any(loss.of_one_batch for _, loss in self.parts)
+
+    @property
+    def weak(self) -> bool:
+        """Whether one of the losses is."""
+        return any(loss.weak for _, loss in self.parts)
 
     def check(self, batch: Batch) -> None:
         for _, loss in self.parts:

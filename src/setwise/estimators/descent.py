@@ -129,6 +129,11 @@ class Training(ABC):
         return {}
 
     @cached_property
+    def starts(self) -> list[Values]:
+        """The weights that the search for a start has found so far."""
+        return []
+
+    @cached_property
     def omega(self) -> Values:
         """The share of each set in the mean."""
         weights = np.ones(len(self.batch)) if self.weights is None else self.weights
@@ -153,7 +158,7 @@ class Training(ABC):
         else:
             surrogate = self.convex()
         found, risk = self._minimized(surrogate, make, last, callback)
-        if not risk.convex or found.C == 0:
+        if not risk.convex or found.C == 0 or not found.fit.history:
             return found
         share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
         if share < DOUBTFUL or found.fit.status == "interrupted":
@@ -177,7 +182,10 @@ class Training(ABC):
     ) -> tuple[Trained, Risk]:
         """The result of one surrogate, and its risk."""
         if surrogate.name not in self.risks:
-            self.risks[surrogate.name] = self._risk(surrogate)
+            try:
+                self.risks[surrogate.name] = self._risk(surrogate)
+            except KeyboardInterrupt:
+                return self._interrupted(surrogate)
         risk, origin = self.risks[surrogate.name]
         learner = make(surrogate, risk.convex, self.usual_c(surrogate))
         if learner is None:
@@ -195,6 +203,16 @@ class Training(ABC):
         if isinstance(risk, Remembering):
             risk.keep(fit.w)
         return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
+
+    def _interrupted(self, surrogate: Surrogate) -> tuple[Trained, Risk]:
+        """The best weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
+        if not self.starts:
+            raise KeyboardInterrupt
+        w = min(self.starts, key=self.loss_at)
+        words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+        fit = Fit(np.zeros(len(w)), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
+        risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
+        return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
 
     def _risk(self, surrogate: Surrogate) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""

@@ -39,7 +39,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
     The nodes of a graph are decisions with neighbors, as the pixels of an image: an edge is won where both of its ends
     have the same label, so the labeling is a minimum cut. Training minimizes ``0.5 |w|^2 + C mean over sets of
     surrogate(loss)``. By default each graph is a set with a loss of its own, as the Jaccard loss of an image;
-    ``groups`` joins graphs to sets with one loss.
+    ``groups`` joins graphs to sets with one loss. With unknown labels margin rescaling is no longer convex: it descends
+    to a local minimum, and its gap says nothing.
 
     With k > 2 labels, each has weights of its own, and the score is ``sum_i <u_v, x_i> + b_v`` for the labels v of the
     nodes, and the same for the edges. A loss that tells positives from negatives is averaged over the labels, or taken
@@ -67,7 +68,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         loss is about, by default all of them
     start : ``"logistic"`` begins at logistic regression of the nodes, whose bias and weights of edges are chosen by the
         training loss, all biases compared; a ``LogisticRegression`` is fitted as it is. ``"zero"`` begins at w = 0.
-        ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
+        ``"auto"`` takes ``"logistic"`` where the surrogate is not convex, as for the ramp or with unknown labels, and
+        ``"zero"`` for convex ones. Where only one label is known of any node, unknown nodes start as the other one
     threshold : ``"exact"`` moves the intercept to the best of all biases for the loss on held-out graphs. That takes a
         fit for each of 5 folds more, and two labels; it adds an intercept where there is none
     n_jobs : the number of threads that share the graphs; results do not depend on it
@@ -140,7 +142,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         """:meth:`fit`, with the threshold ``shift`` in place of the one that ``threshold`` asks for, if given."""
         given = as_graphs(graphs)
         names = as_node_labels(labels, given)
-        classes = node_classes(names, self.pos_label)
+        classes = node_classes(names, self.pos_label, as_loss(self.loss).weak)
         networks = join(given, encode(names, classes), groups, len(classes))
         loss = self._loss_of(networks, classes)
         problem = network_problem(self, networks, self._weighed(loss, networks), threads(self.n_jobs))
@@ -177,7 +179,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         return self.evaluate(graphs, labels, groups).score
 
     def evaluate(self, graphs: Any, labels: Any, groups: Any = None, loss: str | Loss | None = None) -> GraphScores:
-        """One minus the loss, set by set and of all graphs together, and the shares of positives.
+        """One minus the loss, set by set and of all graphs together, and for two labels the shares of positives.
 
         Parameters
         ----------
@@ -191,7 +193,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         seen = self._labels(networks)
         guess: Any = self._marginals(networks) if measure.reads == "scores" else seen
         each, whole = ((self._weighed(measure, part), part) for part in (networks, networks.pooled()))
-        values, (pooled,) = (part.losses(one, guess) for one, part in (each, whole))
+        values, joined = (part.losses(one, guess) for one, part in (each, whole))
+        pooled = float(joined[0])
         if len(self.classes_) > 2:
             return GraphScores(1.0 - float(values.mean()), 1.0 - pooled, 1.0 - values, np.nan, np.nan)
         weight = np.where(networks.batch.labels >= 0, 1.0 if networks.areas is None else networks.areas, 0.0)

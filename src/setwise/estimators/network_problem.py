@@ -53,10 +53,13 @@ class Scaling:
     @classmethod
     def of(cls, X: Values, Z: Values, intercept: bool) -> "Scaling":
         """The scaling that suits these features; features that do not vary are left as they are."""
-        deviation, edge_mean = X.std(axis=0), Z.mean(axis=0) if len(Z) else np.ones(Z.shape[1])
-        mean = X.mean(axis=0) if intercept else np.zeros(X.shape[1])
+        # Squares of tiny or huge features would leave float64, so each is taken in units of its largest number.
+        largest = np.abs(X).max(axis=0)
+        inner = X / np.where(largest > 0.0, largest, 1.0)
+        deviation, edge_mean = largest * inner.std(axis=0), Z.mean(axis=0) if len(Z) else np.ones(Z.shape[1])
+        mean = largest * inner.mean(axis=0) if intercept else np.zeros(X.shape[1])
         # A deviation that is rounding alone would blow the feature up.
-        flat = deviation <= 1e-12 * np.abs(X).max(axis=0)
+        flat = deviation <= 1e-12 * largest
         return cls(mean, np.where(flat, 1.0, deviation), np.where(edge_mean > 0.0, edge_mean, 1.0), intercept)
 
     def nodes(self, X: Values) -> Values:
@@ -146,11 +149,13 @@ class NetworkProblem(Training):
         features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
         with allowed(self.jobs):
             try:
+                self.starts.append(np.append(self._nodes, np.zeros(features.size - len(self._nodes))))
                 w = with_edges(self._nodes, features, batch, loss, intercept)
             except Refusal as refusal:
                 raise Refusal(
                     f"start='logistic' refuses {loss!r}, for which no bias can be chosen: {refusal} Use start='zero'."
                 ) from None
+            self.starts.append(w)
             # With unknown labels margin rescaling is not convex, and with more than two its maximum is no cut.
             if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):
                 w = min(w, pairwise(features, batch, loss, intercept), key=self.loss_at)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -42,6 +43,9 @@ CLOSE, DOUBLED, MOST = 0.03, 20, 8
 """A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often,
 by the risk of so many sets."""
 
+BIASES = 65
+"""The number of biases that are compared for losses of weak labels."""
+
 PAIRWISE_TOL, PAIRWISE_STEPS = 2e-2, 100
 """The gap and the number of steps at which the convex start ends: it is a start, and no more."""
 
@@ -50,10 +54,15 @@ def node_weights(X: Values, networks: Networks, intercept: bool, model: Any) -> 
     """The weights of logistic regression of the nodes with known labels, those of a label after those before it."""
     batch = networks.batch
     known = np.ones(batch.total, dtype=bool) if batch.known is None else batch.known
+    truth = batch.truth
+    if isinstance(batch, Graphs) and len(np.unique(truth[known])) < 2:
+        # With boxes alone, the box is the object (HOL 5.2).
+        truth = truth if truth.any() else ~known
+        known = np.ones(batch.total, dtype=bool)
     sizes = np.bincount(batch.owners[known], minlength=len(batch))
     ends = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
     if isinstance(batch, Graphs):
-        grouping = Grouping(Sets(batch.truth[known], ends), "vector", np.array([False, True]), None)
+        grouping = Grouping(Sets(truth[known], ends), "vector", np.array([False, True]), None)
     else:
         grouping = Grouping(Classes(batch.labels[known], ends, batch.k), "classes", np.arange(batch.k), None)
     one = model if isinstance(model, LogisticRegression) else None
@@ -76,6 +85,8 @@ def with_edges(
     few = np.unique(
         np.linspace(0, len(graphs) - 1, max(1, len(graphs) * TUNED // max(graphs.total, TUNED))).astype(int)
     )
+    if not _fits(loss, graphs, few):
+        few = np.arange(len(graphs))
     if len(graphs.edges) and size > 0.0:
         seen: dict[bytes, float] = {}
 
@@ -93,6 +104,15 @@ def with_edges(
     if intercept and isinstance(graphs, Graphs):
         w[len(nodes) - 1] += best_bias(features.scores(w), graphs, loss)[0]
     return w
+
+
+def _fits(loss: Loss, graphs: Graphs | ClassGraphs, parts: Ints) -> bool:
+    """Whether the loss fits the chosen sets alone: some have numbers for each set of the batch."""
+    try:
+        part_of(loss, graphs, parts).check(graphs.take(parts))
+    except ValueError:
+        return False
+    return True
 
 
 def _least(scores: Values, graphs: Graphs | ClassGraphs, loss: Loss, intercept: bool) -> float:
@@ -135,9 +155,22 @@ def best_bias(scores: Values, graphs: Graphs, loss: Loss, intercept: bool = True
     turned, sets = flips(graphs, scores), Sets(graphs.labels, graphs.offsets)
     if not intercept:
         return 0.0, float(loss.values(sets, turned < 0.0).mean())
-    found = best_threshold(sets, -turned, loss)
+    try:
+        found = best_threshold(sets, -turned, loss)
+    except Refusal:
+        return _best_of_some(turned, graphs, loss)
     spread = max(float(np.ptp(turned)), 1.0)
     return float(np.clip(-found.threshold, turned.min() - spread, turned.max() + spread)), found.loss
+
+
+def _best_of_some(turned: Values, graphs: Graphs, loss: Loss) -> tuple[float, float]:
+    """The best of ``BIASES`` biases for a loss that is no function of counts."""
+    ends = np.quantile(turned, np.linspace(0.0, 1.0, BIASES - 1), method="nearest")
+    spread = max(float(np.ptp(turned)), 1.0)
+    biases = np.concatenate([[turned.min() - spread], 0.5 * (ends[1:] + ends[:-1]), [turned.max() + spread]])
+    losses = [float(loss.values(graphs, turned < bias).mean()) for bias in biases]
+    best = int(np.argmin(losses))
+    return float(biases[best]), losses[best]
 
 
 def mean_size(features: GraphModel, graphs: Graphs | ClassGraphs, w: Values) -> float:

@@ -176,9 +176,14 @@ def known(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(labels != -1) if labels.dtype.kind in "if" else np.ones(len(labels), dtype=bool)
 
 
-def node_classes(labels: list[NDArray[Any]], pos_label: Any) -> NDArray[Any]:
-    """The labels that occur; of two the second is positive."""
+def node_classes(labels: list[NDArray[Any]], pos_label: Any, weak: bool = False) -> NDArray[Any]:
+    """The labels that occur; of two the second is positive.
+
+    For losses of weak labels they are 0 and 1 where only one of these two occurs beside unknown labels, or none.
+    """
     seen = np.concatenate([one[known(one)] for one in labels])
+    if weak and len(seen) < sum(map(len, labels)) and len(np.unique(seen)) < 2 and np.isin(seen, (0, 1)).all():
+        return np.array([0, 1])
     if not len(seen):
         raise ValueError("labels must be known for some nodes; got only -1, which marks a label that is unknown.")
     if len(np.unique(seen)) < 2:

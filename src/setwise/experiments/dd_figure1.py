@@ -25,7 +25,7 @@ quick, there are 2 repetitions of 4, 4 and 10 images of 10 x 10 pixels, C is 1e-
 
 *Measures.* Intersection over union of all test pixels, in percent; the same once a constant is added to the scores of
 nodes, the best of 21 on the second part; the share predicted positive; ``objective / C``, which compares the rows of
-one loss. Beside them the row that calls all pixels positive. DD prints bars, no numbers.
+one loss. Beside them the rows that call all pixels positive and all negative. DD prints bars, no numbers.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ from setwise.surrogates import MarginRescaling, Ramp
 
 Values = NDArray[np.float64]
 
-ROWS = ("Hamming", "unary only", "piecewise linear", "ours", "ours, ramp", "all positive")
+ROWS = ("Hamming", "unary only", "piecewise linear", "ours", "ours, ramp", "all positive", "all negative")
 COLUMNS = ("IoU", "IoU, tuned constant", "% predicted positive", "objective / C")
 
 SHIFTS = 21
@@ -184,6 +184,8 @@ def one_repetition(
     share = 100.0 * float(test.graphs.truth.mean())
     # The intersection of all pixels with the positives is the positives.
     out[5, :3] = share, share, 100.0
+    nothing = 100.0 * (1.0 - loss_of(test, np.zeros(test.graphs.total, dtype=bool)))
+    out[6, :3] = nothing, nothing, 0.0
     masks = [test.graphs.truth, *(labels(test, models[row]) for row in SHOWN)]
     shape = test.images.masks.shape
     return out, [np.stack([mask.reshape(shape)[i] for mask in masks]).astype(float) for i in range(PICTURES)]

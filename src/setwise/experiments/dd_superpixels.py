@@ -33,16 +33,21 @@ Jaccard loss said nothing.
 
 *Measures.* Intersection over union of all test pixels as one set, in percent; the same once a constant is added to the
 scores of nodes, the best of all constants on the second part; the share of pixels predicted positive; and
-``objective / C``. Beside them the row that calls all pixels positive, and that of the true labels of superpixels.
+``objective / C``. Beside them the rows that call all pixels positive and all negative, and that of the true labels of
+superpixels.
+
+*Pictures.* The first test images of the first split that show the class, with their masks and the labels of some rows.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -65,8 +70,14 @@ from setwise.losses import ClassWeightedHamming, Jaccard
 CLASSES = {"cow": 4, "car": 12}
 """The classes, and their numbers in the label maps of MSRC."""
 
-ROWS = ("Hamming", "unary only", "ours", "ours, ramp", "logistic regression", "all positive", "true superpixels")
+ROWS = (
+    "Hamming", "unary only", "ours", "ours, ramp", "logistic regression", "all positive", "all negative",
+    "true superpixels",
+)  # fmt: skip
 COLUMNS = ("IoU", "IoU, tuned constant", "% predicted positive", "objective / C")
+
+DRAWN, SHOWN = ("Hamming", "ours", "ours, ramp", "logistic regression"), 4
+"""The rows whose labels are drawn, and the number of images."""
 
 LEAST = 230
 """DD's least area of 2000 of 500 x 300 pixels, in images of 160 x 107."""
@@ -128,21 +139,52 @@ def measured(choice: Part, test: Part, found: Found) -> list[float]:
     ]  # fmt: skip
 
 
-def one_split(parts: Sequence[Part], grid: tuple[float, ...], advance: Advance) -> Values:
-    """The measures of all rows, (rows, columns)."""
+def one_split(
+    parts: Sequence[Part], grid: tuple[float, ...], advance: Advance
+) -> tuple[Values, Callable[[str], object]]:
+    """The measures of all rows, (rows, columns), and a function of a name that draws some test images."""
     train, choice, test = parts
     out = np.full((len(ROWS), len(COLUMNS)), np.nan)
+    models = {"logistic regression": logistic(train)}
     for name in METHODS:
         fits = [trained(name, train, C) for C in grid]
         held = [round(choice.overlap(choice.turned(one.w, one.edges) < 0.0), 12) for one in fits]
-        out[ROWS.index(name)] = measured(choice, test, fits[int(np.argmax(held))])
+        models[name] = fits[int(np.argmax(held))]
         advance(name)
-    out[4] = measured(choice, test, logistic(train))
+    for name, found in models.items():
+        out[ROWS.index(name)] = measured(choice, test, found)
     share, truth = 100.0 * test.positive.sum() / test.areas.sum(), np.concatenate(test.labels) == 1
     # The intersection of all pixels with the positives is the positives.
     out[5, :3] = share, share, 100.0
-    out[6, [0, 2]] = 100.0 * test.overlap(truth), 100.0 * float(test.areas @ truth / test.areas.sum())
-    return out
+    nothing = 100.0 * test.overlap(np.zeros(len(truth), dtype=bool))
+    out[6, :3] = nothing, nothing, 0.0
+    out[7, [0, 2]] = 100.0 * test.overlap(truth), 100.0 * float(test.areas @ truth / test.areas.sum())
+    return out, picture(test, models)
+
+
+def picture(test: Part, models: Mapping[str, Found]) -> Callable[[str], object]:
+    """A function of a name that draws the first images that show the class, their masks and the labels of some rows."""
+    some = test.take(np.flatnonzero([inside.any() for inside in test.inside])[:SHOWN])
+    ends = np.cumsum([len(graph) for graph in some.graphs])[:-1]
+    masks: dict[str, list[Any]] = {"truth": [mask == 1 for mask in some.masks]}
+    for row in DRAWN:
+        labels = np.split(some.turned(models[row].w, models[row].edges) < 0.0, ends)
+        masks[row] = [graph.paint(one) for graph, one in zip(some.graphs, labels, strict=True)]
+
+    def draw(name: str) -> object:
+        from setwise import plotting
+
+        title = f"{name}: the first test images of the first split that show the class"
+        return plotting.segmentations([_shown(image) for image in some.images], masks, title)
+
+    return draw
+
+
+def _shown(image: NDArray[Any]) -> NDArray[Any]:
+    """An image that can be drawn: noise beyond black and white is cut off, and a single color is grey."""
+    if image.dtype.kind == "f":
+        image = np.clip(image, 0.0, 1.0)
+    return image[..., 0] if image.shape[-1] == 1 else image
 
 
 def described(found: LabeledImages) -> list[Graph]:
@@ -150,8 +192,10 @@ def described(found: LabeledImages) -> list[Graph]:
     return [from_image(image, "felzenszwalb", size=LEAST) for image in found.images]
 
 
-def samples_of(name: str, whole: Part, words: int, settings: Settings, advance: Advance) -> Values:
-    """The measures on all splits with so many words, (rows, columns, splits)."""
+def samples_of(
+    name: str, whole: Part, words: int, settings: Settings, advance: Advance
+) -> tuple[Values, Callable[[str], object]]:
+    """The measures on all splits with so many words, (rows, columns, splits), and the picture of the first split."""
     count, grid = (QUICK_SPLITS, QUICK_GRID) if settings.quick else (SPLITS, GRID)
     number = (*CLASSES, "generated").index(name)
     found = []
@@ -161,7 +205,7 @@ def samples_of(name: str, whole: Part, words: int, settings: Settings, advance: 
             learned = PatchWords.learn(parts[0].images, words, settings.seed)
             parts = [part.with_words(learned) for part in parts]
         found.append(one_split(parts, grid, lambda what: advance(f"{name}, {words} words: {what}")))
-    return np.stack(found, axis=-1)
+    return np.stack([samples for samples, _ in found], axis=-1), found[0][1]
 
 
 def words_on(name: str, samples: Values) -> list[str]:
@@ -187,10 +231,11 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         graphs = described(images)
         for name, number in CLASSES.items():
             wholes[name] = Part.of(graphs, [one == number for one in images.labels], images.images)
-    tables, words = [], []
+    tables, words, figures = [], [], {}
     most = QUICK_WORDS if settings.quick else WORDS
     for (name, whole), count in product(wholes.items(), (0, most)):
-        samples = samples_of(name, whole, count, settings, advance)
+        samples, draw = samples_of(name, whole, count, settings, advance)
+        figures[f"{name}-words" if count else name] = partial(draw, f"{name} with words" if count else name)
         name = f"{name} with words" if count else name
         means, errors = mean_and_error(samples)
         best = (means == np.nanmax(means[:5], axis=0)) & (np.arange(len(COLUMNS)) < 2)
@@ -201,7 +246,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
         )
         tables.append(Table(title, ROWS, COLUMNS, means, errors, None, None, best, 1))
         words += words_on(name, samples)
-    return Outcome(tuple(tables), tuple(words))
+    return Outcome(tuple(tables), tuple(words), figures)
 
 
 def steps(settings: Settings) -> int:

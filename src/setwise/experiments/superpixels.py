@@ -19,11 +19,12 @@ from setwise.models import GraphModel
 @final
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Images of one part as graphs, with the numbers of positive pixels of all their nodes, and the images."""
+    """Images of one part as graphs, with the numbers of positive pixels of all their nodes, the images and masks."""
 
     graphs: tuple[Graph, ...]
     inside: tuple[Values, ...]
     images: tuple[NDArray[Any], ...] = ()
+    masks: tuple[NDArray[Any], ...] = ()
 
     @classmethod
     def of(cls, graphs: Sequence[Graph], masks: Sequence[NDArray[Any]], images: Sequence[NDArray[Any]] = ()) -> "Part":
@@ -32,12 +33,12 @@ class Part:
             np.bincount(g.regions.ravel(), m.ravel() == 1, len(g)).astype(np.float64)
             for g, m in zip(graphs, masks, strict=True)
         )
-        return cls(tuple(graphs), tuple(inside), tuple(images))
+        return cls(tuple(graphs), tuple(inside), tuple(images), tuple(masks))
 
     def take(self, chosen: NDArray[np.int64]) -> "Part":
         """The chosen images."""
-        images = tuple(self.images[i] for i in chosen) if self.images else ()
-        return Part(tuple(self.graphs[i] for i in chosen), tuple(self.inside[i] for i in chosen), images)
+        images, masks = (tuple(all_[i] for i in chosen) if all_ else () for all_ in (self.images, self.masks))
+        return Part(tuple(self.graphs[i] for i in chosen), tuple(self.inside[i] for i in chosen), images, masks)
 
     def with_words(self, words: PatchWords) -> "Part":
         """The same with the shares of words as further features of the nodes."""
@@ -45,7 +46,7 @@ class Part:
             Graph(np.hstack([g.X, words.shares(image, g.regions)]), g.edges, g.Z, g.areas, g.regions)
             for g, image in zip(self.graphs, self.images, strict=True)
         )
-        return Part(tuple(graphs), self.inside, self.images)
+        return Part(tuple(graphs), self.inside, self.images, self.masks)
 
     @property
     def positive(self) -> Values:

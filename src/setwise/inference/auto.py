@@ -36,6 +36,9 @@ from setwise.inference.worst_ranking import WorstRanking
 class Auto(Inference):
     """The first method of this table that does not refuse: exact ones come before approximate ones, fast before slow.
 
+    On networks two bounded methods come before the enumeration of more than 2^12 labelings: they take a millisecond
+    where it takes fifty, and their bound is mostly met.
+
     =========================  ======================================  ==================  ====================
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
@@ -54,15 +57,15 @@ class Auto(Inference):
     ``QPBO``                   costs of labels, if there are two       bounded
     ``TreeReweighted``         costs of labels on any graphs           bounded
     ``BySubmodularMinimum``    supermodular losses                     exact to rounding
+    ``DualDecomposition``      fn, fp, P, N, areas on such graphs      bounded
+    ``ClassDecomposition``     losses of k classes on graphs           bounded
     ``Enumeration(20)``        any loss of at most 20 decisions        exact               exact
     ``ByArea``                 quotients of areas                      bounded
-    ``DualDecomposition``      fn, fp, P, N, areas on such graphs      bounded
     ``FactorDecomposition``    several of counts, boxes and paths      bounded
     ``DualDecomposition``      any loss there, with ``Greedy``         bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
-    ``ClassDecomposition``     the same on graphs                      bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
 
@@ -77,8 +80,8 @@ class Auto(Inference):
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
-        before, after = (ByPieces, WithoutEdges), (ByClass, ClassDecomposition, KnownLabels)
-        for method in (*(kind(self) for kind in before), *METHODS, *(kind(self) for kind in after)):
+        before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
+        for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *after):
             if method.refuses(structure, slack) is None:
                 return method
         return None
@@ -107,7 +110,7 @@ class Auto(Inference):
         return self.prepare(structure, slack)
 
 
-METHODS: tuple[Inference, ...] = (
+FIRST: tuple[Inference, ...] = (
     Modular(),
     TreeMaxProduct(),
     MaxFlow(),
@@ -121,9 +124,11 @@ METHODS: tuple[Inference, ...] = (
     QPBO(),
     TreeReweighted(),
     BySubmodularMinimum(),
+    DualDecomposition(),
+)
+LAST: tuple[Inference, ...] = (
     Enumeration(20),
     ByArea(),
-    DualDecomposition(),
     FactorDecomposition(),
     DualDecomposition(loss=Greedy()),
     Greedy(),

@@ -125,7 +125,8 @@ class _MaxFlow(MovableMaximizer):
         least = edges.min() if edges.size else 0.0
         if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
             raise ValueError(
-                f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
+                f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0, or use "
+                "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
             )
         # What rounding has made of 0 cannot win anything, so the bound holds without it.
         np.maximum(edges, 0.0, out=edges)

@@ -69,8 +69,10 @@ class PiecewiseLinear(Inference):
             return "PiecewiseLinear refuses labels that are not known. Use MaxFlow and Hamming(), or leave them out."
         rest = structure.split()[1].terms
         whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
+        if not rest:
+            return f"PiecewiseLinear refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
         if not whole or rest[0].areas is not None:  # type: ignore[attr-defined]
-            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts. Use MaxFlow and Hamming()."
+            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts. Use DualDecomposition."
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:

@@ -39,10 +39,7 @@ class SecondBest(Inference):
         if why is not None:
             return why
         if margins(structure) is None:
-            return (
-                f"SecondBest refuses {structure!r}: not all labelings with a mistake cost the same. "
-                "Use DualDecomposition."
-            )
+            return f"SecondBest refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:

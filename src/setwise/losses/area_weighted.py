@@ -11,11 +11,12 @@ from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
 from setwise.core.traits import SHAPES, Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.f_beta import FBeta
+from setwise.losses.hamming import Hamming
 from setwise.losses.inner import inner_loss, is_quotient
 from setwise.losses.jaccard import Jaccard
 from setwise.losses.weights import check_weights, example_weights, weights_repr
@@ -26,18 +27,20 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 class AreaWeighted(Loss):
     """``f(fn, fp, P, N)`` of areas instead of counts: ``fn`` is the area of the false negatives, and so on (DD 4.1).
 
-    The loss f must be a quotient of linear functions of the counts, as Jaccard, F_beta, Tversky and the error rate are;
-    others are refused. The value is the loss of the single pixels if all pixels of an area share one decision. The loss
-    is increasing and submodular where f is. Margin rescaling is maximized with a bound, by a fractional relaxation, or
-    greedily for Tversky with beta > 1.
+    The loss f must be Hamming or a quotient of linear functions of the counts, as Jaccard, F_beta, Tversky and the
+    error rate are; others are refused. The value is the loss of the single pixels if all pixels of an area share one
+    decision. The loss is increasing and submodular where f is. Margin rescaling is maximized with a bound, by a
+    fractional relaxation, or greedily for Tversky with beta > 1, and on graphs by dual decomposition; it is exact where
+    f is a sum of costs.
 
     Parameters
     ----------
     loss : f, or its name
-    areas : (p,) above 0, one for each position in a set; every set must have p decisions
+    areas : (p,) above 0, one for each position in a set, where all sets have p decisions; or (total,), one for each
+        decision of the one batch to which this loss is bound, whose sets may have any sizes
     """
 
-    loss: CountLoss
+    loss: Loss
     areas: Any
 
     name: ClassVar[str] = "area_weighted"
@@ -45,33 +48,48 @@ class AreaWeighted(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", inner_loss(self.loss))
         object.__setattr__(self, "areas", as_areas(self.areas))
-        if not is_quotient(self.loss):
+        plain = isinstance(self.loss, Hamming) and self.loss.weights is None
+        if not plain and not is_quotient(self.loss):
             why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
-            raise Refusal(f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky or ErrorRate.")
+            raise Refusal(
+                f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky, ErrorRate or Hamming."
+            )
 
     @classmethod
     def examples(cls, p: int) -> "list[AreaWeighted]":
         areas = example_weights(p) + 0.25
-        inner = (Jaccard(), FBeta(), FBeta(zero_division=0.3))
+        inner = (Jaccard(), FBeta(), FBeta(zero_division=0.3), Hamming())
         return [*(AreaWeighted(loss, areas) for loss in inner), AreaWeighted(BalancedError(), areas / 100)]
 
     @property
     def traits(self) -> frozenset[Trait]:
         # With areas the value is no longer a function of counts alone, so only the traits of the shape are left.
-        return self.loss.traits & set(SHAPES)
+        return self.loss.traits & {*SHAPES, Trait.LABEL_FREE}
 
     @property
     def denied(self) -> frozenset[Trait]:
         return self.loss.denied
 
     def check(self, batch: Batch) -> None:
-        check_weights(self.areas, batch, self)
+        if batch.total != len(self.areas):
+            check_weights(self.areas, batch, self)
 
-    def bind(self, batch: Sets) -> Structure:
-        areas = np.asarray(self.areas)[batch.places]
-        # The formula and its coefficients hold for areas too, because both sides of the quotient are linear.
+    def bind(self, batch: Any) -> Structure:
+        flat = np.asarray(self.areas)
+        areas = flat if batch.total == len(flat) else flat[batch.places]
+        if isinstance(self.loss, Hamming):
+            return Structure(batch, (Mistakes(areas),))
         P, N = batch.count(1, areas), batch.count(0, areas)
+        assert isinstance(self.loss, CountLoss)
+        # The formula and its coefficients hold for areas too, because both sides of the quotient are linear.
         formulas, quotient = ((1.0, self.loss.of_counts),), self.loss.quotient(P, N)
+        assert quotient is not None
+        top, bottom = quotient
+        if not bottom[:, 1:].any() and not top[:, 0].any():
+            # A constant denominator makes the loss a sum of costs.
+            miss, alarm = (top[:, 1:] / bottom[:, :1]).T
+            cost = np.where(batch.truth, miss[batch.owners], alarm[batch.owners])
+            return Structure(batch, (Mistakes(cost * areas),))
         return Structure(batch, (Counts(formulas, P, N, self.traits, areas, quotient),))
 
     def __repr__(self) -> str:

@@ -63,6 +63,10 @@ class BorderConvexity(Loss):
         return frozenset()
 
     @property
+    def weak(self) -> bool:
+        return True
+
+    @property
     def of_one_batch(self) -> bool:
         return self.paths is not None
 

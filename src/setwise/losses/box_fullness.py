@@ -93,6 +93,10 @@ class BoxFullness(Loss):
         return frozenset()
 
     @property
+    def weak(self) -> bool:
+        return True
+
+    @property
     def of_one_batch(self) -> bool:
         return self.boxes is not None
 

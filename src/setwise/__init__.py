@@ -13,7 +13,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BinaryDenoiser": "setwise.estimators",
     "GraphClassifier": "setwise.estimators",
+    "LogSupermodularModel": "setwise.estimators",
     "MeasureClassifier": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
@@ -29,6 +31,7 @@ _PACKAGES = (
     "risks",
     "learners",
     "decisions",
+    "probabilistic",
     "datasets",
     "graphs",
     "plotting",

@@ -16,6 +16,7 @@ from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss
 from setwise.estimators.binary_images import Images, as_images, by_shape, flat
+from setwise.estimators.log_supermodular_model import as_ridges
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
@@ -49,8 +50,8 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     decode : what :meth:`transform` returns: ``"mean"`` for pixels of probability above one half, ``"max"`` for the most
         probable image, or a loss or its name for the labels of least expected loss, pixels being independent
     bias : ``"pixel"`` for a bias of each pixel, or ``"shared"`` for one of all, which knows images of any size
-    observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one where there are clean images,
-        which starts there
+    observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one, which starts there, where
+        there are clean images
     steps : the number of steps of training
     ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
         number or two
@@ -119,9 +120,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         if self.bias == "pixel" and len(shapes) > 1:
             raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
         pi, learned = self._noise_of(noisy, clean)
-        ridge = self.ridge if isinstance(self.ridge, tuple) else (self.ridge, self.ridge)
-        if len(ridge) != 2 or not all(isinstance(one, Real) and one >= 0 for one in ridge):
-            raise ValueError(f"ridge must be a number, or two, of 0 or above; got {self.ridge!r}.")
+        ridges = as_ridges(self.ridge)
         groups = [
             Labelings(
                 _cuts(shape),
@@ -135,7 +134,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         first = FIRST_GUESS if pi is None else float(np.log((1.0 - pi) / pi))
         start = Weights(np.zeros(size), first, np.zeros(len(DIRECTIONS)))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rates = Rates(steps=self.steps, ridges=(float(ridge[0]), float(ridge[1])), seed=seed)
+        rates = Rates(steps=self.steps, ridges=ridges, seed=seed)
         found = learn(groups, rates, start=start, hidden=clean is None, learned=learned)
         weights = found.weights
         self._shape, self._seed = (None if self.bias == "shared" else shape), seed

@@ -1,0 +1,180 @@
+"""LogSupermodularModel: the distribution of binary images or rows whose labels attract each other."""
+
+import warnings
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import DensityMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.checks import as_array, as_count, as_number, shown
+from setwise.core.refusal import Refusal
+from setwise.estimators.binary_images import as_images
+from setwise.estimators.threads import threads
+from setwise.estimators.versioned import Versioned
+from setwise.kernels.threads import allowed
+from setwise.probabilistic import Cut, LogPartition, LogSupermodular, logistic, sample
+from setwise.probabilistic.functions import as_rows
+from setwise.probabilistic.training import Images, Rates, Weights, learn
+
+
+class LogLikelihood(NamedTuple):
+    """An estimate of a mean log-likelihood per label, and the interval at 95 % around it.
+
+    It is that of a lower bound of the log-likelihood: perturb-and-MAP bounds the sum over labelings from above.
+    """
+
+    value: float
+    interval: tuple[float, float]
+
+
+@final
+class LogSupermodularModel(DensityMixin, Versioned):
+    """``p(y) ~ exp(<t, y> - sum_k alpha_k f_k(y))`` of rows or images y of 0 and 1, learned by likelihood (LSM 4.2).
+
+    The sum over all labelings is bounded by perturb-and-MAP with logistic noise, and so is the likelihood. A step of
+    training is fresh noise and one minimum cut, however many rows there are: all that it needs of them are the means of
+    y and of ``f_k(y)``. What is reported of the model comes from noise that training has not seen.
+
+    Parameters
+    ----------
+    terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`; None takes the edges of an image to
+        the right and downwards, with a weight for each of these two directions
+    steps : the number of steps of training
+    ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of a row; one number or
+        two
+    samples : the number of perturbed labelings of which a report is the mean
+    random_state : seed of the noise
+    n_jobs : the number of threads of reports; results do not depend on it
+
+    Attributes
+    ----------
+    bias_ : t, of the shape of a row or an image
+    coupling_ : alpha, (K,)
+    model_ : the distribution, a :class:`setwise.probabilistic.LogSupermodular`
+    n_iter_ : the number of steps
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "terms": "no_validation",
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
+        "samples": [Interval(Integral, 4, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        terms: Any = None,
+        steps: int = 3000,
+        ridge: float | tuple[float, float] = 1e-3,
+        samples: int = 1000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.terms = terms
+        self.steps = steps
+        self.ridge = ridge
+        self.samples = samples
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, Y: Any, y: None = None) -> Self:
+        """Learn from rows (n, p), or images (n, h, w) of one shape, of 0 and 1.
+
+        After Ctrl-C the weights so far are stored, a warning says so, and KeyboardInterrupt is raised.
+        """
+        self._validate_params()
+        rows, shape = self._rows(Y)
+        cuts = self._cuts(shape, rows.shape[1])
+        ridges = as_ridges(self.ridge)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(cuts)))
+        found = learn([Images.joint(cuts, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
+        self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
+        self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
+        self.model_ = LogSupermodular(cuts, found.weights.unary, found.weights.couplings)
+        if found.interrupted:
+            words = f"LogSupermodularModel was interrupted after {found.steps} steps."
+            warnings.warn(words, RuntimeWarning, stacklevel=2)
+            raise KeyboardInterrupt
+        return self
+
+    def log_likelihood(self, Y: Any) -> LogLikelihood:
+        """The mean log-likelihood of the labels of Y, an estimate of a lower bound, per label."""
+        check_is_fitted(self)
+        rows, shape = self._rows(Y)
+        if shape != self._shape:
+            raise ValueError(f"Y must hold labels of shape {self._shape}, as in fit; got shape {shape}.")
+        mean, p = float(self.model_.values(rows).mean()), rows.shape[1]
+        bound = self._bound()
+        low, high = bound.interval
+        return LogLikelihood(-(mean + bound.value) / p, (-(mean + high) / p, -(mean + low) / p))
+
+    def score(self, Y: Any, y: None = None) -> float:
+        """The value of :meth:`log_likelihood`."""
+        return self.log_likelihood(Y).value
+
+    def predict_marginals(self) -> Values:
+        """The probability of label 1 of each label, of the shape of a row: the share of perturbed labelings."""
+        check_is_fitted(self)
+        return np.asarray(self._bound().marginals.reshape(self._shape))
+
+    def sample(self, size: int = 1, random_state: Any = None) -> NDArray[np.int8]:
+        """Exact samples of the model, (size, ...), by coupling from the past; refused where that takes too long."""
+        check_is_fitted(self)
+        as_count(size, "size")
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        with allowed(threads(self.n_jobs)):
+            found = sample(self.model_, size, random_state=seed)
+        return found.labels.reshape(size, *self._shape).astype(np.int8)
+
+    def _bound(self) -> LogPartition:
+        """The bound of the sum over labelings, by noise that training has not seen."""
+        with allowed(threads(self.n_jobs)):
+            return logistic(self.model_, self.samples, random_state=self._seed + 2**31)
+
+    def _rows(self, Y: Any) -> tuple[Bools, tuple[int, ...]]:
+        """The labels as rows, and the shape of each."""
+        if not isinstance(Y, Iterable) or isinstance(Y, str | bytes):
+            raise TypeError(f"Y must be rows (n, p) or images (n, h, w); got {shown(Y)}.")
+        given = as_array(Y, "Y")
+        if given.ndim == 2 and given.size:
+            return as_rows(given, given.shape[1], "Y"), (given.shape[1],)
+        images = as_images(Y, "Y")
+        shapes = {one.shape for one in images}
+        if len(shapes) > 1:
+            raise ValueError(f"Y must be images of one shape; got {sorted(shapes)}.")
+        return np.stack([one.ravel() for one in images]) == 1, images[0].shape
+
+    def _cuts(self, shape: tuple[int, ...], p: int) -> list[Cut]:
+        if self.terms is None:
+            if len(shape) != 2:
+                raise ValueError("terms must be given for rows: a list of Cut. Images have those of their grid.")
+            return [Cut.grid(shape[0], shape[1], direction) for direction in ((0, 1), (1, 0))]
+        if isinstance(self.terms, Cut) or not isinstance(self.terms, Iterable):
+            raise TypeError(f"terms must be a list of Cut; got {shown(self.terms)}.")
+        cuts = list(self.terms)
+        for one in cuts:
+            if not isinstance(one, Cut):
+                raise Refusal(
+                    f"LogSupermodularModel refuses {type(one).__name__}: it learns the weights of cuts alone."
+                )
+        if not cuts or any(one.total != p for one in cuts):
+            raise ValueError(f"terms must be one Cut or more of {p} labels each.")
+        return cuts
+
+
+def as_ridges(ridge: Any) -> tuple[float, float]:
+    """Two regularizers from one number or two."""
+    both = ridge if isinstance(ridge, tuple) else (ridge, ridge)
+    if len(both) != 2:
+        raise ValueError(f"ridge must be a number, or two, of 0 or above; got {shown(ridge)}.")
+    return as_number(both[0], "ridge", low=0.0), as_number(both[1], "ridge", low=0.0)

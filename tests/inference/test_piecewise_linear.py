@@ -104,8 +104,14 @@ def test_what_does_not_fit_is_refused():
     for structure, words in (
         (Jaccard().structure(Sets.single([1, 0])), "PiecewiseLinear refuses Sets: it knows Graphs"),
         (Jaccard().structure(unknown), "PiecewiseLinear refuses labels that are not known"),
-        (Hamming().structure(graphs), r"PiecewiseLinear refuses Hamming\(\): it is no function of counts"),
-        (AreaWeighted(Jaccard(), np.array([1.0, 2.0])).structure(graphs), "it is no function of counts"),
+        (
+            Hamming().structure(graphs),
+            r"PiecewiseLinear refuses Hamming\(\): it is a sum of one cost per mistake",
+        ),
+        (
+            AreaWeighted(Jaccard(), np.array([1.0, 2.0])).structure(graphs),
+            "of counts, but one of areas",
+        ),
     ):
         with pytest.raises(Refusal, match=words):
             PiecewiseLinear().prepare(structure)

@@ -30,7 +30,8 @@ from setwise.surrogates.ramp import Ramp
 from setwise.surrogates.slack_rescaling import SlackRescaling
 
 RAMP = 1e4
-"""The default C of the ramp. On segmentations of horses 1e6 was no better in training and worse on other images."""
+"""The default C of the ramp. On 14 held-out parts of images of five classes the Jaccard index was .004 +- .002 less
+with 1e3, .005 +- .005 more with 1e5, and .002 +- .007 less with 1e6."""
 
 
 @final

@@ -41,7 +41,8 @@ TUNED = 25_000
 
 CLOSE, DOUBLED, MOST = 0.03, 20, 8
 """A start is scaled up until its risk is this close to its loss, as a share of the way from w = 0; doubled so often,
-by the risk of so many sets."""
+by the risk of so many sets. On the same held-out parts .1 gained .011 +- .011 in three times the seconds, and .01 lost
+.002 +- .005."""
 
 BIASES = 65
 """The number of biases that are compared for losses of weak labels."""

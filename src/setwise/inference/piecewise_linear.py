@@ -71,8 +71,10 @@ class PiecewiseLinear(Inference):
         whole = len(rest) == 1 and isinstance(rest[0], Counts) and rest[0].predicted is None
         if not rest:
             return f"PiecewiseLinear refuses {structure!r}: it is a sum of one cost per mistake. Use MaxFlow."
-        if not whole or rest[0].areas is not None:  # type: ignore[attr-defined]
-            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts. Use DualDecomposition."
+        areas = whole and rest[0].areas is not None  # type: ignore[attr-defined]
+        if not whole or areas:
+            words = ", but one of areas" if areas else ""
+            return f"PiecewiseLinear refuses {structure!r}: it is no function of counts{words}. Use DualDecomposition."
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:

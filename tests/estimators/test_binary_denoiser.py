@@ -1,0 +1,171 @@
+"""BinaryDenoiser and LogSupermodularModel: restoring images of disks, and the likelihood of such images."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from setwise import BinaryDenoiser, LogSupermodularModel
+from setwise.core.refusal import Refusal
+from setwise.estimators import binary_denoiser, log_supermodular_model
+from setwise.probabilistic import ConcaveOfSize, Cut, exact
+
+
+def disks(n, shape=(14, 12), seed=0, pi=0.1):
+    """Images of disks, and the same with flipped pixels."""
+    rng = np.random.default_rng(seed)
+    row, column = np.indices(shape)
+    clean = np.array([
+        np.hypot(row - rng.uniform(4, 9), column - rng.uniform(4, 8)) < rng.uniform(2.5, 4.5) for _ in range(n)
+    ]).astype(np.int8)  # fmt: skip
+    return clean ^ (rng.random(clean.shape) < pi), clean
+
+
+TRAIN, TEST = disks(40), disks(40, seed=1)
+
+
+def wrong(model, noisy=TEST[0], clean=TEST[1]):
+    return 1.0 - model.score(noisy, clean)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"observation": "learned"}, {"noise": 0.1}, {"noise": "learned"}, {"bias": "shared"}, {"decode": "max"},
+     {"decode": "jaccard"}],
+)  # fmt: skip
+def test_clean_images_beside_noisy_ones(parameters):
+    model = BinaryDenoiser(random_state=0, **parameters).fit(*TRAIN)
+    assert wrong(model) < 0.045
+    assert (model.coupling_ > 0.3).all()
+    assert model.n_iter_ == 3000
+    found = model.transform(TEST[0])
+    assert found.dtype == np.int8
+    assert found.shape == TEST[0].shape
+    assert wrong(model) == pytest.approx((found != TEST[1]).mean())
+
+
+@pytest.mark.parametrize("parameters", [{"noise": 0.1}, {"noise": "learned"}, {"noise": 0.1, "bias": "shared"}])
+def test_noisy_images_alone(parameters):
+    model = BinaryDenoiser(random_state=0, **parameters).fit(TRAIN[0])
+    assert wrong(model) < 0.05
+    assert model.noise_ == pytest.approx(0.1, abs=0.03)
+    assert model.observation_ == pytest.approx(np.log((1 - model.noise_) / model.noise_))
+
+
+def test_pixels_that_were_not_seen_are_filled_in():
+    rng = np.random.default_rng(3)
+    hidden = rng.random(TRAIN[0].shape) < 0.3
+    seen = np.where(hidden, -1, TRAIN[0])
+    for model in (
+        BinaryDenoiser(random_state=0).fit(seen, TRAIN[1]),
+        BinaryDenoiser(noise=0.1, random_state=0).fit(seen),
+    ):
+        test = np.where(rng.random(TEST[0].shape) < 0.3, -1, TEST[0])
+        assert (model.transform(test) != TEST[1]).mean() < 0.06
+    # An image of which nothing was seen has the probabilities of the model itself.
+    nothing = model.predict_marginals([np.full(TEST[0][0].shape, -1)])[0]
+    assert np.abs(nothing - TRAIN[1].mean(axis=0)).mean() < 0.12
+
+
+def test_images_of_several_sizes_share_one_bias():
+    a, b = disks(20), disks(20, (12, 16), seed=5)
+    noisy, clean = [*a[0], *b[0]], [*a[1], *b[1]]
+    model = BinaryDenoiser(bias="shared", random_state=0).fit(noisy, clean)
+    found = model.transform(noisy)
+    assert isinstance(found, list)
+    assert [one.shape for one in found] == [one.shape for one in noisy]
+    assert wrong(model, noisy, clean) < 0.045
+    with pytest.raises(Refusal, match="bias='pixel' refuses images of 2 shapes: use bias='shared'"):
+        BinaryDenoiser().fit(noisy, clean)
+
+
+def test_threads_clones_and_copies_agree():
+    model = BinaryDenoiser(random_state=3, steps=300).fit(*TRAIN)
+    again = clone(model).set_params(n_jobs=2).fit(*TRAIN)
+    np.testing.assert_array_equal(model.bias_, again.bias_)
+    np.testing.assert_array_equal(model.predict_marginals(TEST[0]), again.predict_marginals(TEST[0]))
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.transform(TEST[0]), model.transform(TEST[0]))
+
+
+def test_without_flips_the_images_stay_as_they_are():
+    model = BinaryDenoiser(random_state=0, steps=500).fit(TRAIN[1], TRAIN[1])
+    assert model.noise_ < 1e-3
+    assert wrong(model, TEST[1], TEST[1]) < 0.005
+
+
+def test_ctrl_c_keeps_the_weights(monkeypatch):
+    for module, model, data in (
+        (binary_denoiser, BinaryDenoiser(), TRAIN),
+        (log_supermodular_model, LogSupermodularModel(), TRAIN[1:]),
+    ):
+        learn = module.learn
+
+        def stopped(*args, learn=learn, **more):
+            def stop(done):
+                if done >= 100:
+                    raise KeyboardInterrupt
+
+            return learn(*args, advance=stop, **more)
+
+        monkeypatch.setattr(module, "learn", stopped)
+        with pytest.warns(RuntimeWarning, match="was interrupted after 100 steps"), pytest.raises(KeyboardInterrupt):
+            model.fit(*data)
+        assert model.n_iter_ == 100
+        assert np.isfinite(model.bias_).all()
+
+
+def test_the_likelihood_of_images():
+    model = LogSupermodularModel(random_state=0, samples=400).fit(TRAIN[1])
+    found = model.log_likelihood(TEST[1])
+    assert found.interval[0] <= found.value <= found.interval[1]
+    q = (TRAIN[1].sum(axis=0) + 1) / (len(TRAIN[1]) + 2)
+    alone = (TEST[1] * np.log(q) + (1 - TEST[1]) * np.log(1 - q)).mean()
+    assert found.interval[0] > alone + 0.1
+    assert model.score(TEST[1]) == found.value
+    assert np.abs(model.predict_marginals() - TRAIN[1].mean(axis=0)).mean() < 0.05
+
+
+def test_the_likelihood_is_below_the_exact_one():
+    rng = np.random.default_rng(0)
+    rows = (rng.random((50, 1)) < 0.5) ^ (rng.random((50, 6)) < 0.2)
+    cuts = [Cut(6, [[i, i + 1] for i in range(5)])]
+    model = LogSupermodularModel(cuts, random_state=0).fit(rows)
+    true = -(model.model_.values(rows).mean() + exact(model.model_).value) / 6
+    assert model.log_likelihood(rows).interval[0] <= true
+    drawn = model.sample(3000, random_state=0)
+    assert drawn.shape == (3000, 6)
+    np.testing.assert_allclose(drawn.mean(axis=0), exact(model.model_).marginals, atol=0.04)
+
+
+def test_what_is_refused():
+    noisy, clean = TRAIN
+    for parameters, data, words in (
+        ({}, (noisy,), "noise='known' refuses noisy images alone"),
+        ({"ridge": (1.0,)}, TRAIN, "ridge must be a number, or two"),
+        ({"noise": 0.5}, TRAIN, "noise"),
+        ({"decode": "median"}, TRAIN, "decode"),
+        ({}, (noisy, clean[:3]), "y must be images of the same shapes"),
+        ({}, (noisy + 2, clean), "X must hold 0 and 1, or -1"),
+        ({}, (noisy, np.where(clean == 1, 1, -1)), "y must hold 0 and 1; got others"),
+        ({}, (noisy[0], clean[0]), "X must be images of shape"),
+        ({}, ([], []), "X must hold an image or more"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            BinaryDenoiser(**parameters).fit(*data)
+    with pytest.raises(TypeError, match="X must be an array"):
+        BinaryDenoiser().fit("images", clean)
+    model = BinaryDenoiser(steps=10, random_state=0).fit(*TRAIN)
+    with pytest.raises(ValueError, match=r"X must be images of shape \(14, 12\), as in fit"):
+        model.transform(noisy[:, 1:])
+    rows = noisy.reshape(len(noisy), -1)
+    for parameters, Y, kind, words in (
+        ({}, rows, ValueError, "terms must be given for rows"),
+        ({"terms": [ConcaveOfSize(np.zeros(169))]}, rows, Refusal, "refuses ConcaveOfSize"),
+        ({"terms": [Cut(3, [])]}, rows, ValueError, "terms must be one Cut or more of 168 labels"),
+        ({"terms": Cut(168, [])}, rows, TypeError, "terms must be a list of Cut"),
+        ({}, 3, TypeError, "Y must be rows"),
+    ):
+        with pytest.raises(kind, match=words):
+            LogSupermodularModel(**parameters).fit(Y)

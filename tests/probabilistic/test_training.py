@@ -1,0 +1,136 @@
+"""Stochastic gradients of perturbed likelihoods against a twin by enumeration, and what they converge to."""
+
+import numpy as np
+import pytest
+
+from setwise.core.enumerate import subsets
+from setwise.kernels.noise import LOGISTIC
+from setwise.probabilistic import Cut, LogSupermodular, exact, logistic
+from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic.noise import noise_of, seed_of
+from setwise.probabilistic.training import Images, Rates, Weights, learn
+
+CUTS = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
+ROWS = subsets(6)
+FUNCTIONS = np.stack([one.values(ROWS) for one in CUTS], axis=1)
+
+
+def twin(labels, observed, rates, start, hidden, learned):
+    """The same steps, with maxima over all labelings."""
+    t, c, alpha = np.array(start.unary, float), start.observation, np.array(start.couplings, float)
+    squares = [np.zeros_like(t), 0.0, np.zeros_like(alpha)]
+    means = [np.zeros_like(t), 0.0, np.zeros_like(alpha)]
+    n, rng = len(observed), np.random.default_rng(rates.seed)
+    order = np.concatenate([rng.permutation(n) for _ in range(-(-rates.steps // n))])[: rates.steps]
+    for h, i in enumerate(order):
+
+        def best(unit, seen, h=h, i=i, t=t, c=c, alpha=alpha):
+            z = noise_of(LOGISTIC, np.uint64(rates.seed), unit, h, 1, 6, False)[0]
+            return int((ROWS @ (z + t + seen * observed[i]) - FUNCTIONS @ alpha).argmax())
+
+        found = best(2 * i, 0.0 if hidden else c)
+        if hidden:
+            k = best(2 * i + 1, c)
+            y, f = ROWS[k].astype(float), FUNCTIONS[k]
+            q = observed[i]
+            slope = -q @ y + q[q > 0].sum() - (np.abs(q) / (1 + np.exp(c * np.abs(q)))).sum()
+        else:
+            y, f = labels[i], np.array([one.values(labels[i][None] > 0.5)[0] for one in CUTS])
+            slope = observed[i] @ (ROWS[found] - y)
+        away = ROWS[found] - y
+        gradients = [(away if len(t) > 1 else away.sum(keepdims=True)) + rates.ridges[0] * t, slope,
+                     f - FUNCTIONS[found] + rates.ridges[1] * alpha]  # fmt: skip
+        values = [t, c, alpha]
+        for k, (g, length, low) in enumerate(zip(gradients, rates.lengths, (-np.inf, 0.0, 0.0), strict=True)):
+            if k == 1 and not learned:
+                continue
+            squares[k] = squares[k] + np.square(g)
+            step = length * np.divide(g, np.sqrt(squares[k]), out=np.zeros(np.shape(g)), where=squares[k] > 0)
+            values[k] = np.maximum(values[k] - step, low)
+        t, c, alpha = values[0], float(values[1]), values[2]
+        means = [mean + 2.0 / (h + 2.0) * (value - mean) for mean, value in zip(means, (t, c, alpha), strict=True)]
+    return Weights(means[0], means[1] if learned else start.observation, means[2])
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("size", [1, 6])
+def test_steps_are_those_of_the_twin(hidden, learned, size):
+    rng = np.random.default_rng(0)
+    labels = (rng.random((4, 6)) < 0.5).astype(float)
+    observed = rng.choice([-1.0, 0.0, 1.0], (4, 6))
+    rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(size), 0.7, np.zeros(2))
+    found = learn([Images(CUTS, labels, observed)], rates, start=start, hidden=hidden, learned=learned)
+    expected = twin(labels, observed, rates, start, hidden, learned)
+    assert found.steps == 60
+    np.testing.assert_allclose(found.weights.unary, expected.unary, atol=1e-12)
+    np.testing.assert_allclose(found.weights.couplings, expected.couplings, atol=1e-12)
+    assert found.weights.observation == pytest.approx(expected.observation, abs=1e-12)
+
+
+def test_counts_are_the_derivatives_of_the_mean_of_maxima():
+    rng = np.random.default_rng(1)
+    model, step = LogSupermodular(CUTS, rng.standard_normal(6), [0.8, 0.4]), 1e-6
+    seed, zero = seed_of(0), np.zeros(6)
+    whole = perturbed(model, 400, LOGISTIC, seed, zero)
+    for i in range(6):
+        moved = [
+            perturbed(model.with_unary(model.unary + s * step * np.eye(6)[i]), 400, LOGISTIC, seed, zero).values.mean()
+            for s in (1, -1)
+        ]
+        assert (moved[0] - moved[1]) / (2 * step) == pytest.approx(whole.ones[i] / 400, abs=1e-6)
+
+
+def test_moments_match_at_the_optimum():
+    rng = np.random.default_rng(2)
+    rows = rng.random((40, 6)) < [0.2, 0.3, 0.8, 0.3, 0.4, 0.9]
+    rows[:20] = rows[:20].any(axis=1, keepdims=True)
+    rates = Rates(20_000, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
+    weights = learn([Images.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+    model = LogSupermodular(CUTS, weights.unary, weights.couplings)
+    noise = noise_of(LOGISTIC, seed_of(99), 0, 0, 20_000, 6, False)
+    best = ROWS[((noise + weights.unary) @ ROWS.T - FUNCTIONS @ weights.couplings).argmax(axis=1)]
+    np.testing.assert_allclose(best.mean(axis=0), rows.mean(axis=0), atol=0.02)
+    for k, one in enumerate(CUTS):
+        assert weights.couplings[k] > 0.0
+        assert one.values(best).mean() == pytest.approx(one.values(rows).mean(), abs=0.04)
+    assert logistic(model, 2000, random_state=5).value >= exact(model).value - 0.05
+
+
+@pytest.mark.slow
+def test_errors_fall_with_the_root_of_the_number_of_samples():
+    truth = LogSupermodular(CUTS, [0.5, -0.5, 0.3, 0.0, 0.8, -0.4], [0.7, 0.4])
+    errors = []
+    for n in (100, 1600):
+        each = []
+        for seed in range(6):
+            noise = noise_of(LOGISTIC, seed_of([11, 12, 13, 14, 15, 16][seed]), 0, 0, n, 6, False)
+            rows = ROWS[((noise + truth.unary) @ ROWS.T - FUNCTIONS @ truth.weights).argmax(axis=1)]
+            rates = Rates(30_000, (0.3, 0.1, 0.1), (0.0, 0.0), seed)
+            found = learn([Images.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+            each.append(np.concatenate([found.unary - truth.unary, found.couplings - truth.weights]))
+        errors.append(np.sqrt(np.square(each).mean()))
+    assert 2.0 < errors[0] / errors[1] < 8.0
+
+
+def test_ctrl_c_keeps_the_steps_so_far():
+    def stop(done):
+        if done >= 200:
+            raise KeyboardInterrupt
+
+    images = Images(CUTS, ROWS[:8].astype(float), None)
+    found = learn([images], Rates(1000), start=Weights(np.zeros(6), 0.0, np.zeros(2)), advance=stop)
+    assert found.interrupted
+    assert found.steps == 200
+    plain = learn([images], Rates(200), start=Weights(np.zeros(6), 0.0, np.zeros(2)))
+    np.testing.assert_array_equal(found.weights.unary, plain.weights.unary)
+
+
+def test_groups_of_several_sizes_take_turns():
+    rng = np.random.default_rng(3)
+    small = Images([Cut.grid(2, 2)], (rng.random((3, 4)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (3, 4)))
+    large = Images([Cut.grid(3, 4)], (rng.random((2, 12)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (2, 12)))
+    found = learn([small, large], Rates(50), start=Weights(np.zeros(1), 1.0, np.zeros(1)), learned=True)
+    assert found.steps == 50
+    assert found.weights.unary.shape == (1,)
+    assert np.isfinite(found.weights.couplings).all()

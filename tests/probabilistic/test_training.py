@@ -134,3 +134,21 @@ def test_groups_of_several_sizes_take_turns():
     assert found.steps == 50
     assert found.weights.unary.shape == (1,)
     assert np.isfinite(found.weights.couplings).all()
+
+
+def test_the_bound_prefers_smaller_weights_than_the_likelihood():
+    # On exact expectations of a grid without scores; the guide quotes these numbers.
+    cut, none, seed = Cut.grid(3, 4), np.zeros(12), seed_of(1)
+    values = cut.values(subsets(12))
+    for alpha, smaller in ((0.3, 0.162), (0.8, 0.526)):
+        weights = np.exp(-alpha * values)
+        expected = (weights @ values) / weights.sum()
+        found = []
+        for at in (smaller - 0.01, smaller + 0.01):
+            # The derivative of the mean of maxima by alpha is less the mean of f there.
+            sides = [
+                perturbed(LogSupermodular([cut], none, [at + e]), 20_000, LOGISTIC, seed, none).values.mean()
+                for e in (1e-4, -1e-4)
+            ]
+            found.append(-(sides[0] - sides[1]) / 2e-4)
+        assert found[0] > expected > found[1]

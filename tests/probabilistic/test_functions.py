@@ -6,7 +6,7 @@ import pytest
 from probabilistic.models import KINDS, models, summed
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, base_point
+from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, base_point, exact, logistic
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,6 +73,23 @@ def test_grids_have_the_edges_of_their_directions():
     assert found == [2.0, 1.0, 0.0, 2.0]
     assert Cut.grid(2, 3).values(image[None] == 1)[0] == 3.0
     assert len(Cut.grid(1, 1).edges) == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (4, 1), (2, 2), (3, 4)])
+def test_lattices_are_the_same_distributions_as_lists_of_edges(shape):
+    rng = np.random.default_rng(0)
+    for steps in ([None], [(0, 1), (1, 0)], [(1, 1), (0, 1)], [(1, -1)], [None, (1, -1), (1, 0)]):
+        cuts = [Cut.grid(*shape, step) for step in steps]
+        listed = [Cut(one.total, one.edges, one.weights) for one in cuts]
+        unary, weights = rng.standard_normal(shape[0] * shape[1]), 0.1 + rng.random(len(cuts))
+        lattice, plain = (LogSupermodular(each, unary, weights) for each in (cuts, listed))
+        assert (lattice.pairwise.graphs.grids is not None) > (plain.pairwise.graphs.grids is not None)
+        np.testing.assert_array_equal(lattice.minimum().labels, plain.minimum().labels)
+        assert lattice.minimum().value == pytest.approx(plain.minimum().value)
+        np.testing.assert_allclose(base_point(lattice).point, base_point(plain).point, atol=1e-12)
+        one, two = (logistic(each, 20, random_state=0) for each in (lattice, plain))
+        assert one.value == pytest.approx(two.value, abs=1e-9)
+        assert exact(lattice).value == pytest.approx(exact(plain).value)
 
 
 def test_what_is_refused():

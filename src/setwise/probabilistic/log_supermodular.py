@@ -10,16 +10,28 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_kind, as_number, as_point, as_reals, shown
+from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
 
 
 class Pairwise(NamedTuple):
-    """All cuts of a distribution as one: the edges (m, 2), each of them once, and their weights (m,) above 0."""
+    """All cuts of a distribution as one graph, with the weights (m,) of its edges, 0 or above."""
 
-    edges: Ints
+    graphs: Graphs
     weights: Values
+
+    @property
+    def edges(self) -> Ints:
+        """The two ends of each edge, (m, 2)."""
+        return self.graphs.edges
+
+    @property
+    def active(self) -> tuple[Ints, Values]:
+        """The edges whose weights are above 0, and these."""
+        kept = self.weights > 0.0
+        return self.edges[kept], self.weights[kept]
 
 
 @final
@@ -153,16 +165,12 @@ class LogSupermodular:
     def cuts(self) -> Pairwise:
         """The cuts among the terms as one."""
         found = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if isinstance(one, Cut) and w > 0.0]
-        edges = np.concatenate([np.zeros((0, 2), np.int64), *(one.edges for _, one in found)])
-        weights = np.concatenate([np.zeros(0), *(w * one.weights for w, one in found)])
-        pairs, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
-        total = np.bincount(place.ravel(), weights, len(pairs)).astype(np.float64)
-        return Pairwise(pairs[total > 0.0], total[total > 0.0])
+        return Pairwise(*joined(self.total, [one for _, one in found], np.array([w for w, _ in found])))
 
     @cached_property
     def minimizer(self) -> Minimizer:
         """Minimizes f with other unary numbers, again and again."""
-        return minimizer_of(self.total, self.cuts, self.table, self.gains, self.unary)
+        return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.gains, self.unary)
 
     def minimum(self) -> Minimum:
         """The most probable labels, the least value of f, and a lower bound of it, which is equal but for rounding."""

@@ -2,16 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.min_norm_point import min_norm_point
 from setwise.inference.nested_cuts import flips
-from setwise.probabilistic.functions import graph_of
 
 ITERATIONS = 10_000
 """The largest number of iterations of the min-norm point."""
@@ -34,7 +34,7 @@ class Minimizer(ABC):
 
 
 def minimizer_of(
-    total: int, cuts: Any, table: Values | None, gains: Callable[[Ints], Values], unary: Values
+    graphs: Graphs, weights: Values, table: Values | None, gains: Callable[[Ints], Values], unary: Values
 ) -> Minimizer:
     """The fastest exact method for a sum of cuts, a concave function of the size (table), or anything (None).
 
@@ -43,19 +43,18 @@ def minimizer_of(
     if table is None:
         return _ByGains(gains, unary)
     if table.any():
-        return _ByLines(total, cuts, table)
-    return _ByCut(total, cuts)
+        return _ByLines(graphs, weights, table)
+    return _ByCut(graphs, weights)
 
 
 @final
 class _ByCut(Minimizer):
     """One minimum cut."""
 
-    def __init__(self, total: int, cuts: Any) -> None:
-        self._graphs, self._weights = graph_of(total, cuts.edges), cuts.weights
-        self._cut = MaxFlow().prepare(Structure(self._graphs))
+    def __init__(self, graphs: Graphs, weights: Values) -> None:
+        self._cut = MaxFlow().prepare(Structure(graphs))
         # Scores are won where both ends agree, and values count from labels that are all 0.
-        self._scores = np.concatenate([np.zeros(total), cuts.weights])
+        self._scores = np.concatenate([np.zeros(graphs.total), weights])
 
     def __call__(self, unary: Values) -> Minimum:
         scores = self._scores.copy()
@@ -71,23 +70,23 @@ class _ByLines(Minimizer):
     Each line is a bias on all labels, and the minimum cuts for all biases are nested: one of them is the minimum.
     """
 
-    def __init__(self, total: int, cuts: Any, table: Values) -> None:
-        self._graphs, self._cuts, self._table = graph_of(total, cuts.edges), cuts, table
+    def __init__(self, graphs: Graphs, weights: Values, table: Values) -> None:
+        self._graphs, self._weights, self._table = graphs, weights, table
 
     def __call__(self, unary: Values) -> Minimum:
-        turned = flips(self._graphs, np.concatenate([unary, self._cuts.weights]))
+        turned = flips(self._graphs, np.concatenate([unary, self._weights]))
         order = np.argsort(turned, kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        ends = np.sort(place[self._cuts.edges], axis=1)
-        first, last = (np.bincount(ends[:, end], self._cuts.weights, len(order)) for end in (0, 1))
+        ends = np.sort(place[self._graphs.edges], axis=1)
+        first, last = (np.bincount(ends[:, end], self._weights, len(order)) for end in (0, 1))
         values = np.concatenate([[0.0], np.cumsum(first - last - unary[order])]) + self._table
         best = int(values.argmin())
         labels = np.zeros(len(order), dtype=bool)
         labels[order[:best]] = True
         value = float(values[best])
         # What sums of so many numbers may have lost.
-        slip = 1e-15 * len(order) * float(np.abs(unary).sum() + self._cuts.weights.sum() + np.abs(self._table).max())
+        slip = 1e-15 * len(order) * float(np.abs(unary).sum() + self._weights.sum() + np.abs(self._table).max())
         return Minimum(labels, value, value - slip)
 
 

@@ -55,7 +55,7 @@ def sample(
     as_count(budget, "budget")
     if model.table is None:
         raise Refusal(f"sample refuses {model!r}: it draws from cuts and concave functions of the size alone.")
-    seed, (edges, cuts) = seed_of(random_state), model.cuts
+    seed, (edges, cuts) = seed_of(random_state), model.cuts.active
     network, places = arcs(edges, model.total)
     weights = np.zeros(len(network.heads))
     weights[places] = cuts[:, None]

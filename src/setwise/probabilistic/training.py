@@ -12,7 +12,7 @@ from setwise.inference.wires import wirings
 from setwise.kernels.likelihood import Data, Plan, State, descend
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.search_trees import new_forest
-from setwise.probabilistic.functions import Cut, graph_of
+from setwise.probabilistic.functions import Cut, joined
 
 CHUNK = 100
 """Steps between two looks at the clock and at Ctrl-C."""
@@ -73,14 +73,11 @@ class Images:
         given = labels if labels is not None else observed
         assert given is not None
         n, p = given.shape
-        edges = np.concatenate([one.edges for one in cuts])
-        (wires,) = wirings(graph_of(p, edges), p)
+        ways = [joined(p, cuts, weights) for weights in np.eye(len(cuts))]
+        (wires,) = wirings(ways[0][0], p)
         self.network, self.forest = wires.network, new_forest(wires.network, p)
-        ends = np.cumsum([0, *(len(one.edges) for one in cuts)])
         capacities = np.zeros((len(cuts), len(self.forest.capacities)))
-        for k, one in enumerate(cuts):
-            weights = np.zeros(len(edges))
-            weights[ends[k] : ends[k + 1]] = one.weights
+        for k, (_, weights) in enumerate(ways):
             wires.place(weights, capacities[k])
         known = np.zeros((n, p)) if labels is None else labels
         functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)

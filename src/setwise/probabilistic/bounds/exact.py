@@ -38,13 +38,14 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
     pairs = model.pairwise
     if pairs is None:
         raise Refusal(f"exact refuses {model!r}: only cuts are summed exactly beyond {ENUMERATED} labels. Use l_field.")
-    order, width = min_fill(pairs.edges, model.total, most)
+    edges, weights = pairs.active
+    order, width = min_fill(edges, model.total, most)
     if width > most:
         raise Refusal(f"exact refuses {model!r}: its graph has a width above {most}. Use l_field or tree_reweighted.")
     factors = [Factor((i,), np.array([0.0, t])) for i, t in enumerate(model.unary.tolist())]
     factors += [
         Factor((a, b), np.array([[0.0, -w], [-w, 0.0]]))
-        for (a, b), w in zip(pairs.edges.tolist(), pairs.weights.tolist(), strict=True)
+        for (a, b), w in zip(edges.tolist(), weights.tolist(), strict=True)
     ]
     found = Elimination(factors, order)
     return certain(found.log_z, "exact", found.marginals())

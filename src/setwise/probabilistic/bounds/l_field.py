@@ -12,7 +12,6 @@ from setwise.inference.min_norm_point import least_norm
 from setwise.inference.moving import MovableMaximizer
 from setwise.inference.nested_cuts import flips
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
-from setwise.probabilistic.functions import graph_of
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.minimizers import ITERATIONS
 
@@ -51,9 +50,8 @@ def base_point(model: LogSupermodular) -> BasePoint:
         point = least_norm(model.gains, p, ITERATIONS)
         size = float(np.abs(model.gains(np.arange(p))).max()) + float(np.abs(point).max())
         return BasePoint(point, 16.0 * EPSILON * p * p * size)
-    graphs = graph_of(p, pairs.edges)
-    point = flips(graphs, np.concatenate([model.unary, pairs.weights]))
-    flow = MaxFlow().prepare(Structure(graphs))
+    point = flips(pairs.graphs, np.concatenate([model.unary, pairs.weights]))
+    flow = MaxFlow().prepare(Structure(pairs.graphs))
     assert isinstance(flow, MovableMaximizer)
     moving = flow.moving(np.concatenate([point + model.unary, pairs.weights]))
     # What is left of the scores is what no flow carries away.

@@ -15,7 +15,6 @@ from setwise.kernels.search_trees import new_forest
 from setwise.kernels.threads import available, map_units
 from setwise.probabilistic.bounds.l_field import EXAMPLE, base_point
 from setwise.probabilistic.bounds.log_partition import LogPartition
-from setwise.probabilistic.functions import graph_of
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.noise import kind_of, noise_of, seed_of
 
@@ -107,7 +106,7 @@ def _by_cuts(
 ) -> Draws:
     pairs = model.pairwise
     assert pairs is not None
-    (wires,) = wirings(graph_of(model.total, pairs.edges), model.total)
+    (wires,) = wirings(pairs.graphs, model.total)
     forest = new_forest(wires.network, model.total)
     capacities, count = np.zeros(len(forest.capacities)), run[1] - run[0]
     wires.place(pairs.weights, capacities)

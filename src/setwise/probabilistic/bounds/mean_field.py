@@ -39,7 +39,7 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     q = best_touching(model).probabilities if start is None else as_reals(start, "start", (model.total,))
     if (q < 0.0).any() or (q > 1.0).any():
         raise ValueError(f"start must be probabilities; got {q.min():.4g} to {q.max():.4g}.")
-    (edges, cuts), table = model.cuts, model.table
+    (edges, cuts), table = model.cuts.active, model.table
     network, places = arcs(edges, model.total)
     weights = np.zeros(len(network.heads))
     weights[places] = cuts[:, None]
@@ -58,7 +58,7 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
 
 def _bound(model: LogSupermodular, q: Values) -> float:
     """``H(q) - E_q f``."""
-    (edges, weights), table = model.cuts, model.table
+    (edges, weights), table = model.cuts.active, model.table
     a, b = q[edges].T
     mean = float(weights @ (a * (1.0 - b) + b * (1.0 - a)) - model.unary @ q)
     if table is not None and table.any():

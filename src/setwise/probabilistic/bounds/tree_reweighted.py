@@ -49,14 +49,15 @@ class _Mixture:
     def __init__(self, model: LogSupermodular) -> None:
         pairs = model.pairwise
         assert pairs is not None
-        self.forests, self._p = covering_forests(pairs.edges, model.total), model.total
+        edges, cuts = pairs.active
+        self.forests, self._p = covering_forests(edges, model.total), model.total
         self._places = np.array([forest.edges for forest in self.forests])
         inner = self._places >= 0
         self._inner, self._edges = inner, self._places[inner]
-        self._counts = np.bincount(self._edges, minlength=len(pairs.edges))
+        self._counts = np.bincount(self._edges, minlength=len(edges))
         self._unary, K = model.unary, len(self.forests)
         self._weights = np.zeros((K, self._p))
-        self._weights[inner] = (pairs.weights * K / np.maximum(self._counts, 1))[self._edges]
+        self._weights[inner] = (cuts * K / np.maximum(self._counts, 1))[self._edges]
         self.size = 2 * K * self._p
 
     def __call__(self, x: Values) -> tuple[float, Values]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.experiments import find
+from setwise.experiments import find, lsm_table1
 from setwise.experiments.experiment import Settings
 from setwise.experiments.lsm_figure1 import BOUNDS, clusters, fixed_pairs, model_of, steps_of, words_on
 from setwise.probabilistic import exact
@@ -43,3 +43,36 @@ def test_bounds_enclose_the_sum_at_every_step():
     model = model_of(clusters(4, np.random.default_rng(1)), 1.0)
     assert found.figures["c1"]() is not None
     assert exact(model).value == pytest.approx(exact(model.condition(np.full(8, -1))).value)
+
+
+def test_table1_restores_disks():
+    experiment, said = find("lsm_table1"), []
+    found = experiment.run(Settings(quick=True), said.append)
+    assert len(said) == experiment.steps(Settings(quick=True))
+    (table,) = found.tables
+    assert (table.means[:6, 0] < 0.4 * table.means[6, 0]).all()
+    assert (table.means[:6, 1] > table.means[6, 1] + 10).all()
+    assert np.isfinite(table.means[[1, 3], 2]).all()
+    assert table.means[6, 0] == pytest.approx(10.0, abs=1.0)
+
+
+def test_the_network_has_the_same_features():
+    rng = np.random.default_rng(0)
+    noisy, clean = (rng.random((2, 3, 4, 5)) < 0.5).astype(np.int8)
+    graphs, features = lsm_table1.network(noisy, clean)
+    w = rng.standard_normal(1 + 20 + 2)
+    scores = features.scores(w)
+    for i in range(3):
+        unary = w[0] * (2 * noisy[i] - 1) + w[1:21].reshape(4, 5)
+        np.testing.assert_allclose(scores[graphs.score_offsets[i] :][:20], unary.ravel())
+        pairs = scores[graphs.score_offsets[i] + 20 : graphs.score_offsets[i + 1]]
+        np.testing.assert_allclose(pairs, np.repeat(w[21:], [16, 15]))
+
+
+def test_words_of_table1_follow_the_numbers():
+    samples = np.ones((7, 3, 4)) + 1e-3 * np.random.default_rng(0).standard_normal((7, 3, 4))
+    samples[1, 0] -= 0.5
+    samples[5, 0] -= 0.2
+    words = lsm_table1.words_on(0.1, samples)
+    assert "known level, mean wins against known level, max" in words[0]
+    assert "weight learned, mean loses against max-margin network" in words[4]

@@ -82,7 +82,7 @@ def labeled_by_network(train: tuple[Binary, Binary], test: Binary, C: float) -> 
     )
     others, new = network(test, np.zeros_like(test))
     labels = MaxFlow().prepare(Structure(others)).maximize(new.scores(fit.w)).labels
-    return labels.reshape(test.shape).astype(np.int8)
+    return np.asarray(labels.reshape(test.shape), dtype=np.int8)
 
 
 def chosen(images: Silhouettes, level: float, seed: int, quick: bool, advance: Advance) -> Choice:

@@ -14,6 +14,7 @@ from surface import (
     test_maximizers,
     test_measure_classifier,
     test_pictures,
+    test_probabilistic,
     test_saved_models,
     test_set_classifier,
     test_thresholds,
@@ -37,6 +38,8 @@ PARAMETERS = [
     *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS,
+    *test_probabilistic.distributions(),
+    *test_probabilistic.estimators(),
     *test_saved_models.files(),
     *test_saved_models.models(),
     *test_set_classifier.calls(),
@@ -58,12 +61,25 @@ ROOMS = (
     "decisions",
     "graphs",
     "plotting",
+    "probabilistic",
     "compare",
 )
 
-ABSTRACT = {"Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
+ABSTRACT = {"BaseFunction", "Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
-RESULTS |= {"Answer", "GraphScores", "Evaluation", "Fit", "Record", "SetEvaluation", "Solution", "Solutions"}
+RESULTS |= {
+    "Answer",
+    "GraphScores",
+    "LogPartition",
+    "Samples",
+    "Evaluation",
+    "Fit",
+    "Record",
+    "SetEvaluation",
+    "Solution",
+    "Solutions",
+}
+RESULTS |= {"LogPartition", "Samples"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

@@ -113,6 +113,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         y : clean images of the same shapes, of 0 and 1; None where they are not known
         """
         self._validate_params()
+        threads(self.n_jobs)
         noisy, clean = as_images(X, "X", unseen=True), None if y is None else as_images(y, "y")
         if clean is not None and [one.shape for one in clean] != [one.shape for one in noisy]:
             raise ValueError("y must be images of the same shapes as those of X.")

@@ -19,7 +19,7 @@ from setwise.estimators.binary_images import as_images
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.threads import allowed
-from setwise.probabilistic import Cut, LogPartition, LogSupermodular, logistic, sample
+from setwise.probabilistic import BaseFunction, Cut, LogPartition, LogSupermodular, logistic, sample
 from setwise.probabilistic.functions import as_rows
 from setwise.probabilistic.training import Images, Rates, Weights, learn
 
@@ -92,6 +92,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         After Ctrl-C the weights so far are stored, a warning says so, and KeyboardInterrupt is raised.
         """
         self._validate_params()
+        threads(self.n_jobs)
         rows, shape = self._rows(Y)
         cuts = self._cuts(shape, rows.shape[1])
         ridges = as_ridges(self.ridge)
@@ -131,9 +132,8 @@ class LogSupermodularModel(DensityMixin, Versioned):
         """Exact samples of the model, (size, ...), by coupling from the past; refused where that takes too long."""
         check_is_fitted(self)
         as_count(size, "size")
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
         with allowed(threads(self.n_jobs)):
-            found = sample(self.model_, size, random_state=seed)
+            found = sample(self.model_, size, random_state=random_state)
         return found.labels.reshape(size, *self._shape).astype(np.int8)
 
     def _bound(self) -> LogPartition:
@@ -163,10 +163,11 @@ class LogSupermodularModel(DensityMixin, Versioned):
             raise TypeError(f"terms must be a list of Cut; got {shown(self.terms)}.")
         cuts = list(self.terms)
         for one in cuts:
+            if not isinstance(one, BaseFunction):
+                raise TypeError(f"terms must be a list of Cut; got {shown(one)} in it.")
             if not isinstance(one, Cut):
-                raise Refusal(
-                    f"LogSupermodularModel refuses {type(one).__name__}: it learns the weights of cuts alone."
-                )
+                kind = type(one).__name__
+                raise Refusal(f"LogSupermodularModel refuses {kind} among its terms: it learns weights of Cut alone.")
         if not cuts or any(one.total != p for one in cuts):
             raise ValueError(f"terms must be one Cut or more of {p} labels each.")
         return cuts

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, as_count, as_reals, shown
+from setwise.core.checks import as_array, as_count, as_reals, as_scores, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 
@@ -93,7 +93,7 @@ class Cut(BaseFunction):
         edges = edges.astype(np.int64)
         if edges.size and (edges.min() < 0 or edges.max() >= self.total or (edges[:, 0] == edges[:, 1]).any()):
             raise ValueError(f"edges must join different labels of 0..{self.total - 1}; got others.")
-        weights = np.ones(len(edges)) if self.weights is None else as_reals(self.weights, "weights", (len(edges),))
+        weights = np.ones(len(edges)) if self.weights is None else as_sizes(self.weights, len(edges), "weights")
         if (weights < 0).any():
             raise Refusal(f"Cut refuses weights below 0: it would not be submodular; got {weights.min():.4g}.")
         object.__setattr__(self, "edges", edges)
@@ -222,6 +222,11 @@ class SetFunctionOf(BaseFunction):
         constant = float(self.values(base[None])[0])
         count = int(free.sum())
         return Conditioned(SetFunctionOf(count, rest), np.zeros(count), constant)
+
+
+def as_sizes(values: Any, size: int, name: str) -> Values:
+    """Check numbers (size,), whose sums must not leave float64, and return them as float64."""
+    return np.asarray(as_scores(values, size, name), dtype=np.float64)
 
 
 def as_rows(labels: ArrayLike, total: int, name: str = "labels") -> Bools:

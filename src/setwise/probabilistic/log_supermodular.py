@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, as_kind, as_number, as_point, as_reals, shown
+from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows, joined
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
 
 
@@ -68,8 +68,8 @@ class LogSupermodular:
         if len(sizes) != 1:
             raise ValueError(f"terms must be functions of equally many labels; got {sorted(sizes)}.")
         p = sizes.pop()
-        unary = np.zeros(p) if self.unary is None else as_reals(self.unary, "unary", (p,))
-        weights = np.ones(len(terms)) if self.weights is None else as_reals(self.weights, "weights", (len(terms),))
+        unary = np.zeros(p) if self.unary is None else as_sizes(self.unary, p, "unary")
+        weights = np.ones(len(terms)) if self.weights is None else as_sizes(self.weights, len(terms), "weights")
         if (weights < 0).any():
             raise Refusal(
                 f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular."

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_kind, as_number
+from setwise.core.checks import as_count, as_flag, as_kind, as_number
 from setwise.inference.wires import wirings
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.perturbed import perturbed_cuts
@@ -65,7 +65,7 @@ def logistic(
     as_count(samples, "samples", low=2)
     level = as_number(level, "level", low=0.0, high=1.0, open_low=True, open_high=True)
     kind, seed = kind_of(noise), seed_of(random_state)
-    use = control and kind == LOGISTIC
+    use = as_flag(control, "control") and kind == LOGISTIC
     point = base_point(model).point if use else np.zeros(model.total)
     found = perturbed(model, samples + samples % 2, kind, seed, point)
     pairs, controls = (each.reshape(-1, 2).mean(axis=1) for each in (found.values, found.controls))

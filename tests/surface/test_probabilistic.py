@@ -1,0 +1,145 @@
+"""setwise.probabilistic, BinaryDenoiser and LogSupermodularModel: every argument of every name."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from setwise import BinaryDenoiser, LogSupermodularModel
+from setwise.losses import Jaccard
+from setwise.probabilistic import (
+    ConcaveOfSize,
+    Cut,
+    LogSupermodular,
+    SetFunctionOf,
+    base_point,
+    exact,
+    l_field,
+    logistic,
+    mean_field,
+    sample,
+    superdifferential,
+    tree_reweighted,
+)
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Odd, Parameter, numbers, try_all, without
+
+MODEL = LogSupermodular([Cut.grid(2, 2)], np.ones(4))
+IMAGES = (np.random.default_rng(0).random((6, 3, 4)) < 0.5).astype(int)
+BOUNDS = (base_point, exact, l_field, logistic, mean_field, sample, superdifferential, tree_reweighted)
+SIZES = without(COUNTS, "truth") | {"zero": 0}
+SEEDS = without(NO_NUMBERS, "truth", "None") | {"negative": -1, "half": 0.5}
+LABELS = {
+    "None": None, "text": "a", "number": 1, "short": [0, 1], "long": [0, 1, 0, 1, 1], "two": [0, 1, 2, 0],
+    "NaN": [0, 1, np.nan, 0], "cube": np.zeros((2, 2, 4)), "object": Odd(), "Nones": [None] * 4, "dict": {},
+}  # fmt: skip
+EDGES = {
+    "None": None, "text": "a", "number": 1, "row": [0, 1], "triple": [[0, 1, 2]], "loop": [[1, 1]], "far": [[0, 4]],
+    "negative": [[-1, 0]], "halves": [[0.0, 1.0]], "object": Odd(), "dict": {},
+}  # fmt: skip
+TERMS = OBJECTS | {
+    "empty": [],
+    "a cut": Cut(4, []),
+    "numbers": [1],
+    "several sizes": [Cut(4, []), Cut(3, [])],
+    "class": [Cut],
+}
+PICTURES = {
+    "None": None, "text": "a", "number": 1, "empty": [], "a row": np.ones(3), "empty images": np.ones((2, 0, 3)),
+    "two": 2 * np.ones((6, 3, 4)), "halves": np.full((6, 3, 4), 0.5), "NaN": np.full((6, 3, 4), np.nan),
+    "four axes": np.ones((2, 2, 2, 2)), "object": Odd(), "Nones": [None] * 3, "texts": ["a"] * 3, "dict": {},
+}  # fmt: skip
+
+
+def distributions():
+    """The base functions, their sums and the bounds."""
+    pairs = [[0, 1], [1, 2]]
+    yield Parameter("Cut(total)", lambda v: Cut(v, []), SIZES)
+    yield Parameter("Cut(edges)", lambda v: Cut(4, v), EDGES)
+    yield Parameter("Cut(weights)", lambda v: Cut(4, pairs, v), without(numbers(2), "None"))
+    yield Parameter("Cut.grid(height)", lambda v: Cut.grid(v, 2), SIZES)
+    yield Parameter("Cut.grid(width)", lambda v: Cut.grid(2, v), SIZES)
+    some = without(OBJECTS, "None") | {"another": (2, 1), "one": (1,), "text": "right"}
+    yield Parameter("Cut.grid(direction)", lambda v: Cut.grid(2, 2, v), some)
+    tables = {
+        "number": 1.0,
+        "one": [1.0],
+        "bent": [0, 0, 1],
+        "matrix": np.ones((2, 2)),
+        "NaN": [0, np.nan],
+        "text": "a",
+    }
+    yield Parameter("ConcaveOfSize(table)", ConcaveOfSize, tables | {"None": None, "text": "a", "object": Odd()})
+    yield Parameter("SetFunctionOf(total)", lambda v: SetFunctionOf(v, lambda y: 0.0), SIZES)
+    functions = without(OBJECTS, "class") | {
+        "text": lambda y: "a",
+        "NaN": lambda y: np.nan,
+        "array": lambda y: np.ones(2),
+    }
+    yield Parameter("SetFunctionOf(function)", lambda v: SetFunctionOf(2, v), functions)
+    yield Parameter("LogSupermodular(terms)", LogSupermodular, TERMS)
+    cuts = [Cut(4, pairs), Cut(4, [])]
+    signed = without(numbers(4, negative=True), "None")
+    yield Parameter("LogSupermodular(unary)", lambda v: LogSupermodular(cuts, v), signed)
+    yield Parameter("LogSupermodular(weights)", lambda v: LogSupermodular(cuts, None, v), without(numbers(2), "None"))
+    yield Parameter(
+        "LogSupermodular(constant)", lambda v: LogSupermodular(cuts, constant=v), without(NUMBERS, "negative")
+    )
+    yield Parameter("LogSupermodular.values(labels)", MODEL.values, LABELS)
+    yield Parameter("LogSupermodular.extension(x)", MODEL.extension, signed)
+    fixed = LABELS | {"all": [0, 1, 0, 1], "far": [-2, 0, 1, 1]}
+    yield Parameter("LogSupermodular.condition(fixed)", MODEL.condition, fixed)
+    for bound in BOUNDS:
+        yield Parameter(f"{bound.__name__}(model)", bound, OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular})
+    yield Parameter("exact(max_width)", lambda v: exact(MODEL, v), SIZES)
+    yield Parameter("l_field(point)", lambda v: l_field(MODEL, v), signed)
+    yield Parameter("mean_field(start)", lambda v: mean_field(MODEL, v), signed | {"two": 2 * np.ones(4)})
+    yield Parameter("mean_field(max_iter)", lambda v: mean_field(MODEL, max_iter=v), SIZES)
+    yield Parameter("tree_reweighted(max_iter)", lambda v: tree_reweighted(MODEL, v), SIZES)
+    yield Parameter("logistic(samples)", lambda v: logistic(MODEL, v), SIZES | {"one": 1})
+    yield Parameter("logistic(noise)", lambda v: logistic(MODEL, noise=v), OBJECTS | {"another": "gumbel"})
+    yield Parameter("logistic(control)", lambda v: logistic(MODEL, control=v), OBJECTS | {"two": 2, "text": "no"})
+    yield Parameter("logistic(level)", lambda v: logistic(MODEL, level=v), NUMBERS | {"one": 1.0, "zero": 0.0})
+    yield Parameter("logistic(random_state)", lambda v: logistic(MODEL, random_state=v), SEEDS)
+    yield Parameter("sample(size)", lambda v: sample(MODEL, v), SIZES)
+    yield Parameter("sample(budget)", lambda v: sample(MODEL, budget=v), SIZES)
+    yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)
+
+
+def estimators():
+    """The two estimators."""
+    jobs = without(NO_NUMBERS, "truth", "None") | {"half": 1.5, "zero": 0}
+    shared = {
+        "steps": SIZES, "samples": SIZES | {"one": 1}, "random_state": SEEDS, "n_jobs": jobs,
+        "ridge": without(NUMBERS, "truth", "tuple") | {"three": (1, 1, 1), "negative pair": (1.0, -1.0), },
+    }  # fmt: skip
+    names = OBJECTS | {"another": "median", "class": Jaccard, "two": 2, "half": 0.5}
+    for kind, data, more in (
+        (BinaryDenoiser(steps=3), (IMAGES, IMAGES), dict.fromkeys(("noise", "decode", "bias", "observation"), names)),
+        (LogSupermodularModel(steps=3), (IMAGES,), {"terms": without(TERMS, "None")}),
+    ):
+        title = type(kind).__name__
+        for name, values in (shared | more).items():
+            call = lambda v, kind=kind, name=name, data=data: clone(kind).set_params(**{name: v}).fit(*data)  # noqa: E731
+            yield Parameter(f"{title}({name})", call, values)
+        fitted, axes = clone(kind).fit(*data), {"wider": np.ones((2, 3, 5))}
+        if len(data) == 2:
+            fit = clone(kind).fit
+            yield Parameter("BinaryDenoiser.fit(X)", lambda v, fit=fit: fit(v, IMAGES), PICTURES)
+            yield Parameter(
+                "BinaryDenoiser.fit(y)", lambda v, fit=fit: fit(IMAGES, v), without(PICTURES, "None") | axes
+            )
+            yield Parameter("BinaryDenoiser.transform(X)", fitted.transform, PICTURES | axes)
+            yield Parameter("BinaryDenoiser.predict_marginals(X)", fitted.predict_marginals, PICTURES | axes)
+            yield Parameter("BinaryDenoiser.score(X)", lambda v, m=fitted: m.score(v, IMAGES), PICTURES | axes)
+            yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), PICTURES | axes)
+        else:
+            yield Parameter("LogSupermodularModel.fit(Y)", clone(kind).fit, PICTURES)
+            yield Parameter("LogSupermodularModel.log_likelihood(Y)", fitted.log_likelihood, PICTURES | axes)
+            yield Parameter("LogSupermodularModel.score(Y)", fitted.score, PICTURES | axes)
+            yield Parameter("LogSupermodularModel.sample(size)", fitted.sample, SIZES)
+            seeded = lambda v, m=fitted: m.sample(1, v)  # noqa: E731
+            yield Parameter("LogSupermodularModel.sample(random_state)", seeded, SEEDS)
+
+
+@pytest.mark.parametrize("parameter", [*distributions(), *estimators()], ids=lambda parameter: parameter.where)
+def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
+    try_all(parameter)

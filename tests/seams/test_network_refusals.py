@@ -15,7 +15,19 @@ from setwise.core.structure import Structure
 from setwise.graphs import Graph
 from setwise.inference import INFERENCES, Auto, Enumeration, MaxFlow
 from setwise.learners import OneSlack
-from setwise.losses import NDCG, AveragePrecision, ErrorRate, Hamming, Jaccard, MeanOverClasses, RocArea, ZeroOne
+from setwise.losses import (
+    NDCG,
+    AveragePrecision,
+    BreakEven,
+    ErrorRate,
+    Hamming,
+    Jaccard,
+    MeanOverClasses,
+    PrecisionAtK,
+    RecallAtK,
+    RocArea,
+    ZeroOne,
+)
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling
@@ -204,3 +216,21 @@ def test_the_estimator_measures_rankings(name, loss):
         GraphClassifier("jaccard", surrogate="margin", max_iter=2, tol=1.0).fit(given, classes).evaluate(
             given, classes, loss=name
         )
+
+
+@pytest.mark.parametrize("loss", [BreakEven(), PrecisionAtK(2), RecallAtK(2)])
+def test_numbers_predicted_are_refused_on_networks(loss):
+    batch = Graphs.images([np.eye(3, dtype=bool)])
+    for surrogate in (MarginRescaling(loss), Ramp(loss)):
+        with pytest.raises(Refusal, match=r"refuses Graphs: it fixes the number of predicted positives"):
+            surrogate.on(batch)
+
+
+def test_decompositions_come_before_large_enumerations():
+    chosen = Auto().choice
+    for p, name in ((12, "Enumeration"), (13, "DualDecomposition"), (20, "DualDecomposition")):
+        batch = Graphs(np.arange(p) % 3 == 0, np.array([0, p]), chain(p))
+        assert type(chosen(Jaccard().structure(batch))).__name__ == name
+    classes = ClassGraphs(np.arange(12) % 3, np.array([0, 12]), chain(12), 3)
+    assert type(chosen(MeanOverClasses(Jaccard()).structure(classes))).__name__ == "ClassDecomposition"
+    assert type(chosen(MeanOverClasses(Jaccard()).structure(classes), slack=True)).__name__ == "Enumeration"

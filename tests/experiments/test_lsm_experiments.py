@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.experiments import find, lsm_table1
+from setwise.experiments import find, lsm_table1, lsm_table2
 from setwise.experiments.experiment import Settings
 from setwise.experiments.lsm_figure1 import BOUNDS, clusters, fixed_pairs, model_of, steps_of, words_on
 from setwise.probabilistic import exact
@@ -76,3 +76,22 @@ def test_words_of_table1_follow_the_numbers():
     words = lsm_table1.words_on(0.1, samples)
     assert "known level, mean wins against known level, max" in words[0]
     assert "weight learned, mean loses against max-margin network" in words[4]
+
+
+def test_table2_restores_disks_without_clean_ones():
+    experiment, said = find("lsm_table2"), []
+    found = experiment.run(Settings(quick=True), said.append)
+    assert len(said) == experiment.steps(Settings(quick=True))
+    (table,) = found.tables
+    assert (table.means[:2, 0] < 0.6 * table.means[4, 0]).all()
+    np.testing.assert_allclose(table.means[:2, 3], 10.0)
+    assert table.means[2, 3] == table.means[3, 3] > 0.0
+
+
+def test_words_of_table2_follow_the_numbers():
+    samples = np.ones((5, 4, 3)) + 1e-3 * np.random.default_rng(0).standard_normal((5, 4, 3))
+    samples[0, 0] -= 0.5
+    samples[2, 0] += 0.5
+    words = lsm_table2.words_on(0.1, samples)
+    assert "pi known, max wins against pi known, mean" in words[0]
+    assert "pi learned, max loses against noisy images" in words[3]

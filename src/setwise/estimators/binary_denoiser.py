@@ -142,8 +142,8 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
-        keeps = pi is not None and (clean is not None or not learned)
-        self.noise_ = pi if keeps else float(1.0 / (1.0 + np.exp(weights.observation)))
+        of_weight = float(1.0 / (1.0 + np.exp(weights.observation)))
+        self.noise_ = of_weight if pi is None else pi
         if found.interrupted:
             warnings.warn(f"BinaryDenoiser was interrupted after {found.steps} steps.", RuntimeWarning, stacklevel=2)
             raise KeyboardInterrupt

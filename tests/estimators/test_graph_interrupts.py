@@ -9,7 +9,7 @@ from setwise.core.refusal import Refusal
 from setwise.datasets import textured_objects
 from setwise.estimators import graph_threshold, network_start, set_classifier
 from setwise.graphs import Graph, from_image
-from setwise.losses import BorderConvexity, BoxFullness, Jaccard
+from setwise.losses import AreaWeighted, BorderConvexity, BoxFullness, Jaccard, OneClass
 
 CHAIN = np.column_stack([np.arange(5), np.arange(1, 6)])
 pytestmark = pytest.mark.filterwarnings("ignore:GraphClassifier stopped after")
@@ -91,6 +91,12 @@ def test_losses_that_number_nodes_need_their_order(chains):
         with pytest.raises(Refusal, match="groups must keep the order for .*side by side"):
             model.evaluate(graphs, known, mixed, loss)
         assert np.isfinite(model.evaluate(graphs, known, ordered, loss).score)
+    # Areas of a batch, too, follow the numbers of its nodes.
+    weighed = AreaWeighted(Jaccard(), np.arange(1.0, 37.0))
+    for loss in (weighed, 0.5 * weighed, OneClass(weighed, 1)):
+        with pytest.raises(Refusal, match="groups must keep the order for .*side by side"):
+            model.evaluate(graphs, labels, mixed, loss)
+        assert np.isfinite(model.evaluate(graphs, labels, ordered, loss).score)
     rows = SetClassifier(boxes, surrogate="margin")
     with pytest.raises(Refusal, match="groups must keep the order"):
         rows.fit(np.ones((36, 1)), np.concatenate(labels), groups=np.repeat(mixed, 6))
@@ -164,3 +170,12 @@ def test_the_best_of_some_biases_is_the_best_of_these():
         every = [loss.values(batch, turned < b).mean() for b in (*np.sort(turned), np.inf)]
         assert least == min(every)
         assert loss.values(batch, turned < bias).mean() == least
+
+
+def test_borders_alone_are_enough(chains):
+    graphs, _ = chains
+    known = [np.array([1, -1, -1, -1, -1, 0])] * 6
+    for parameters in ({}, {"surrogate": "margin"}):
+        model = GraphClassifier(BorderConvexity(), max_iter=5, **parameters).fit(graphs, known)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.evaluate(graphs, known).score)

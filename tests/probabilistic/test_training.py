@@ -8,7 +8,7 @@ from setwise.kernels.noise import LOGISTIC
 from setwise.probabilistic import Cut, LogSupermodular, exact, logistic
 from setwise.probabilistic.bounds.logistic import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of
-from setwise.probabilistic.training import Images, Rates, Weights, learn
+from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 CUTS = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 ROWS = subsets(6)
@@ -60,7 +60,7 @@ def test_steps_are_those_of_the_twin(hidden, learned, size):
     labels = (rng.random((4, 6)) < 0.5).astype(float)
     observed = rng.choice([-1.0, 0.0, 1.0], (4, 6))
     rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(size), 0.7, np.zeros(2))
-    found = learn([Images(CUTS, labels, observed)], rates, start=start, hidden=hidden, learned=learned)
+    found = learn([Labelings(CUTS, labels, observed)], rates, start=start, hidden=hidden, learned=learned)
     expected = twin(labels, observed, rates, start, hidden, learned)
     assert found.steps == 60
     np.testing.assert_allclose(found.weights.unary, expected.unary, atol=1e-12)
@@ -86,7 +86,7 @@ def test_moments_match_at_the_optimum():
     rows = rng.random((40, 6)) < [0.2, 0.3, 0.8, 0.3, 0.4, 0.9]
     rows[:20] = rows[:20].any(axis=1, keepdims=True)
     rates = Rates(20_000, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
-    weights = learn([Images.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+    weights = learn([Labelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
     model = LogSupermodular(CUTS, weights.unary, weights.couplings)
     noise = noise_of(LOGISTIC, seed_of(99), 0, 0, 20_000, 6, False)
     best = ROWS[((noise + weights.unary) @ ROWS.T - FUNCTIONS @ weights.couplings).argmax(axis=1)]
@@ -107,7 +107,7 @@ def test_errors_fall_with_the_root_of_the_number_of_samples():
             noise = noise_of(LOGISTIC, seed_of([11, 12, 13, 14, 15, 16][seed]), 0, 0, n, 6, False)
             rows = ROWS[((noise + truth.unary) @ ROWS.T - FUNCTIONS @ truth.weights).argmax(axis=1)]
             rates = Rates(30_000, (0.3, 0.1, 0.1), (0.0, 0.0), seed)
-            found = learn([Images.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
+            found = learn([Labelings.joint(CUTS, rows)], rates, start=Weights(np.zeros(6), 0.0, np.zeros(2))).weights
             each.append(np.concatenate([found.unary - truth.unary, found.couplings - truth.weights]))
         errors.append(np.sqrt(np.square(each).mean()))
     assert 2.0 < errors[0] / errors[1] < 8.0
@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_the_steps_so_far():
         if done >= 200:
             raise KeyboardInterrupt
 
-    images = Images(CUTS, ROWS[:8].astype(float), None)
+    images = Labelings(CUTS, ROWS[:8].astype(float), None)
     found = learn([images], Rates(1000), start=Weights(np.zeros(6), 0.0, np.zeros(2)), advance=stop)
     assert found.interrupted
     assert found.steps == 200
@@ -128,8 +128,8 @@ def test_ctrl_c_keeps_the_steps_so_far():
 
 def test_groups_of_several_sizes_take_turns():
     rng = np.random.default_rng(3)
-    small = Images([Cut.grid(2, 2)], (rng.random((3, 4)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (3, 4)))
-    large = Images([Cut.grid(3, 4)], (rng.random((2, 12)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (2, 12)))
+    small = Labelings([Cut.grid(2, 2)], (rng.random((3, 4)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (3, 4)))
+    large = Labelings([Cut.grid(3, 4)], (rng.random((2, 12)) < 0.5).astype(float), rng.choice([-1.0, 1.0], (2, 12)))
     found = learn([small, large], Rates(50), start=Weights(np.zeros(1), 1.0, np.zeros(1)), learned=True)
     assert found.steps == 50
     assert found.weights.unary.shape == (1,)

@@ -99,9 +99,8 @@ class Loss(Measure):
         """The traits that are known to fail for some ground truth; refusals mention them."""
         return frozenset()
 
-    @property
-    def of_one_batch(self) -> bool:
-        """Whether a parameter numbers the decisions of one batch, so that these must keep their order."""
+    def of_one_batch(self, batch: Batch) -> bool:
+        """Whether a parameter numbers the decisions of this one batch, so that these must keep their order."""
         return False
 
     @property
@@ -203,10 +202,9 @@ class Combination(Loss):
         remainder = [loss for _, loss in self.parts if Trait.MODULAR not in loss.traits]
         return remainder[0].denied & CURVATURES if len(remainder) == 1 else frozenset()
 
-    @property
-    def of_one_batch(self) -> bool:
+    def of_one_batch(self, batch: Batch) -> bool:
         """Whether one of the losses is."""
-        return any(loss.of_one_batch for _, loss in self.parts)
+        return any(loss.of_one_batch(batch) for _, loss in self.parts)
 
     @property
     def weak(self) -> bool:

@@ -15,20 +15,15 @@ from setwise.core.arrays import Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss
-from setwise.estimators.binary_images import Images, as_images, by_shape, flat
-from setwise.estimators.log_supermodular_model import as_ridges
+from setwise.estimators.binary_images import Images, as_images, as_ridges, by_shape, flat, grid_cuts
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import Cut, LogSupermodular
+from setwise.probabilistic import LogSupermodular
 from setwise.probabilistic.bounds.logistic import perturbed
-from setwise.probabilistic.training import Images as Labelings
-from setwise.probabilistic.training import Rates, Weights, learn
-
-DIRECTIONS = ((0, 1), (1, 0))
-"""The directions of neighbors: to the right, and down; each has a weight of its own."""
+from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0
 """The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""
@@ -124,7 +119,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         ridges = as_ridges(self.ridge)
         groups = [
             Labelings(
-                _cuts(shape),
+                grid_cuts(shape),
                 None if clean is None else flat(clean, places),
                 _observed(flat(noisy, places)),
             )
@@ -133,7 +128,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         (shape, _), *_ = shapes.items()
         size = 1 if self.bias == "shared" else shape[0] * shape[1]
         first = FIRST_GUESS if pi is None else float(np.log((1.0 - pi) / pi))
-        start = Weights(np.zeros(size), first, np.zeros(len(DIRECTIONS)))
+        start = Weights(np.zeros(size), first, np.zeros(2))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rates = Rates(steps=self.steps, ridges=ridges, seed=seed)
         found = learn(groups, rates, start=start, hidden=clean is None, learned=learned)
@@ -194,7 +189,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         for one in noisy:
             if self._shape is not None and one.shape != self._shape:
                 raise ValueError(f"X must be images of shape {self._shape}, as in fit; got shape {one.shape}.")
-        terms = {one.shape: _cuts(one.shape) for one in noisy}
+        terms = {one.shape: grid_cuts(one.shape) for one in noisy}
         return [
             LogSupermodular(
                 terms[one.shape],
@@ -217,10 +212,6 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         if self.decode == "mean":
             return q > 0.5
         return np.asarray(least_expected_loss(q, as_loss(self.decode)).labels)
-
-
-def _cuts(shape: tuple[int, ...]) -> list[Cut]:
-    return [Cut.grid(shape[0], shape[1], direction) for direction in DIRECTIONS]
 
 
 def _observed(x: NDArray[np.float64]) -> NDArray[np.float64]:

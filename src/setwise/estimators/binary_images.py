@@ -1,4 +1,4 @@
-"""Binary images, given as lists or arrays, checked and grouped by their shapes."""
+"""What the estimators of binary images share: images that are checked, their cuts, and regularizers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints
-from setwise.core.checks import as_array, shown
+from setwise.core.checks import as_array, as_number, shown
+from setwise.probabilistic import Cut
 
 Images = list[NDArray[np.int8]]
 
@@ -42,3 +43,16 @@ def by_shape(images: Images) -> dict[tuple[int, int], Ints]:
 def flat(images: Images, places: Ints) -> NDArray[np.float64]:
     """The chosen images of one shape as rows, (n, pixels)."""
     return np.stack([images[i].ravel() for i in places]).astype(np.float64)
+
+
+def grid_cuts(shape: tuple[int, ...]) -> list[Cut]:
+    """The cut of the edges of an image (h, w) to the right, and that of those downwards."""
+    return [Cut.grid(shape[0], shape[1], direction) for direction in ((0, 1), (1, 0))]
+
+
+def as_ridges(ridge: Any) -> tuple[float, float]:
+    """Two regularizers from one number or two."""
+    both = ridge if isinstance(ridge, tuple) else (ridge, ridge)
+    if len(both) != 2:
+        raise ValueError(f"ridge must be a number, or two, of 0 or above; got {shown(ridge)}.")
+    return as_number(both[0], "ridge", low=0.0), as_number(both[1], "ridge", low=0.0)

@@ -13,15 +13,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_array, as_count, as_number, shown
+from setwise.core.checks import as_array, as_count, shown
 from setwise.core.refusal import Refusal
-from setwise.estimators.binary_images import as_images
+from setwise.estimators.binary_images import as_images, as_ridges, grid_cuts
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import BaseFunction, Cut, LogPartition, LogSupermodular, logistic, sample
 from setwise.probabilistic.functions import as_rows
-from setwise.probabilistic.training import Images, Rates, Weights, learn
+from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 
 class LogLikelihood(NamedTuple):
@@ -98,7 +98,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         ridges = as_ridges(self.ridge)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(cuts)))
-        found = learn([Images.joint(cuts, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
+        found = learn([Labelings.joint(cuts, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
         self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
         self.model_ = LogSupermodular(cuts, found.weights.unary, found.weights.couplings)
@@ -158,7 +158,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         if self.terms is None:
             if len(shape) != 2:
                 raise ValueError("terms must be given for rows: a list of Cut. Images have those of their grid.")
-            return [Cut.grid(shape[0], shape[1], direction) for direction in ((0, 1), (1, 0))]
+            return grid_cuts(shape)
         if isinstance(self.terms, Cut) or not isinstance(self.terms, Iterable):
             raise TypeError(f"terms must be a list of Cut; got {shown(self.terms)}.")
         cuts = list(self.terms)
@@ -171,11 +171,3 @@ class LogSupermodularModel(DensityMixin, Versioned):
         if not cuts or any(one.total != p for one in cuts):
             raise ValueError(f"terms must be one Cut or more of {p} labels each.")
         return cuts
-
-
-def as_ridges(ridge: Any) -> tuple[float, float]:
-    """Two regularizers from one number or two."""
-    both = ridge if isinstance(ridge, tuple) else (ridge, ridge)
-    if len(both) != 2:
-        raise ValueError(f"ridge must be a number, or two, of 0 or above; got {shown(ridge)}.")
-    return as_number(both[0], "ridge", low=0.0), as_number(both[1], "ridge", low=0.0)

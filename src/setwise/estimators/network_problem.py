@@ -149,13 +149,8 @@ class NetworkProblem(Training):
         """
         features, batch, loss, intercept = self.features, self.batch, self.loss, self.scaling.intercept
         with allowed(self.jobs):
-            try:
-                self.starts.append(np.append(self._nodes, np.zeros(features.size - len(self._nodes))))
-                w = with_edges(self._nodes, features, batch, loss, intercept)
-            except Refusal as refusal:
-                raise Refusal(
-                    f"start='logistic' refuses {loss!r}, for which no bias can be chosen: {refusal} Use start='zero'."
-                ) from None
+            self.starts.append(np.append(self._nodes, np.zeros(features.size - len(self._nodes))))
+            w = with_edges(self._nodes, features, batch, loss, intercept)
             self.starts.append(w)
             # With unknown labels margin rescaling is not convex, and with more than two its maximum is no cut.
             if isinstance(self.start, str) and batch.known is None and isinstance(batch, Graphs):

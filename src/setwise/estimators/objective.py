@@ -27,7 +27,7 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     For k > 2 classes it is the loss of ``pos_label`` against the rest, or the mean over the classes. A loss of k
     classes stays as it is, and so does a loss that does not tell labels apart.
     """
-    if loss.of_one_batch and grouping.order is not None and (np.diff(grouping.order) < 0).any():
+    if loss.of_one_batch(grouping.batch) and grouping.order is not None and (np.diff(grouping.order) < 0).any():
         raise Refusal(
             f"groups must keep the order for {loss!r}, which numbers the decisions: list those of a group side by side."
         )

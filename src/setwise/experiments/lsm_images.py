@@ -1,5 +1,6 @@
 """Silhouettes with flipped pixels for the experiments of LSM: Weizmann horses, or generated disks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -49,3 +50,18 @@ def errors_of(labels: Binary, truth: Binary) -> tuple[float, float]:
     axes = (1, 2)
     union = np.maximum((labels | truth).sum(axis=axes), 1)
     return wrong, 100.0 * float(((labels & truth).sum(axis=axes) / union).mean())
+
+
+def duels(level: float, rows: Sequence[str], wrong: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> list[str]:
+    """For each pair of rows who has fewer wrong pixels, (rows, draws), by two standard errors of paired differences."""
+    said = []
+    for ours, rival in pairs:
+        apart = wrong[ours] - wrong[rival]
+        error = apart.std(ddof=1) / np.sqrt(len(apart))
+        clear = abs(apart.mean()) > 2.0 * error + 1e-12
+        how = ("wins" if apart.mean() < 0 else "loses") if clear else "is undecided"
+        said.append(
+            f"{100 * level:g} %: {rows[ours]} {how} against {rows[rival]} ({wrong[ours].mean():.2f} and "
+            f"{wrong[rival].mean():.2f} % wrong, difference {apart.mean():+.3f} ± {2 * error:.3f})."
+        )
+    return said

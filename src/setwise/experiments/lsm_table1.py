@@ -30,7 +30,7 @@ from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.estimators import BinaryDenoiser
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
-from setwise.experiments.lsm_images import LEVELS, Binary, Silhouettes, errors_of, flipped, silhouettes
+from setwise.experiments.lsm_images import LEVELS, Binary, Silhouettes, duels, errors_of, flipped, silhouettes
 from setwise.inference import MaxFlow
 from setwise.learners import OneSlack
 from setwise.losses import ErrorRate
@@ -179,18 +179,8 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 
 
 def words_on(level: float, samples: Values) -> list[str]:
-    """Who wins, by two standard errors of paired differences over draws."""
-    said = []
-    for ours, rival in ((1, 0), (3, 2), (3, 1), (3, 4), (3, 5)):
-        apart = samples[ours, 0] - samples[rival, 0]
-        error = apart.std(ddof=1) / np.sqrt(len(apart))
-        clear = abs(apart.mean()) > 2.0 * error + 1e-12
-        how = ("wins" if apart.mean() < 0 else "loses") if clear else "is undecided"
-        said.append(
-            f"{100 * level:g} %: {ROWS[ours]} {how} against {ROWS[rival]} ({samples[ours, 0].mean():.2f} and "
-            f"{samples[rival, 0].mean():.2f} % wrong, difference {apart.mean():+.3f} ± {2 * error:.3f})."
-        )
-    return said
+    """Who has fewer wrong pixels."""
+    return duels(level, ROWS, samples[:, 0], ((1, 0), (3, 2), (3, 1), (3, 4), (3, 5)))
 
 
 EXPERIMENT = Experiment(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from setwise.estimators import BinaryDenoiser
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
-from setwise.experiments.lsm_images import Silhouettes, errors_of, flipped, silhouettes
+from setwise.experiments.lsm_images import Silhouettes, duels, errors_of, flipped, silhouettes
 from setwise.experiments.lsm_table1 import draws, levels
 
 Values = NDArray[np.float64]
@@ -67,18 +67,8 @@ def run(settings: Settings, advance: Advance) -> Outcome:
 
 
 def words_on(level: float, samples: Values) -> list[str]:
-    """Which decoding wins, by two standard errors of paired differences, and whether anything beats the noisy image."""
-    said = []
-    for ours, rival in ((0, 1), (2, 3), (0, 4), (2, 4)):
-        apart = samples[ours, 0] - samples[rival, 0]
-        error = apart.std(ddof=1) / np.sqrt(len(apart))
-        clear = abs(apart.mean()) > 2.0 * error + 1e-12
-        how = ("wins" if apart.mean() < 0 else "loses") if clear else "is undecided"
-        said.append(
-            f"{100 * level:g} %: {ROWS[ours]} {how} against {ROWS[rival]} ({samples[ours, 0].mean():.2f} and "
-            f"{samples[rival, 0].mean():.2f} % wrong, difference {apart.mean():+.3f} ± {2 * error:.3f})."
-        )
-    return said
+    """Which decoding has fewer wrong pixels, and whether anything beats the noisy image."""
+    return duels(level, ROWS, samples[:, 0], ((0, 1), (2, 3), (0, 4), (2, 4)))
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,4 @@
-"""Sums over all labels of forests of binary labels, and random sweeps over the labels of networks."""
+"""Sums over all labels of forests of binary labels."""
 
 from typing import Any
 

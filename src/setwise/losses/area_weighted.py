@@ -70,6 +70,9 @@ class AreaWeighted(Loss):
     def denied(self) -> frozenset[Trait]:
         return self.loss.denied
 
+    def of_one_batch(self, batch: Batch) -> bool:
+        return len(batch) > 1 and batch.total == len(self.areas)
+
     def check(self, batch: Batch) -> None:
         if batch.total != len(self.areas):
             check_weights(self.areas, batch, self)

@@ -66,8 +66,7 @@ class BorderConvexity(Loss):
     def weak(self) -> bool:
         return True
 
-    @property
-    def of_one_batch(self) -> bool:
+    def of_one_batch(self, batch: Batch) -> bool:
         return self.paths is not None
 
     def check(self, batch: Batch) -> None:

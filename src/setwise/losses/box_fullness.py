@@ -96,8 +96,7 @@ class BoxFullness(Loss):
     def weak(self) -> bool:
         return True
 
-    @property
-    def of_one_batch(self) -> bool:
+    def of_one_batch(self, batch: Batch) -> bool:
         return self.boxes is not None
 
     def check(self, batch: Batch) -> None:

@@ -45,6 +45,9 @@ class MeanOverClasses(Loss):
         # Counts and labels of one class do not describe the others, so only traits of the shape are left.
         return self.loss.traits & set(SHAPES)
 
+    def of_one_batch(self, batch: Batch) -> bool:
+        return self.loss.of_one_batch(batch)
+
     def bind(self, batch: Batch) -> Structure:
         if isinstance(batch, Sets):
             # Two labels need only one score for each decision. For class 0, false negatives and false positives are

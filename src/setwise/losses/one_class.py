@@ -49,6 +49,9 @@ class OneClass(Loss):
         if self.label >= batch.n_labels:
             raise ValueError(f"label must be one of 0..{batch.n_labels - 1}; got {self.label}.")
 
+    def of_one_batch(self, batch: Batch) -> bool:
+        return self.loss.of_one_batch(batch)
+
     def bind(self, batch: Batch) -> Structure:
         if isinstance(batch, Sets):
             if self.label == 1:

@@ -59,7 +59,7 @@ class Learned(NamedTuple):
 
 
 @final
-class Images:
+class Labelings:
     """Labelings with the same cuts as base functions, ready to be learned from.
 
     Parameters
@@ -84,7 +84,7 @@ class Images:
         self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, capacities)
 
     @classmethod
-    def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "Images":
+    def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "Labelings":
         """All rows as one labeling of their means: what the joint likelihood needs of them (LSM Eq. 5)."""
         made = cls(cuts, rows.mean(axis=0)[None], None)
         means = np.array([[float(one.values(rows).mean()) for one in cuts]])
@@ -97,7 +97,7 @@ class Images:
 
 
 def learn(
-    groups: Sequence[Images],
+    groups: Sequence[Labelings],
     rates: Rates,
     *,
     start: Weights,
@@ -135,7 +135,7 @@ def learn(
     return Learned(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
 
 
-def _order(groups: Sequence[Images], rates: Rates) -> tuple[Ints, Ints]:
+def _order(groups: Sequence[Labelings], rates: Rates) -> tuple[Ints, Ints]:
     """The group of each step and its labeling there: all labelings in random order, again and again."""
     owner = np.repeat(np.arange(len(groups)), [len(one) for one in groups])
     place = np.concatenate([np.arange(len(one)) for one in groups])

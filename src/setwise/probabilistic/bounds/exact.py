@@ -18,9 +18,9 @@ ENUMERATED = 20
 def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
     """``A(f) = log sum_y exp(-f(y))``, and the marginals ``p(y_i = 1)``.
 
-    Up to 20 labels by enumeration, O(2^p). Otherwise by elimination of one label after another, for cuts whose graph is
-    narrow: O(p 2^width) in time and memory for the width of the min-fill order, that is 8 bytes times ``2^(width + 1)``
-    for a table.
+    Up to 20 labels by enumeration, O(2^p). Otherwise by elimination of one label after another (Dechter 1999), for cuts
+    whose graph is narrow: O(p 2^width) in time and memory for the width of the min-fill order, that is 8 bytes times
+    ``2^(width + 1)`` for a table.
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     """``max_q H(q) - E_q f``, the lower bound by independent labels of probabilities q, climbed label by label.
 
     It begins at the independent labels of :func:`superdifferential`, and is never below that bound. A sweep sets each
-    ``q_j = 1 / (1 + exp(E f(y_j = 1) - E f(y_j = 0)))``. It ends at a local maximum.
+    ``q_j = 1 / (1 + exp(E f(y_j = 1) - E f(y_j = 0)))``. It ends at a local maximum
+    (Wainwright and Jordan 2008, section 5.3).
 
     Parameters
     ----------

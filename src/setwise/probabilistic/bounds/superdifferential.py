@@ -35,7 +35,8 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
 
     The maximum is one submodular minimization. At its X the same bound is taken for the grow function, which has
     ``f(j | X-j)`` for the labels in X, and for the shrink function, which has ``f(j | X)`` for those outside; each of
-    them is as good or better, and the best of the three is returned. The bound is certain: rounding is taken off.
+    them is as good or better, and the best of the three is returned (Djolonga and Krause 2014; the three
+    supergradients have their names from Iyer, Jegelka and Bilmes 2013). The bound is certain: rounding is taken off.
     """
     best = best_touching(model)
     return certain(rounded_down(model, best.bound), "lower", best.probabilities)

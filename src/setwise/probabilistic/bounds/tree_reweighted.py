@@ -20,7 +20,8 @@ def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition
 
     A is convex, so every such mean is an upper bound, whether or not the search has ended; on a forest it is A(f). The
     trees cover all edges; each has all unary terms, and its edges have as much more weight as they are in fewer trees.
-    From there the bound is lowered by L-BFGS over what the trees exchange. The marginals are the means over the trees.
+    From there the bound is lowered by L-BFGS over what the trees exchange (the dual of Wainwright, Jaakkola and Willsky
+    2005, with fixed weights of the trees). The marginals are the means over the trees.
 
     Parameters
     ----------

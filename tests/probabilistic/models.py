@@ -4,9 +4,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from setwise.core.enumerate import subsets
-from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf
+from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, Modular, SetFunctionOf
 
-KINDS = ("cut", "size", "set", "cut and size", "cut and set", "two cuts")
+KINDS = ("cut", "size", "set", "cut and size", "cut and set", "two cuts", "cut and modular")
 
 
 def base(kind, p, rng, strength):
@@ -17,10 +17,10 @@ def base(kind, p, rng, strength):
     size = ConcaveOfSize(strength * [np.sqrt(k), k * (p - k) / p, np.minimum(k, 2.0), -1.0 * k][int(rng.integers(4))])
     cover, gains = rng.random((4, p)) < 0.5, strength * rng.random(4)
     covered = SetFunctionOf(p, lambda y: float(gains @ (cover & y).any(axis=1)))
-    two = Cut(p, edges[::-1], strength * rng.integers(0, 2, count))
+    two, slopes = Cut(p, edges[::-1], strength * rng.integers(0, 2, count)), rng.standard_normal(p)
     return {
         "cut": [cut], "size": [size], "set": [covered], "cut and size": [cut, size], "cut and set": [cut, covered],
-        "two cuts": [cut, two],
+        "two cuts": [cut, two], "cut and modular": [cut, Modular(strength * slopes)],
     }[kind]  # fmt: skip
 
 

@@ -39,6 +39,7 @@ PARAMETERS = [
     *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_pictures.PARAMETERS,
     *test_probabilistic.distributions(),
+    *test_probabilistic.likelihoods(),
     *test_probabilistic.estimators(),
     *test_saved_models.files(),
     *test_saved_models.models(),

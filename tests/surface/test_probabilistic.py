@@ -9,7 +9,12 @@ from setwise.losses import Jaccard
 from setwise.probabilistic import (
     ConcaveOfSize,
     Cut,
+    Energies,
+    HiddenLikelihood,
+    LFieldLikelihood,
     LogSupermodular,
+    Modular,
+    PerturbedLikelihood,
     SetFunctionOf,
     base_point,
     exact,
@@ -104,6 +109,37 @@ def distributions():
     yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)
 
 
+def likelihoods():
+    """Batches of energies, and the likelihood as a surrogate."""
+    cuts, ends, rows = [Cut.grid(2, 2)], np.array([0, 4]), np.eye(4)
+    labels = np.zeros(4, bool)
+    more = {"None": None, "one": np.ones(1), "matrix": np.ones((2, 2)), "text": "a", "object": Odd(), "NaN": [np.nan]}
+    yield Parameter("Modular(slopes)", Modular, without(more, "one") | {"number": 1.0, "none": []})
+    yield Parameter("Energies(terms)", lambda v: Energies(v, labels, ends), TERMS | {"lists of numbers": [[1]]})
+    yield Parameter("Energies(labels)", lambda v: Energies([cuts], v, ends), LABELS)
+    offsets = OBJECTS | {"short": np.array([0]), "far": np.array([0, 5]), "halves": np.array([0.0, 4.0])}
+    yield Parameter("Energies(offsets)", lambda v: Energies([cuts], labels, v), offsets)
+    yield Parameter("Energies(target)", lambda v: Energies([cuts], labels, ends, v), without(more, "None"))
+    yield Parameter("Energies.joint(terms)", lambda v: Energies.joint(v, rows), TERMS)
+    yield Parameter("Energies.joint(rows)", lambda v: Energies.joint(cuts, v), LABELS)
+    yield Parameter("Energies.hidden(terms)", lambda v: Energies.hidden(v, rows), TERMS)
+    yield Parameter("Energies.hidden(observed)", lambda v: Energies.hidden(cuts, v), more | {"row": np.ones(4)})
+    batch = Energies.joint(cuts, rows)
+    yield Parameter("Energies.design(X)", batch.design, more | {"row": np.ones(4), "empty": np.ones((0, 2))})
+    for kind in (PerturbedLikelihood, HiddenLikelihood):
+        title = kind.__name__
+        yield Parameter(f"{title}(samples)", kind, SIZES | {"one": 1})
+        yield Parameter(
+            f"{title}(noise)", lambda v, kind=kind: kind(noise=v), without(OBJECTS, "text") | {"another": "gumbel"}
+        )
+        yield Parameter(f"{title}(random_state)", lambda v, kind=kind: kind(random_state=v), SEEDS)
+    for made in (PerturbedLikelihood(), HiddenLikelihood(), LFieldLikelihood()):
+        yield Parameter(f"{type(made).__name__}.on(batch)", made.on, OBJECTS | {"a cut": cuts[0], "rows": rows})
+    evaluator, few = PerturbedLikelihood(2).on(batch), {"short": np.ones(4), "NaN": np.full(5, np.nan), "text": "a"}
+    yield Parameter("Evaluator(scores)", evaluator, few | {"None": None, "object": Odd(), "negative": -np.ones(5)})
+    yield Parameter("Evaluator.redrawn(seed)", evaluator.redrawn, SEEDS)
+
+
 def estimators():
     """The two estimators."""
     jobs = without(NO_NUMBERS, "truth", "None") | {"half": 1.5, "zero": 0}
@@ -140,6 +176,8 @@ def estimators():
             yield Parameter("LogSupermodularModel.sample(random_state)", seeded, SEEDS)
 
 
-@pytest.mark.parametrize("parameter", [*distributions(), *estimators()], ids=lambda parameter: parameter.where)
+@pytest.mark.parametrize(
+    "parameter", [*distributions(), *likelihoods(), *estimators()], ids=lambda parameter: parameter.where
+)
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

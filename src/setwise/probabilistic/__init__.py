@@ -7,7 +7,10 @@ from setwise.probabilistic.bounds.logistic import logistic
 from setwise.probabilistic.bounds.mean_field import mean_field
 from setwise.probabilistic.bounds.superdifferential import superdifferential
 from setwise.probabilistic.bounds.tree_reweighted import tree_reweighted
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, SetFunctionOf
+from setwise.probabilistic.energies import Energies
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, SetFunctionOf
+from setwise.probabilistic.hidden_likelihood import HiddenLikelihood
+from setwise.probabilistic.likelihood import LFieldLikelihood, PerturbedLikelihood
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.perfect import Samples, sample
 
@@ -15,8 +18,13 @@ __all__ = [
     "BaseFunction",
     "ConcaveOfSize",
     "Cut",
+    "Energies",
+    "HiddenLikelihood",
+    "LFieldLikelihood",
     "LogPartition",
     "LogSupermodular",
+    "Modular",
+    "PerturbedLikelihood",
     "Samples",
     "SetFunctionOf",
     "base_point",

@@ -188,6 +188,40 @@ class ConcaveOfSize(BaseFunction):
 
 @final
 @dataclass(frozen=True, eq=False)
+class Modular(BaseFunction):
+    """``f(y) = <slopes, y>``, as of an observation whose weight is learned.
+
+    Parameters
+    ----------
+    slopes : (p,) finite
+    """
+
+    slopes: Any
+
+    def __post_init__(self) -> None:
+        slopes = as_reals(self.slopes, "slopes")
+        if slopes.ndim != 1 or not len(slopes):
+            raise ValueError(f"slopes must have shape (p,), one for each label; got shape {slopes.shape}.")
+        object.__setattr__(self, "slopes", as_sizes(slopes, len(slopes), "slopes"))
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        """The number of labels."""
+        return len(self.slopes)
+
+    def values(self, labels: Bools) -> Values:
+        return np.asarray(labels @ self.slopes)
+
+    def gains(self, order: Ints) -> Values:
+        return np.asarray(self.slopes[order])
+
+    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
+        free = fixed < 0
+        return Conditioned(Modular(self.slopes[free]), np.zeros(int(free.sum())), float(self.slopes @ (fixed == 1)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class SetFunctionOf(BaseFunction):
     """``f(y) = function(y) - function(0)`` for a function that its user knows to be submodular.
 

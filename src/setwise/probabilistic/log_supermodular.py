@@ -12,7 +12,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, as_rows, as_sizes, joined
+from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
 
 
@@ -44,7 +44,7 @@ class LogSupermodular:
 
     Parameters
     ----------
-    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``SetFunctionOf``
+    terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``Modular``, ``SetFunctionOf``
     unary : t, (p,) finite; None takes 0
     weights : alpha, (K,) finite, 0 or above; None takes 1 for each
     constant : a number that is f(0) in a larger distribution, from which this one was made by conditioning
@@ -143,19 +143,28 @@ class LogSupermodular:
         return LogSupermodular(self.terms, unary, self.weights, self.constant)
 
     @cached_property
+    def scores(self) -> Values:
+        """What each label of 1 takes off f alone: t, less the modular terms, (p,)."""
+        out = self.unary.copy()
+        for weight, one in zip(self.weights, self.terms, strict=True):
+            if isinstance(one, Modular):
+                out -= weight * one.slopes
+        return np.asarray(out)
+
+    @cached_property
     def pairwise(self) -> Pairwise | None:
-        """All terms as one cut; None where a term is no cut."""
-        active = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if w > 0.0]
-        if not all(isinstance(one, Cut) for _, one in active):
+        """All terms that are not modular as one cut; None where one of them is no cut."""
+        active = [one for w, one in zip(self.weights, self.terms, strict=True) if w > 0.0]
+        if not all(isinstance(one, Cut | Modular) for one in active):
             return None
         return self.cuts
 
     @cached_property
     def table(self) -> Values | None:
-        """The sum of all concave functions of the size, (p + 1,); None where a term is neither that nor a cut."""
+        """The sum of all concave functions of the size, (p + 1,); None where a term is none of those."""
         out = np.zeros(self.total + 1)
         for weight, term in zip(self.weights, self.terms, strict=True):
-            if weight > 0.0 and not isinstance(term, Cut):
+            if weight > 0.0 and not isinstance(term, Cut | Modular):
                 if not isinstance(term, ConcaveOfSize):
                     return None
                 out += weight * term.table
@@ -169,9 +178,9 @@ class LogSupermodular:
 
     @cached_property
     def minimizer(self) -> Minimizer:
-        """Minimizes f with other unary numbers, again and again."""
-        return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.gains, self.unary)
+        """Minimizes f with other numbers in place of ``scores``, again and again."""
+        return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.gains, self.scores)
 
     def minimum(self) -> Minimum:
         """The most probable labels, the least value of f, and a lower bound of it, which is equal but for rounding."""
-        return self.minimizer(self.unary)
+        return self.minimizer(self.scores)

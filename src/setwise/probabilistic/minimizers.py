@@ -74,7 +74,8 @@ class _ByLines(Minimizer):
         self._graphs, self._weights, self._table = graphs, weights, table
 
     def __call__(self, unary: Values) -> Minimum:
-        turned = flips(self._graphs, np.concatenate([unary, self._weights]))
+        # Without edges each label turns at its own bias.
+        turned = flips(self._graphs, np.concatenate([unary, self._weights])) if len(self._weights) else -unary
         order = np.argsort(turned, kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))

@@ -63,7 +63,7 @@ def sample(
     labels = np.zeros((size, model.total), np.int8)
 
     def draw(i: int) -> int:
-        return int(couple(network, weights, model.unary, gains, seed, i, budget, labels[i]))
+        return int(couple(network, weights, model.scores, gains, seed, i, budget, labels[i]))
 
     sweeps = np.array(map_units(draw, range(size)))
     if (sweeps < 0).any():

@@ -6,9 +6,10 @@ classes.
 
 from typing import Any
 
+from setwise.core.differences import Difference, Linear
 from setwise.core.evaluator import Evaluation, Evaluator, SetEvaluation, Surrogate
 from setwise.core.registry import discover
-from setwise.surrogates.evaluators import Difference, Linear, Slack, Support
+from setwise.surrogates.evaluators import Slack, Support
 from setwise.surrogates.extension import is_extension, margin_scale
 
 SURROGATES = discover(__name__, Surrogate)  # type: ignore[type-abstract]

@@ -1,17 +1,13 @@
-"""The evaluators that surrogates are composed of: support functions, linear functions, and their differences."""
+"""The evaluators that surrogates are composed of: support functions, and those of slack rescaling."""
 
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import Batch, segments
-from setwise.core.checks import as_areas, as_kind, as_limit, as_number, as_reals, as_vector
+from setwise.core.checks import as_areas, as_kind, as_number, as_vector
 from setwise.core.evaluator import Evaluation, Evaluator
 from setwise.core.inference import Maximizer
-from setwise.core.refusal import Refusal
-from setwise.kernels.segments import segment_sums
 
 
 @final
@@ -96,82 +92,3 @@ class Slack(Evaluator):
 
     def __repr__(self) -> str:
         return f"slack rescaling of {self.maximizer.structure!r}"
-
-
-@final
-class Linear(Evaluator):
-    """``constant + <s, direction>`` for each set, an affine function of the scores.
-
-    Parameters
-    ----------
-    batch : the batch to which the scores belong
-    direction : (n_scores,), the coefficients of the scores
-    constant : (n,), one number for each set
-    """
-
-    def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
-        self.batch = as_kind(batch, "batch", Batch, "Sets.single(y)")
-        self.direction = as_reals(direction, "direction", (batch.n_scores,))
-        self.constant = as_reals(constant, "constant", (len(batch),))
-
-    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
-        values = self.constant + segment_sums(scores * self.direction, self.batch.score_offsets)
-        return Evaluation(values, self.direction.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
-
-    def take(self, parts: Ints) -> "Linear":
-        places = segments(parts, self.batch.score_offsets)
-        return Linear(self.batch.take(parts), self.direction[places], self.constant[parts])
-
-
-@final
-class Difference(Evaluator):
-    """``first - second`` of two evaluators, as in ramp losses, for unknown labels, and for missing data.
-
-    The difference of two convex functions is taken for convex only if the second is affine. The majorant at given
-    scores is the first evaluator minus the tangent of the second. The upper bound is the bound of the first minus the
-    value of the second. Where the second is not exact, the value is no lower bound of the difference.
-
-    Parameters
-    ----------
-    first, second : evaluators of one batch
-    floor : a lower bound of the difference
-    """
-
-    def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
-        for name, part in (("first", first), ("second", second)):
-            as_kind(part, name, Evaluator, "surrogate.on(batch)")
-        if as_limit(floor, "floor") == np.inf:
-            raise ValueError("floor must be below inf; got inf.")
-        if first.batch.n_scores != second.batch.n_scores or len(first.batch) != len(second.batch):
-            raise ValueError("first and second must be evaluators of one batch; they differ in size.")
-        self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
-        self.convex = first.convex and isinstance(second, Linear)
-
-    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
-        # The value of the second is a lower bound of what it stands for, so subtracting it keeps an upper bound.
-        a, b = self.first.evaluate(scores, tol), self.second.evaluate(scores, tol)
-        values, upper = a.values - b.values, a.upper - b.values
-        if not self.convex:
-            # Of huge scores the difference is rounding alone. A plane below a convex function must not be raised.
-            values, upper = np.maximum(values, self.floor), np.maximum(upper, self.floor)
-        return Evaluation(values, a.gradient - b.gradient, upper, a.exact & b.exact)
-
-    def take(self, parts: Ints) -> "Difference":
-        return Difference(self.first.take(parts), self.second.take(parts), self.floor)
-
-    def majorant(self, scores: ArrayLike) -> Evaluator:
-        if self.convex:
-            return self
-        if not self.first.convex:
-            raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
-        tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
-        # A convex function lies above its tangent, so subtracting the tangent gives a function above the difference.
-        direction = tangent.gradient.astype(np.float64)
-        constant = tangent.values - segment_sums(point * direction, self.batch.score_offsets)
-        return Difference(self.first, Linear(self.batch, direction, constant), self.floor)
-
-    def redrawn(self, seed: int) -> "Difference":
-        return Difference(self.first.redrawn(seed), self.second.redrawn(seed), self.floor)
-
-    def __repr__(self) -> str:
-        return f"{self.first!r} minus {self.second!r}"

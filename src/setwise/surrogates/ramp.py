@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.batch import Batch
+from setwise.core.differences import Difference
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
-from setwise.surrogates.evaluators import Difference, Support
+from setwise.surrogates.evaluators import Support
 from setwise.surrogates.scale import check_scale, scale_for
 
 

@@ -42,7 +42,7 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
     order, width = min_fill(edges, model.total, most)
     if width > most:
         raise Refusal(f"exact refuses {model!r}: its graph has a width above {most}. Use l_field or tree_reweighted.")
-    factors = [Factor((i,), np.array([0.0, t])) for i, t in enumerate(model.unary.tolist())]
+    factors = [Factor((i,), np.array([0.0, t])) for i, t in enumerate(model.scores.tolist())]
     factors += [
         Factor((a, b), np.array([[0.0, -w], [-w, 0.0]]))
         for (a, b), w in zip(edges.tolist(), weights.tolist(), strict=True)

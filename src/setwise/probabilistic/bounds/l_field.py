@@ -50,15 +50,15 @@ def base_point(model: LogSupermodular) -> BasePoint:
         point = least_norm(model.gains, p, ITERATIONS)
         size = float(np.abs(model.gains(np.arange(p))).max()) + float(np.abs(point).max())
         return BasePoint(point, 16.0 * EPSILON * p * p * size)
-    point = flips(pairs.graphs, np.concatenate([model.unary, pairs.weights]))
+    point = flips(pairs.graphs, np.concatenate([model.scores, pairs.weights]))
     flow = MaxFlow().prepare(Structure(pairs.graphs))
     assert isinstance(flow, MovableMaximizer)
-    moving = flow.moving(np.concatenate([point + model.unary, pairs.weights]))
+    moving = flow.moving(np.concatenate([point + model.scores, pairs.weights]))
     # What is left of the scores is what no flow carries away.
     point = point + moving.settle(np.zeros(p), np.full(p, np.inf))[2]
     degrees = np.bincount(pairs.edges.ravel(), minlength=p)
-    size = np.abs(model.unary) + np.abs(point) + np.bincount(pairs.edges.ravel(), np.repeat(pairs.weights, 2), p)
-    return BasePoint(point, 4.0 * EPSILON * float(((degrees + 2) * size).sum()))
+    sizes = np.abs(model.scores) + np.abs(point) + np.bincount(pairs.edges.ravel(), np.repeat(pairs.weights, 2), p)
+    return BasePoint(point, 4.0 * EPSILON * float(((degrees + 2) * sizes).sum()))
 
 
 def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition:

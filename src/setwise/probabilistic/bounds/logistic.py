@@ -112,7 +112,7 @@ def _by_cuts(
     wires.place(pairs.weights, capacities)
     values, controls, ones = np.empty(count), np.empty(count), np.zeros(model.total, np.int64)
     perturbed_cuts(
-        wires.network, forest, capacities, model.unary, kind, seed, unit, run[0], True, point, values, controls, ones,
+        wires.network, forest, capacities, model.scores, kind, seed, unit, run[0], True, point, values, controls, ones,
         np.zeros(0, np.int64),
     )  # fmt: skip
     return Draws(values, controls, ones)
@@ -122,7 +122,7 @@ def _by_minimizer(
     model: LogSupermodular, run: tuple[int, int], kind: int, seed: np.uint64, point: Values, unit: int
 ) -> Draws:
     noise = noise_of(kind, seed, unit, run[0], run[1] - run[0], model.total, True)
-    found = [model.minimizer(model.unary + z) for z in noise]
+    found = [model.minimizer(model.scores + z) for z in noise]
     ones = np.sum([one.labels for one in found], axis=0)
     controls = np.maximum(noise - point, 0.0).sum(axis=1)
     return Draws(np.array([-one.value for one in found]), controls, ones)

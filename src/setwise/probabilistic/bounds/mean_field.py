@@ -48,7 +48,7 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     value, q = _bound(model, q), np.array(q)
     for _ in range(max_iter):
         before, last = value, q.copy()
-        climb(network, weights, model.unary, heights, q)
+        climb(network, weights, model.scores, heights, q)
         value = _bound(model, q)
         if value - before <= CLOSE * (1.0 + abs(value)):
             break
@@ -61,7 +61,7 @@ def _bound(model: LogSupermodular, q: Values) -> float:
     """``H(q) - E_q f``."""
     (edges, weights), table = model.cuts.active, model.table
     a, b = q[edges].T
-    mean = float(weights @ (a * (1.0 - b) + b * (1.0 - a)) - model.unary @ q)
+    mean = float(weights @ (a * (1.0 - b) + b * (1.0 - a)) - model.scores @ q)
     if table is not None and table.any():
         pmf = np.empty(model.total + 1)
         number_of_ones(q, -1, pmf)

@@ -51,7 +51,7 @@ def best_touching(model: LogSupermodular) -> Touching:
     whole = model.values(np.ones(p, dtype=bool))[0]
     first[:], last[:] = model.values(one), whole - model.values(rest)
     # For each X the bound is -f(X) and a sum over labels, so the best X is the minimum of f with other unary terms.
-    moved = model.unary + np.logaddexp(0.0, last) - np.logaddexp(0.0, -first)
+    moved = model.scores + np.logaddexp(0.0, last) - np.logaddexp(0.0, -first)
     X = model.minimizer(moved).labels
     value = float(model.values(X)[0])
     now = model.values(X ^ one)
@@ -63,7 +63,7 @@ def best_touching(model: LogSupermodular) -> Touching:
 
 def rounded_down(model: LogSupermodular, value: float) -> float:
     """The value less what rounding may have added."""
-    size = float(np.abs(model.unary).sum()) + abs(value) + model.total
+    size = float(np.abs(model.scores).sum()) + abs(value) + model.total
     for weight, term in zip(model.weights, model.terms, strict=True):
         size += weight * _size_of(term)
     return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())

@@ -39,7 +39,7 @@ def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition
         found = minimize(mixture, x, jac=True, method="L-BFGS-B", options=options)
         if found.fun < best:
             best, x = float(found.fun), found.x
-    size = abs(best) + float(np.abs(model.unary).sum()) + 2.0 * float(model.pairwise.weights.sum()) + np.abs(x).max()
+    size = abs(best) + float(np.abs(model.scores).sum()) + 2.0 * float(model.pairwise.weights.sum()) + np.abs(x).max()
     return certain(best + 16.0 * EPSILON * float(size) * model.total, "upper", mixture.marginals(x))
 
 
@@ -56,7 +56,7 @@ class _Mixture:
         inner = self._places >= 0
         self._inner, self._edges = inner, self._places[inner]
         self._counts = np.bincount(self._edges, minlength=len(edges))
-        self._unary, K = model.unary, len(self.forests)
+        self._unary, K = model.scores, len(self.forests)
         self._weights = np.zeros((K, self._p))
         self._weights[inner] = (cuts * K / np.maximum(self._counts, 1))[self._edges]
         self.size = 2 * K * self._p

@@ -1,0 +1,177 @@
+"""Batches of labelings whose scores are unary terms and the weights of base functions."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_matrix, csr_matrix, issparse
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.batch import Batch, segments
+from setwise.core.checks import as_kind, as_offsets, as_reals, shown
+from setwise.core.refusal import Refusal
+from setwise.core.sets import as_truth
+from setwise.probabilistic.functions import BaseFunction, Modular, as_rows
+from setwise.probabilistic.log_supermodular import LogSupermodular
+
+Terms = tuple[BaseFunction, ...]
+
+ROUNDING = 1e-12
+"""Weights below 0 by this share of the largest score are taken for 0: sums of a start and of steps round so."""
+
+
+class Design(NamedTuple):
+    """The map from the weights ``[u | alpha]`` to the scores of a batch, and the least values of the weights, (d + K,).
+
+    ``setwise.models.Independent(rows, batch.score_offsets, intercept=0.0, lower=lower)`` is the model.
+    """
+
+    rows: csr_matrix
+    lower: Values
+
+
+@final
+class Energies(Batch):
+    """``n`` sets of binary decisions with the scores ``[t | alpha]`` and ``phi(y) = [y | -f_1(y) .. -f_K(y)]`` (LSM 4).
+
+    The score of a labeling is ``<t, y> - sum_k alpha_k f_k(y) = -f(y)``, the logarithm of its probability but for a
+    constant. Scores of base functions must be 0 or above.
+
+    Parameters
+    ----------
+    terms : for each set the K base functions of its decisions, all sets with as many of them
+    labels : (total,) of 0 and 1, or -1 where a label is unknown
+    offsets : (n + 1,) int64; set i owns the decisions ``offsets[i]:offsets[i + 1]``
+    target : (n_scores,) what labelings are compared with; None takes phi of the labels. The mean of phi over many
+        labelings makes one set of all of them
+    """
+
+    def __init__(
+        self, terms: Sequence[Sequence[BaseFunction]], labels: ArrayLike, offsets: Ints, target: Values | None = None
+    ) -> None:
+        self.labels: NDArray[Any] = as_truth(labels)
+        self.offsets = as_offsets(offsets, len(self.labels))
+        if isinstance(terms, str | bytes | BaseFunction) or not isinstance(terms, Iterable):
+            raise TypeError(f"terms must be a list of base functions for each set; got {shown(terms)}.")
+        self.terms: tuple[Terms, ...] = tuple(as_terms(each) for each in terms)
+        if len(self.terms) != len(self) or len({len(each) for each in self.terms}) != 1:
+            counts = sorted({len(each) for each in self.terms})
+            raise ValueError(
+                f"terms must be {len(self)} lists of equally many base functions; got {len(self.terms)} with {counts}."
+            )
+        for i, each in enumerate(self.terms):
+            for one in each:
+                if one.total != self.sizes[i]:
+                    raise ValueError(f"terms must be functions of {self.sizes[i]} labels in set {i}; got {one.total}.")
+        if target is not None:
+            self.__dict__["target"] = as_reals(target, "target", (self.n_scores,))
+
+    @classmethod
+    def joint(cls, terms: Sequence[BaseFunction], rows: ArrayLike) -> "Energies":
+        """One set whose target is the mean of phi over the rows (n, p): what the joint likelihood needs of them."""
+        functions = as_terms(terms)
+        Y = as_rows(rows, functions[0].total, "rows")
+        target = np.concatenate([Y.mean(axis=0), [-float(one.values(Y).mean()) for one in functions]])
+        p = functions[0].total
+        return cls([functions], np.full(p, -1, np.int8), np.array([0, p]), target)
+
+    @classmethod
+    def hidden(cls, terms: Sequence[BaseFunction], observed: ArrayLike) -> "Energies":
+        """Sets of unknown labels that were seen through noise: ``observed`` (n, p) is q, and c q adds to t (LSM 4.4).
+
+        A label that was seen as 1 has a q above 0, one that was seen as 0 a q below 0, and one that was not seen 0. The
+        weight c comes last among the weights of base functions: that of ``-<q, y>``. The target is 0.
+        """
+        functions, q = as_terms(terms), as_reals(observed, "observed")
+        p = functions[0].total
+        if q.ndim != 2 or q.shape[1] != p or not len(q):
+            raise ValueError(f"observed must have shape (n, {p}), a row for each labeling; got shape {q.shape}.")
+        each = [(*functions, Modular(-row)) for row in q]
+        n_scores = len(q) * (p + len(functions) + 1)
+        return cls(each, np.full(q.size, -1, np.int8), np.arange(len(q) + 1) * p, np.zeros(n_scores))
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels of a decision: two."""
+        return 2
+
+    @property
+    def n_terms(self) -> int:
+        """K, the number of base functions of a set."""
+        return len(self.terms[0])
+
+    @cached_property
+    def score_offsets(self) -> Ints:
+        """Set ``i`` owns the scores ``score_offsets[i]:score_offsets[i+1]``, (n+1,)."""
+        return self.offsets + self.n_terms * np.arange(len(self) + 1)
+
+    @cached_property
+    def node_places(self) -> Ints:
+        """The position of the unary score of each decision, (total,)."""
+        return np.arange(self.total) + self.n_terms * np.repeat(np.arange(len(self)), self.sizes)
+
+    @cached_property
+    def unary(self) -> Ints:
+        """The positions of the scores of decisions, (total, 2): they belong to label 1, and label 0 has none."""
+        return np.column_stack([np.full(self.total, -1), self.node_places])
+
+    @cached_property
+    def term_places(self) -> Ints:
+        """The positions of the scores of the base functions, (n, K)."""
+        return self.score_offsets[1:, None] - self.n_terms + np.arange(self.n_terms)
+
+    def encode(self, labels: NDArray[Any]) -> Values:
+        positive: Bools = np.asarray(labels == 1)
+        out = np.empty(self.n_scores)
+        out[self.node_places] = positive
+        for i, each in enumerate(self.terms):
+            row = positive[None, self.offsets[i] : self.offsets[i + 1]]
+            out[self.term_places[i]] = [-one.values(row)[0] for one in each]
+        return out
+
+    def take(self, parts: Ints) -> "Energies":
+        at, scores = self.decisions(parts), segments(parts, self.score_offsets)
+        ends = np.concatenate([[0], np.cumsum(self.sizes[parts])])
+        return Energies([self.terms[i] for i in parts], self.labels[at], ends, self.target[scores])
+
+    def design(self, X: Any) -> Design:
+        """``t = X u`` for features X (total, d), dense or CSR, and one alpha for all sets, which is 0 or above."""
+        given = X if issparse(X) else as_reals(X, "X")
+        if given.ndim != 2 or given.shape[0] != self.total:
+            raise ValueError(f"X must have {self.total} rows, one for each decision; got shape {given.shape}.")
+        (d, K), cells = (given.shape[1], self.n_terms), coo_matrix(given)
+        if not np.isfinite(cells.data).all():
+            raise ValueError("X must be finite.")
+        rows = np.concatenate([self.node_places[cells.row], self.term_places.ravel()])
+        columns = np.concatenate([cells.col, d + np.tile(np.arange(K), len(self))])
+        values = np.concatenate([cells.data, np.ones(len(self) * K)])
+        shape = (self.n_scores, d + K)
+        return Design(csr_matrix((values, (rows, columns)), shape), np.repeat([-np.inf, 0.0], [d, K]))
+
+    def couplings(self, i: int, scores: Floats) -> Values:
+        """Alpha of set ``i`` in the scores of the whole batch, (K,), without what rounding has taken off 0."""
+        alpha = np.asarray(scores[self.term_places[i]], dtype=np.float64)
+        slip = ROUNDING * float(np.abs(scores).max(initial=0.0))
+        if alpha.min() < -slip:
+            raise Refusal(
+                f"Energies refuse scores of base functions below 0; got {alpha.min():.4g}: f would not be submodular. "
+                "Bound their weights by 0, as design(X) does."
+            )
+        return np.maximum(alpha, 0.0)
+
+    def model(self, i: int, scores: Floats) -> LogSupermodular:
+        """The distribution of set ``i`` for the scores of the whole batch."""
+        unary = scores[self.node_places[self.offsets[i] : self.offsets[i + 1]]]
+        return LogSupermodular(self.terms[i], unary, self.couplings(i, scores))
+
+
+def as_terms(terms: Any) -> Terms:
+    """Check base functions of one set, one or more."""
+    if isinstance(terms, BaseFunction) or not isinstance(terms, Iterable):
+        raise TypeError(f"terms must be lists of base functions, as [Cut.grid(5, 5)]; got {shown(terms)}.")
+    found = tuple(as_kind(one, "terms", BaseFunction, "Cut.grid(5, 5)") for one in terms)
+    if not found:
+        raise ValueError("terms must hold a base function or more; got none.")
+    return found

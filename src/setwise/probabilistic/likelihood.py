@@ -1,0 +1,135 @@
+"""The likelihood as a surrogate without a loss: ``A(s) - <s, phi(y)>``, with a bound in place of A (LSM 4)."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_count, as_kind
+from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.probabilistic.bounds.l_field import l_field
+from setwise.probabilistic.bounds.log_partition import entropy
+from setwise.probabilistic.energies import Energies
+from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.maxima import Maxima, Source, maxima_of
+from setwise.probabilistic.noise import kind_of, seed_of
+
+
+@final
+class Perturbed(Evaluator):
+    """``mean over z of max_y [<z, y> + <s, phi(y)>] - <s, target>``, with frozen noise z. Convex.
+
+    The gradient is ``mean phi - target``. Noise is a function of (seed, set, sample), so that parts, threads and order
+    change nothing.
+
+    Parameters
+    ----------
+    maxima : the maximization
+    source : of the noise
+    """
+
+    def __init__(self, maxima: Maxima, source: Source) -> None:
+        self.maxima, self.source, self.batch = maxima, source, maxima.batch
+        # The target is a mean of labelings, of which the maximum is one, and noise in pairs is 0 in the mean.
+        self.floor = 0.0
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        found, base = self.maxima.means(scores, self.source, tol), self.batch.at_target(scores)
+        gradient = (found.phi - self.batch.target).astype(scores.dtype, copy=False)
+        return Evaluation(found.values - base, gradient, found.upper - base, found.exact)
+
+    def take(self, parts: Ints) -> "Perturbed":
+        return Perturbed(self.maxima.take(parts), self.source._replace(units=self.source.units[parts]))
+
+    def redrawn(self, seed: int) -> "Perturbed":
+        return Perturbed(self.maxima, self.source._replace(seed=seed_of(seed, "seed")))
+
+    def __repr__(self) -> str:
+        return f"the perturbed likelihood of {type(self.batch).__name__}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PerturbedLikelihood(Surrogate):
+    """``A_logistic(s) - <s, phi(y)>``, the negative log-likelihood by perturb-and-MAP, with frozen noise (LSM 4.1).
+
+    Over all noise it is not below the negative log-likelihood. With frozen noise it is a function, of which learners
+    certify the minimum; few samples are learned by heart, and then read too low. Report ``redrawn`` values.
+
+    Parameters
+    ----------
+    samples : of each set, 2 or more; an odd number is raised by one, for samples come in pairs of opposite noise
+    noise : ``"logistic"``; or ``"gaussian"``, which bounds nothing
+    random_state : seed, int, numpy Generator or None
+    """
+
+    samples: int = 20
+    noise: str = "logistic"
+    random_state: int | np.random.Generator | None = 0
+
+    name: ClassVar[str] = "perturbed_likelihood"
+
+    def __post_init__(self) -> None:
+        as_count(self.samples, "samples", low=2)
+        kind_of(self.noise)
+        object.__setattr__(self, "_seed", seed_of(self.random_state))
+
+    def source(self, batch: Batch) -> Source:
+        """The noise of the sets of a batch."""
+        seed: np.uint64 = self.__dict__["_seed"]
+        return Source(kind_of(self.noise), seed, np.arange(len(batch)), self.samples + self.samples % 2)
+
+    def on(self, batch: Any) -> Evaluator:
+        as_kind(batch, "batch", Batch, "Energies.joint([Cut.grid(5, 5)], rows)")
+        return Perturbed(maxima_of(batch), self.source(batch))
+
+
+@final
+@dataclass(frozen=True)
+class LFieldLikelihood(Surrogate):
+    """``A_L-Field(s) - <s, phi(y)>`` for ``Energies``, an upper bound of the negative log-likelihood (LSM 4.1). Convex.
+
+    ``A_L-Field = max_m H(m) - f(m)``, f being its Lovász extension, so that every m gives a plane. With unary scores
+    that are free, weights of base functions of 0 minimize it (LSM 4.1): it learns no couplings.
+    """
+
+    name: ClassVar[str] = "l_field_likelihood"
+
+    def on(self, batch: Any) -> Evaluator:
+        return _LField(as_kind(batch, "batch", Energies, "Energies.joint([Cut.grid(5, 5)], rows)"))
+
+
+@final
+class _LField(Evaluator):
+    batch: Energies
+
+    def __init__(self, batch: Energies) -> None:
+        self.batch, self.floor = batch, 0.0
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        base, n = self.batch.at_target(scores), len(self.batch)
+        values, upper, gradient = np.empty(n), np.empty(n), np.empty(self.batch.n_scores)
+        for i in range(n):
+            model = self.batch.model(i, scores)
+            found = l_field(model)
+            plane = np.concatenate([found.marginals, -_extensions(model, found.marginals)])
+            own = slice(self.batch.score_offsets[i], self.batch.score_offsets[i + 1])
+            values[i] = entropy(found.marginals) + float(plane @ scores[own])
+            upper[i], gradient[own] = max(found.value, values[i]), plane
+        exact = upper - values <= tol
+        gradient = (gradient - self.batch.target).astype(scores.dtype, copy=False)
+        return Evaluation(values - base, gradient, upper - base, exact)
+
+    def take(self, parts: Ints) -> "_LField":
+        return _LField(self.batch.take(parts))
+
+    def __repr__(self) -> str:
+        return "the L-Field likelihood of Energies"
+
+
+def _extensions(model: LogSupermodular, m: Values) -> Values:
+    """The Lovász extension of each base function at m, (K,)."""
+    order = np.argsort(-m, kind="stable")
+    return np.array([one.gains(order) @ m[order] for one in model.terms])

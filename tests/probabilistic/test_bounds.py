@@ -94,12 +94,52 @@ def test_logistic_samples_are_maxima_and_estimate_a_bound(kind):
 
 
 @pytest.mark.slow
-def test_the_logistic_bound_is_above_the_sum():
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_logistic_bound_is_above_the_sum(kind):
+    # Maxima by enumeration: that logistic finds the same ones is tested above.
+    for t, model in enumerate(models(kind, 200, most=5)):
+        rows, values, total, _ = summed(model)
+        noise = noise_of(0, seed_of(t), 0, 0, 100_000, model.total, False)
+        maxima = (noise @ rows.T - values).max(axis=1)
+        error = maxima.std(ddof=1) / np.sqrt(len(maxima))
+        # Events that no draw has seen have a probability of about 1e-5, times a maximum of a few units.
+        assert total <= maxima.mean() + 4.0 * error + 1e-4 * (1.0 + 1e-5 * abs(total))
+
+
+@pytest.mark.slow
+def test_the_estimate_of_many_draws_is_above_the_sum():
     for t, model in enumerate(models("two cuts", 40)):
         _, _, total, _ = summed(model)
         found = logistic(model, 100_000, random_state=t)
         width = found.interval[1] - found.interval[0]
         assert total <= found.value + 2.0 * width + 1e-9 * (1.0 + abs(total))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_perturbed_maximum_is_above_any_vertex_of_the_base_polytope(kind):
+    # In multiples of 2^-20 there is no rounding, so there is no tolerance either.
+    rng = np.random.default_rng(0)
+    for model in models(kind, 200, most=6):
+        rows, values, _, _ = summed(model)
+        table = dict(zip((row.tobytes() for row in rows), np.round(values * 4.0) / 4.0, strict=True))
+        order = rng.permutation(model.total)
+        if not _submodular(rows, table):
+            continue
+        chain = np.tril(np.ones((model.total + 1, model.total), dtype=bool), -1)[:, np.argsort(order)]
+        vertex = np.empty(model.total)
+        vertex[order] = np.diff([table[row.tobytes()] for row in chain])
+        for _ in range(5):
+            z = np.round(rng.logistic(size=model.total) * 2.0**20) / 2.0**20
+            assert (rows @ z - [table[row.tobytes()] for row in rows]).max() <= np.maximum(z - vertex, 0.0).sum()
+
+
+def _submodular(rows, table):
+    """Whether rounding has left a table of values submodular."""
+    return all(
+        table[(a & b).tobytes()] + table[(a | b).tobytes()] <= table[a.tobytes()] + table[b.tobytes()]
+        for a in rows
+        for b in rows
+    )
 
 
 def test_noise_is_a_function_of_its_place():

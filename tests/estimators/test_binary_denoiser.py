@@ -139,6 +139,17 @@ def test_the_likelihood_is_below_the_exact_one():
     np.testing.assert_allclose(drawn.mean(axis=0), exact(model.model_).marginals, atol=0.04)
 
 
+def test_numbers_of_ones_are_learned_without_edges():
+    # Rows whose numbers of ones are far from each other: of mixtures of few and of many.
+    rng = np.random.default_rng(0)
+    rows = rng.random((80, 10)) < rng.choice([0.1, 0.9], (80, 1))
+    table = np.sqrt(np.minimum(np.arange(11), 10 - np.arange(11)))
+    model = LogSupermodularModel([ConcaveOfSize(table)], steps=2000, random_state=0).fit(rows)
+    plain = LogSupermodularModel([Cut(10, [])], steps=2000, random_state=0).fit(rows)
+    assert model.coupling_[0] > 0.3
+    assert model.log_likelihood(rows).interval[0] > plain.log_likelihood(rows).interval[1] + 0.05
+
+
 def test_what_is_refused():
     noisy, clean = TRAIN
     for parameters, data, words in (
@@ -162,9 +173,9 @@ def test_what_is_refused():
     rows = noisy.reshape(len(noisy), -1)
     for parameters, Y, kind, words in (
         ({}, rows, ValueError, "terms must be given for rows"),
-        ({"terms": [ConcaveOfSize(np.zeros(169))]}, rows, Refusal, "refuses ConcaveOfSize"),
-        ({"terms": [Cut(3, [])]}, rows, ValueError, "terms must be one Cut or more of 168 labels"),
-        ({"terms": Cut(168, [])}, rows, TypeError, "terms must be a list of Cut"),
+        ({"terms": [1]}, rows, TypeError, "terms must be of the kind BaseFunction"),
+        ({"terms": [Cut(3, [])]}, rows, ValueError, "terms must be one base function or more, of 168 labels"),
+        ({"terms": Cut(168, [])}, rows, TypeError, "terms must be a list of base functions"),
         ({}, 3, TypeError, "Y must be rows"),
     ):
         with pytest.raises(kind, match=words):

@@ -5,10 +5,10 @@ import pytest
 
 from setwise.core.enumerate import subsets
 from setwise.kernels.noise import LOGISTIC
-from setwise.probabilistic import Cut, LogSupermodular, exact, logistic
+from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
 from setwise.probabilistic.bounds.logistic import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn
+from setwise.probabilistic.training import AnyLabelings, Labelings, Rates, Weights, joint, learn
 
 CUTS = [Cut.grid(2, 3, (0, 1)), Cut.grid(2, 3, (1, 0))]
 ROWS = subsets(6)
@@ -95,6 +95,33 @@ def test_moments_match_at_the_optimum():
         assert weights.couplings[k] > 0.0
         assert one.values(best).mean() == pytest.approx(one.values(rows).mean(), abs=0.04)
     assert logistic(model, 2000, random_state=5).value >= exact(model).value - 0.05
+
+
+def test_any_base_functions_make_the_same_steps_as_cuts():
+    rows = np.random.default_rng(4).random((20, 6)) < 0.4
+    rates, start = Rates(80, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(6), 0.0, np.zeros(2))
+    assert isinstance(joint(CUTS, rows), Labelings)
+    fast, slow = (learn([one], rates, start=start).weights for one in (joint(CUTS, rows), AnyLabelings(CUTS, rows)))
+    np.testing.assert_allclose(fast.unary, slow.unary, atol=1e-12)
+    np.testing.assert_allclose(fast.couplings, slow.couplings, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "more", [ConcaveOfSize(np.sqrt(np.arange(7))), SetFunctionOf(6, lambda y: float(y[:3].any()) + float(y[3:].any()))]
+)
+def test_moments_match_with_other_base_functions(more):
+    rows = np.random.default_rng(5).random((60, 6)) < 0.35
+    rows[:30] = rows[:30].any(axis=1, keepdims=True)
+    terms, steps = [CUTS[0], more], 1500 if isinstance(more, SetFunctionOf) else 4000
+    rates = Rates(steps, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
+    weights = learn([joint(terms, rows)], rates, start=Weights(np.zeros(1), 0.0, np.zeros(2))).weights
+    functions = np.stack([one.values(ROWS) for one in terms], axis=1)
+    noise = noise_of(LOGISTIC, seed_of(99), 0, 0, 20_000, 6, False)
+    best = ((noise + weights.unary) @ ROWS.T - functions @ weights.couplings).argmax(axis=1)
+    assert (weights.couplings > 0.0).all()
+    assert ROWS[best].mean() == pytest.approx(rows.mean(), abs=0.04)
+    expected = np.array([one.values(rows).mean() for one in terms])
+    np.testing.assert_allclose(functions[best].mean(axis=0), expected, rtol=0.08)
 
 
 @pytest.mark.slow

@@ -13,15 +13,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_array, as_count, shown
-from setwise.core.refusal import Refusal
+from setwise.core.checks import as_array, as_count, as_kind, shown
 from setwise.estimators.binary_images import as_images, as_ridges, grid_cuts
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.threads import allowed
-from setwise.probabilistic import BaseFunction, Cut, LogPartition, LogSupermodular, logistic, sample
+from setwise.probabilistic import BaseFunction, LogPartition, LogSupermodular, logistic, sample
 from setwise.probabilistic.functions import as_rows
-from setwise.probabilistic.training import Labelings, Rates, Weights, learn
+from setwise.probabilistic.training import Rates, Weights, joint, learn
 
 
 class LogLikelihood(NamedTuple):
@@ -39,13 +38,15 @@ class LogSupermodularModel(DensityMixin, Versioned):
     """``p(y) ~ exp(<t, y> - sum_k alpha_k f_k(y))`` of rows or images y of 0 and 1, learned by likelihood (LSM 4.2).
 
     The sum over all labelings is bounded by perturb-and-MAP with logistic noise, and so is the likelihood. A step of
-    training is fresh noise and one minimum cut, however many rows there are: all that it needs of them are the means of
-    y and of ``f_k(y)``. What is reported of the model comes from noise that training has not seen.
+    training is fresh noise and one minimization, however many rows there are: all that it needs of them are the means
+    of y and of ``f_k(y)``. It is a cut; with a concave function of the size beside cuts it takes the cuts for all
+    biases, and with a set function a min-norm point, which is for few labels. What is reported of the model comes from
+    noise that training has not seen.
 
     Parameters
     ----------
-    terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`; None takes the edges of an image to
-        the right and downwards, with a weight for each of these two directions
+    terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`, ``ConcaveOfSize``, ``SetFunctionOf``;
+        None takes the edges of an image to the right and downwards, with a weight for each of these two directions
     steps : the number of steps of training
     ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of a row; one number or
         two
@@ -94,14 +95,14 @@ class LogSupermodularModel(DensityMixin, Versioned):
         self._validate_params()
         threads(self.n_jobs)
         rows, shape = self._rows(Y)
-        cuts = self._cuts(shape, rows.shape[1])
+        terms = self._terms(shape, rows.shape[1])
         ridges = as_ridges(self.ridge)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(cuts)))
-        found = learn([Labelings.joint(cuts, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
+        start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(terms)))
+        found = learn([joint(terms, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
         self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
-        self.model_ = LogSupermodular(cuts, found.weights.unary, found.weights.couplings)
+        self.model_ = LogSupermodular(terms, found.weights.unary, found.weights.couplings)
         if found.interrupted:
             words = f"LogSupermodularModel was interrupted after {found.steps} steps."
             warnings.warn(words, RuntimeWarning, stacklevel=2)
@@ -154,20 +155,14 @@ class LogSupermodularModel(DensityMixin, Versioned):
             raise ValueError(f"Y must be images of one shape; got {sorted(shapes)}.")
         return np.stack([one.ravel() for one in images]) == 1, images[0].shape
 
-    def _cuts(self, shape: tuple[int, ...], p: int) -> list[Cut]:
+    def _terms(self, shape: tuple[int, ...], p: int) -> list[Any]:
         if self.terms is None:
             if len(shape) != 2:
-                raise ValueError("terms must be given for rows: a list of Cut. Images have those of their grid.")
-            return grid_cuts(shape)
-        if isinstance(self.terms, Cut) or not isinstance(self.terms, Iterable):
-            raise TypeError(f"terms must be a list of Cut; got {shown(self.terms)}.")
-        cuts = list(self.terms)
-        for one in cuts:
-            if not isinstance(one, BaseFunction):
-                raise TypeError(f"terms must be a list of Cut; got {shown(one)} in it.")
-            if not isinstance(one, Cut):
-                kind = type(one).__name__
-                raise Refusal(f"LogSupermodularModel refuses {kind} among its terms: it learns weights of Cut alone.")
-        if not cuts or any(one.total != p for one in cuts):
-            raise ValueError(f"terms must be one Cut or more of {p} labels each.")
-        return cuts
+                raise ValueError("terms must be given for rows: a list as [Cut(p, edges)]. Images have their grid.")
+            return list(grid_cuts(shape))
+        if isinstance(self.terms, BaseFunction | str | bytes) or not isinstance(self.terms, Iterable):
+            raise TypeError(f"terms must be a list of base functions, as [Cut(p, edges)]; got {shown(self.terms)}.")
+        terms = [as_kind(one, "terms", BaseFunction, "Cut(p, edges)") for one in self.terms]
+        if not terms or any(one.total != p for one in terms):
+            raise ValueError(f"terms must be one base function or more, of {p} labels each.")
+        return terms

@@ -151,6 +151,17 @@ def _move(
         _step(state.weights, k, g, plan.lengths[2], h, 0.0)
 
 
+@kernel
+def move(
+    data: Data, plan: Plan, i: int, h: int, found: Array, functions: Array, known: Array, truth: Array, state: State
+) -> None:
+    """Step number ``h``, on labeling ``i``, in place, for a maximum with labels ``found`` (p,) and ``functions`` (K,).
+
+    They are compared with ``known`` (p,) and ``truth`` (K,).
+    """
+    _move(data, plan, i, h, found, functions, known, truth, state)
+
+
 @bare
 def _step(rows: Array, at: int, gradient: float, length: float, h: int, least: float) -> None:
     """One step of one number, and of its average over steps, of which later ones weigh more: step h weighs h + 1."""

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.inference.wires import wirings
-from setwise.kernels.likelihood import Data, Plan, State, descend
+from setwise.kernels.likelihood import Data, Plan, State, descend, move
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.search_trees import new_forest
-from setwise.probabilistic.functions import Cut, joined
+from setwise.probabilistic.functions import BaseFunction, Cut, joined
+from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.noise import noise_of
 
 CHUNK = 100
 """Steps between two looks at the clock and at Ctrl-C."""
@@ -95,9 +97,54 @@ class Labelings:
         """The number of labelings."""
         return len(self.data.labels)
 
+    def descend(self, plan: Plan, order: Ints, first: int, state: State) -> None:
+        """Make the steps ``first``, ``first + 1``, .. with the labelings ``order``."""
+        descend(self.network, self.forest, self.data, plan, order, first, state)
+
+
+@final
+class AnyLabelings:
+    """Labelings with any base functions, whose maxima are found one by one; no label is hidden.
+
+    Parameters
+    ----------
+    terms : the K base functions
+    rows : (n, p) labels; all of them are one labeling of their means, as the joint likelihood needs them (LSM Eq. 5)
+    """
+
+    def __init__(self, terms: Sequence[BaseFunction], rows: Bools) -> None:
+        self.terms = terms
+        means = np.array([[float(one.values(rows).mean()) for one in terms]])
+        p = rows.shape[1]
+        self.data = Data(np.zeros((1, p)), rows.mean(axis=0)[None], means, np.zeros((len(terms), 0)))
+
+    def __len__(self) -> int:
+        """The number of labelings."""
+        return len(self.data.labels)
+
+    def descend(self, plan: Plan, order: Ints, first: int, state: State) -> None:
+        """Make the steps ``first``, ``first + 1``, .. with the labelings ``order``."""
+        p = self.data.labels.shape[1]
+        for h, i in enumerate(order.tolist(), first):
+            unary = np.broadcast_to(state.unary[0], (p,))
+            z = noise_of(plan.kind, plan.seed, 2 * i, h, 1, p, False)[0]
+            model = LogSupermodular(self.terms, unary + z, state.weights[0])
+            labels = model.minimum().labels
+            functions = model.base_values(labels)[0]
+            move(self.data, plan, i, h, labels * 1.0, functions, self.data.labels[i], self.data.functions[i], state)
+
+
+Group = Labelings | AnyLabelings
+
+
+def joint(terms: Sequence[BaseFunction], rows: Bools) -> Group:
+    """All rows as one labeling, for the joint likelihood; cuts alone are minimized inside the kernel of the steps."""
+    cuts = [one for one in terms if isinstance(one, Cut)]
+    return Labelings.joint(cuts, rows) if len(cuts) == len(terms) else AnyLabelings(terms, rows)
+
 
 def learn(
-    groups: Sequence[Labelings],
+    groups: Sequence[Group],
     rates: Rates,
     *,
     start: Weights,
@@ -125,7 +172,7 @@ def learn(
     try:
         for first, last in _runs(owners):
             group = groups[owners[first]]
-            descend(group.network, group.forest, group.data, plan, places[first:last], first, state)
+            group.descend(plan, places[first:last], first, state)
             done = last
             advance(done)
     except KeyboardInterrupt:
@@ -135,7 +182,7 @@ def learn(
     return Learned(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
 
 
-def _order(groups: Sequence[Labelings], rates: Rates) -> tuple[Ints, Ints]:
+def _order(groups: Sequence[Group], rates: Rates) -> tuple[Ints, Ints]:
     """The group of each step and its labeling there: all labelings in random order, again and again."""
     owner = np.repeat(np.arange(len(groups)), [len(one) for one in groups])
     place = np.concatenate([np.arange(len(one)) for one in groups])

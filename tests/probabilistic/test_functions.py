@@ -34,6 +34,23 @@ def test_the_minimum_is_the_least_of_all_values(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_turns_are_differences_of_values(kind):
+    for model in models(kind, 10, most=5):
+        rows, values, _, _ = summed(model)
+        for row, value in zip(rows, values, strict=True):
+            expected = model.values(row ^ np.eye(model.total, dtype=bool)) - value
+            np.testing.assert_allclose(model.turns(row), expected, atol=1e-9 * (1.0 + np.abs(values).max()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_max_marginals_are_the_best_values_with_each_label(kind):
+    for model in models(kind, 30, most=6):
+        rows, values, _, _ = summed(model)
+        expected = [[-values[rows[:, i] == label].min() for label in (0, 1)] for i in range(model.total)]
+        np.testing.assert_allclose(model.max_marginals(), expected, atol=1e-9 * (1.0 + np.abs(values).max()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_extension_agrees_at_labels_and_is_the_greatest_of_the_polytope(kind):
     rng = np.random.default_rng(0)
     for model in models(kind, 10):

@@ -57,6 +57,10 @@ class BaseFunction(ABC):
             rows[k + 1 :, i] = True
         return np.diff(self.values(rows))
 
+    def turns(self, labels: Bools) -> Values:
+        """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
+        return self.values(labels ^ np.eye(self.total, dtype=bool)) - self.values(labels[None])
+
     @abstractmethod
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""
@@ -132,6 +136,11 @@ class Cut(BaseFunction):
         first, last = (np.bincount(own[:, end], self.weights, self.total) for end in (0, 1))
         return np.asarray(first - last)
 
+    def turns(self, labels: Bools) -> Values:
+        apart = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+        gained = np.repeat(np.where(apart, -self.weights, self.weights), 2)
+        return np.asarray(np.bincount(self.edges.ravel(), gained, self.total), dtype=np.float64)
+
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         free = fixed < 0
         number = np.cumsum(free) - 1
@@ -180,6 +189,10 @@ class ConcaveOfSize(BaseFunction):
     def gains(self, order: Ints) -> Values:
         return np.diff(self.table)
 
+    def turns(self, labels: Bools) -> Values:
+        k = int(labels.sum())
+        return np.asarray(self.table[np.where(labels, k - 1, k + 1)] - self.table[k])
+
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         free, ones = int((fixed < 0).sum()), int((fixed == 1).sum())
         rest = ConcaveOfSize(self.table[ones : ones + free + 1])
@@ -214,6 +227,9 @@ class Modular(BaseFunction):
 
     def gains(self, order: Ints) -> Values:
         return np.asarray(self.slopes[order])
+
+    def turns(self, labels: Bools) -> Values:
+        return np.asarray(np.where(labels, -self.slopes, self.slopes))
 
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         free = fixed < 0

@@ -32,6 +32,20 @@ class Minimizer(ABC):
     def __call__(self, unary: Values) -> Minimum:
         """The minimum for t = ``unary`` (p,)."""
 
+    def forced(self, unary: Values, strengths: Values) -> Values:
+        """The least values with each label 0, and with each label 1, (p, 2).
+
+        ``strengths`` (p,) are larger than anything that a label adds to g - t or takes off. p minimizations.
+        """
+        out = np.empty((len(unary), 2))
+        for i, strength in enumerate(strengths):
+            for label, sign in ((0, -1.0), (1, 1.0)):
+                moved = unary.copy()
+                moved[i] += sign * strength
+                found = self(moved)
+                out[i, label] = found.value + label * strength
+        return out
+
 
 def minimizer_of(
     graphs: Graphs, weights: Values, table: Values | None, gains: Callable[[Ints], Values], unary: Values
@@ -61,6 +75,11 @@ class _ByCut(Minimizer):
         scores[: len(unary)] = unary
         found = self._cut.maximize(scores)
         return Minimum(found.labels, -float(found.values[0]), -float(found.bounds[0]))
+
+    def forced(self, unary: Values, strengths: Values) -> Values:
+        scores = self._scores.copy()
+        scores[: len(unary)] = unary
+        return -self._cut.max_marginals(scores)
 
 
 @final

@@ -45,18 +45,14 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
 def best_touching(model: LogSupermodular) -> Touching:
     """The modular function above f with the largest sum of ``exp(-g)`` among the three at the best X."""
     as_kind(model, "model", LogSupermodular, EXAMPLE)
-    p = model.total
-    first, last = np.empty(p), np.empty(p)
-    one, rest = np.eye(p, dtype=bool), ~np.eye(p, dtype=bool)
-    whole = model.values(np.ones(p, dtype=bool))[0]
-    first[:], last[:] = model.values(one), whole - model.values(rest)
+    first, last = model.singles
     # For each X the bound is -f(X) and a sum over labels, so the best X is the minimum of f with other unary terms.
     moved = model.scores + np.logaddexp(0.0, last) - np.logaddexp(0.0, -first)
     X = model.minimizer(moved).labels
     value = float(model.values(X)[0])
-    now = model.values(X ^ one)
+    turned = model.turns(X)
     # Without j where j is in X, and with j where it is not.
-    inside, outside = value - now, now - value
+    inside, outside = -turned, turned
     ways = ((last, first), (inside, first), (last, outside))
     return max((Touching(X, value, np.where(X, a, b)) for a, b in ways), key=lambda one: one.bound)
 

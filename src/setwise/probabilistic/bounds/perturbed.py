@@ -84,9 +84,11 @@ def _shared(
         controls[:] = np.maximum(noise - point, 0.0).sum(axis=1)
         return Draws(values, controls, np.sum([one.labels for one in found], axis=0))
     network, capacities = model.wired
+    # Threads that are new would take long to get memory.
+    states = [(new_forest(network, model.total), np.zeros(model.total, np.int64)) for _ in range(available())]
 
     def draw(runs: Iterator[Run]) -> Ints:
-        forest, ones = new_forest(network, model.total), np.zeros(model.total, np.int64)
+        forest, ones = states.pop()
         for first, last in runs:
             perturbed_cuts(
                 network, forest, capacities, model.unary, given[first:last], kind, seed, unit, first, True,

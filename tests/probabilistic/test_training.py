@@ -6,7 +6,7 @@ import pytest
 from setwise.core.enumerate import subsets
 from setwise.kernels.noise import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
-from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of
 from setwise.probabilistic.training import AnyLabelings, Labelings, Rates, Weights, joint, learn
 

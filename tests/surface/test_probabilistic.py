@@ -21,6 +21,7 @@ from setwise.probabilistic import (
     l_field,
     logistic,
     mean_field,
+    perturbed_maxima,
     sample,
     superdifferential,
     tree_reweighted,
@@ -92,6 +93,8 @@ def distributions():
     yield Parameter("LogSupermodular.extension(x)", MODEL.extension, signed)
     fixed = LABELS | {"all": [0, 1, 0, 1], "far": [-2, 0, 1, 1]}
     yield Parameter("LogSupermodular.condition(fixed)", MODEL.condition, fixed)
+    some = OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular}
+    yield Parameter("perturbed_maxima(model)", lambda v: perturbed_maxima(v, np.ones((1, 4))), some)
     for bound in BOUNDS:
         yield Parameter(f"{bound.__name__}(model)", bound, OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular})
     yield Parameter("exact(max_width)", lambda v: exact(MODEL, v), SIZES)
@@ -104,6 +107,8 @@ def distributions():
     yield Parameter("logistic(control)", lambda v: logistic(MODEL, control=v), OBJECTS | {"two": 2, "text": "no"})
     yield Parameter("logistic(level)", lambda v: logistic(MODEL, level=v), NUMBERS | {"one": 1.0, "zero": 0.0})
     yield Parameter("logistic(random_state)", lambda v: logistic(MODEL, random_state=v), SEEDS)
+    rows = without(numbers(4), "matrix") | {"a row": np.ones(4), "no rows": np.zeros((0, 4)), "wide": np.ones((2, 5))}
+    yield Parameter("perturbed_maxima(noise)", lambda v: perturbed_maxima(MODEL, v), rows)
     yield Parameter("sample(size)", lambda v: sample(MODEL, v), SIZES)
     yield Parameter("sample(budget)", lambda v: sample(MODEL, budget=v), SIZES)
     yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)

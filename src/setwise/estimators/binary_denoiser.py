@@ -22,7 +22,7 @@ from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.losses import as_loss, plain_losses
 from setwise.probabilistic import LogSupermodular
-from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0

@@ -15,7 +15,8 @@ from setwise.core.arrays import Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss
-from setwise.estimators.binary_images import Images, as_images, as_ridges, by_shape, flat, grid_cuts
+from setwise.estimators.binary_images import Images, as_images, as_pair, as_ridges, by_shape, flat, grid_cuts
+from setwise.estimators.flips import as_shares, known_share, log_odds, observed
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
@@ -35,18 +36,20 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     A pixel of a clean image y is seen flipped in x with probability pi, so ``c = log((1 - pi) / pi)`` (LSM 4.3). With
     clean images beside the noisy ones the conditional likelihood is maximized, without them that of the noisy images
-    alone (LSM 4.4). The intractable sum over images is bounded by perturb-and-MAP with logistic noise; each step of
-    training is one image, fresh noise, and one minimum cut (two without clean images).
+    alone, and where some pixels of the clean images are known that of the noisy images and these (LSM 4.4). The
+    intractable sum over images is bounded by perturb-and-MAP with logistic noise; each step of training is one image,
+    fresh noise, and one minimum cut, or two where clean pixels are not known.
 
     Parameters
     ----------
-    noise : pi, the share of pixels that are flipped, above 0 and below .5; ``"known"`` counts it in pairs of noisy and
-        clean images; ``"learned"`` finds it with all other weights
+    noise : pi, the share of pixels that are flipped, above 0 and below .5; or that of each pixel, an array of the shape
+        (h, w) of all images, of numbers above 0 and at most .5, which is a pixel not seen; ``"known"`` counts it where
+        noisy and clean pixels are known; ``"learned"`` finds it with all other weights
     decode : what :meth:`transform` returns: ``"mean"`` for pixels of probability above one half, ``"max"`` for the most
         probable image, or a loss or its name for the labels of least expected loss, pixels being independent
     bias : ``"pixel"`` for a bias of each pixel, or ``"shared"`` for one of all, which knows images of any size
     observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one, which starts there, where
-        there are clean images
+        there are whole clean images
     steps : the number of steps of training
     ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
         number or two
@@ -57,14 +60,14 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     Attributes
     ----------
     bias_ : (h, w), or one number
-    observation_ : c
+    observation_ : c; where pi is an array, the factor of its c of each pixel, which starts at 1
     coupling_ : alpha, (2,), of neighbors to the right and below
-    noise_ : pi, that of c where it was learned
+    noise_ : pi, that of c where it was learned; an array where one was given
     n_iter_ : the number of steps
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither")],
+        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither"), "array-like"],
         "decode": [StrOptions({"mean", "max", *plain_losses()}), Loss],
         "bias": [StrOptions({"pixel", "shared"})],
         "observation": [StrOptions({"known", "learned"})],
@@ -77,7 +80,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     def __init__(
         self,
-        noise: str | float = "known",
+        noise: Any = "known",
         decode: str | Loss = "mean",
         bias: str = "pixel",
         observation: str = "known",
@@ -105,35 +108,40 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         Parameters
         ----------
         X : (n, h, w), or a list of images (h, w), of 0 and 1, and -1 for pixels that were not seen
-        y : clean images of the same shapes, of 0 and 1; None where they are not known
+        y : clean images of the same shapes, of 0 and 1, and -1 for pixels that are not known; an image of -1 is known
+            from X alone. None where none is known
         """
         self._validate_params()
         threads(self.n_jobs)
-        noisy, clean = as_images(X, "X", unseen=True), None if y is None else as_images(y, "y")
-        if clean is not None and [one.shape for one in clean] != [one.shape for one in noisy]:
-            raise ValueError("y must be images of the same shapes as those of X.")
+        noisy, clean = (as_images(X, "X", unknown=True), None) if y is None else as_pair(X, y)
+        hidden = clean is None or any((one < 0).any() for one in clean)
         shapes = by_shape(noisy)
         if self.bias == "pixel" and len(shapes) > 1:
             raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
-        pi, learned = self._noise_of(noisy, clean)
+        pi, learned = self._noise_of(noisy, clean, hidden)
         ridges = as_ridges(self.ridge)
+        (shape, _), *_ = shapes.items()
+        each = isinstance(pi, np.ndarray)
+        self._weight = log_odds(pi).ravel() if each else np.ones(1)
         groups = [
             Labelings(
                 grid_cuts(shape),
                 None if clean is None else flat(clean, places),
-                _observed(flat(noisy, places)),
+                self._weight * observed(flat(noisy, places)),
             )
             for shape, places in shapes.items()
         ]
-        (shape, _), *_ = shapes.items()
         size = 1 if self.bias == "shared" else shape[0] * shape[1]
-        first = FIRST_GUESS if pi is None else float(np.log((1.0 - pi) / pi))
+        first = FIRST_GUESS if pi is None else 1.0 if each else float(log_odds(pi))
         start = Weights(np.zeros(size), first, np.zeros(2))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rates = Rates(steps=self.steps, ridges=ridges, seed=seed)
-        found = learn(groups, rates, start=start, hidden=clean is None, learned=learned)
+        usual = Rates()
+        # The factor of many weights moves as these would move alone.
+        lengths = (usual.lengths[0], usual.lengths[1] / _size_of(self._weight), usual.lengths[2])
+        rates = Rates(self.steps, lengths, ridges, seed)
+        found = learn(groups, rates, start=start, hidden=hidden, learned=learned)
         weights = found.weights
-        self._shape, self._seed = (None if self.bias == "shared" else shape), seed
+        self._shape, self._seed = (None if self.bias == "shared" and not each else shape), seed
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
@@ -160,32 +168,34 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return np.stack(out) if isinstance(X, np.ndarray) else out
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of pixels that are restored right, over all images."""
-        clean = as_images(y, "y")
-        found = [np.asarray(one) for one in self.transform(X)]
-        if [one.shape for one in clean] != [one.shape for one in found]:
-            raise ValueError("y must be images of the same shapes as those of X.")
-        right = sum(int((a == b).sum()) for a, b in zip(found, clean, strict=True))
-        return right / sum(one.size for one in clean)
+        """The share of known pixels that are restored right, over all images."""
+        noisy, clean = as_pair(X, y)
+        known = sum(int((one >= 0).sum()) for one in clean)
+        if not known:
+            raise ValueError("y must hold a pixel or more that is known; got -1 alone.")
+        found = self.transform(noisy)
+        return sum(int((np.asarray(a) == b).sum()) for a, b in zip(found, clean, strict=True)) / known
 
-    def _noise_of(self, noisy: Images, clean: Images | None) -> tuple[float | None, bool]:
+    def _noise_of(self, noisy: Images, clean: Images | None, hidden: bool) -> tuple[float | Values | None, bool]:
         """The share of flipped pixels, None if it is not known, and whether c is learned."""
-        if self.noise == "learned":
+        if not isinstance(self.noise, str):
+            pi = float(self.noise) if isinstance(self.noise, Real) else as_shares(self.noise, noisy)
+        elif self.noise == "learned":
             return None, True
-        if self.noise != "known":
-            return float(self.noise), clean is not None and self.observation == "learned"
-        if clean is None:
-            raise Refusal("noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.")
-        seen = sum(int((x >= 0).sum()) for x in noisy)
-        wrong = sum(int(((x >= 0) & (x != y)).sum()) for x, y in zip(noisy, clean, strict=True))
-        # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
-        pi = min((wrong + 1.0) / (seen + 2.0), 0.5)
-        return pi, self.observation == "learned"
+        else:
+            pi = known_share(noisy, clean)
+        learned = self.observation == "learned" and clean is not None
+        if learned and hidden:
+            raise Refusal(
+                "observation='learned' refuses clean images of which pixels are not known: the noise is then a part of "
+                "the likelihood, so use noise='learned'."
+            )
+        return pi, learned
 
     def _models(self, X: Any) -> tuple[list[LogSupermodular], list[tuple[int, ...]]]:
         """The distribution of the clean image of each noisy one."""
         check_is_fitted(self)
-        noisy = as_images(X, "X", unseen=True)
+        noisy = as_images(X, "X", unknown=True)
         for one in noisy:
             if self._shape is not None and one.shape != self._shape:
                 raise ValueError(f"X must be images of shape {self._shape}, as in fit; got shape {one.shape}.")
@@ -193,7 +203,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return [
             LogSupermodular(
                 terms[one.shape],
-                np.ravel(self.bias_ + self.observation_ * _observed(one.astype(np.float64))),
+                np.ravel(self.bias_) + self.observation_ * (self._weight * observed(one.astype(np.float64).ravel())),
                 self.coupling_,
             )
             for one in noisy
@@ -214,6 +224,6 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return np.asarray(least_expected_loss(q, as_loss(self.decode)).labels)
 
 
-def _observed(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 for pixels seen as 1, -1 for those seen as 0, and 0 for those that were not seen."""
-    return np.where(x < 0, 0.0, 2.0 * x - 1.0)
+def _size_of(weights: Values) -> float:
+    """The mean of the weights of pixels that are seen; 1 where none is."""
+    return float(weights[weights > 0.0].mean()) if (weights > 0.0).any() else 1.0

@@ -20,7 +20,7 @@ class Data(NamedTuple):
     Attributes
     ----------
     observed : (n, p) what the labels of nodes were seen as, -1 to 1; 0 for what was not seen
-    labels : (n, p) their labels, or means of them
+    labels : (n, p) their labels, or means of them; where labels are hidden, -1 for those that are not known
     functions : (n, K) the values of the base functions there, or means of them
     capacities : (K, arcs) those of the base functions
     """
@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     ----------
     kind : the noise
     seed : of the noise
-    hidden : whether the labels are not known, and are drawn too
+    hidden : whether labels are drawn, all but those that are known
     learned : whether the weight of the observations moves
     lengths : (3,) the lengths of the first steps of unary terms, observation and weights
     ridges : (2,) the regularizers of unary terms and weights, ``0.5 ridge |.|^2``
@@ -72,7 +72,8 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
     Step h draws ``z`` and finds ``y* = argmax <z + t + c q, y> - sum_k alpha_k f_k(y)``. The gradients are ``y* - y``
     for t, ``<q, y* - y>`` for c and ``f_k(y) - f_k(y*)`` for alpha. Each number moves by its length times its gradient
     over the root of the sum of the squares of its gradients so far (AdaGrad; Duchi, Hazan and Singer 2011), alpha and c
-    not below 0. Where labels are hidden, ``y`` is drawn as ``y*`` is, and ``y*`` without the observation.
+    not below 0. Where labels are hidden, ``y`` is drawn as ``y*`` is, its known labels being forced, and ``y*`` without
+    the observation.
     """
     n, p, K = len(data.labels), data.labels.shape[1], len(data.capacities)
     # Where all nodes have the same unary weight, they all read the first one.
@@ -94,6 +95,7 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
             draw(plan.kind, stream(plan.seed, 2 * i + 1, h), noise)
             for d in range(p):
                 scores[d] = noise[d] + state.unary[0, d * stride] + c * data.observed[i, d]
+            _force(network, capacities, data.labels[i], scores)
             cut(network, forest, capacities, scores)
             _read(network, forest, data.capacities, known, truth)
         else:
@@ -106,6 +108,17 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
         cut(network, forest, capacities, scores)
         _read(network, forest, data.capacities, found, functions)
         _move(data, plan, i, h, found, functions, known, truth, state)
+
+
+@bare
+def _force(network: Any, capacities: Array, labels: Array, scores: Array) -> None:
+    """Scores that outweigh all arcs of a node, and its own score, for labels that are known."""
+    for d in range(len(scores)):
+        if labels[d] >= 0.0:
+            force, at = abs(scores[d]) + 1.0, d + network.pad
+            for arc in range(begin(network, at), end(network, at)):
+                force += capacities[arc & MASK]
+            scores[d] = force if labels[d] > 0.5 else -force
 
 
 @bare

@@ -65,7 +65,7 @@ class Labelings:
     Parameters
     ----------
     cuts : the K base functions
-    labels : (n, p) of 0 and 1, or their means; None where only observations are known
+    labels : (n, p) of 0 and 1, or their means; -1 for hidden ones, None where all are
     observed : (n, p) from -1 to 1: what each label was seen as, 0 where it was not seen; None where nothing was
     """
 
@@ -79,7 +79,7 @@ class Labelings:
         capacities = np.zeros((len(cuts), len(self.forest.capacities)))
         for k, (_, weights) in enumerate(ways):
             wires.place(weights, capacities[k])
-        known = np.zeros((n, p)) if labels is None else labels
+        known = np.full((n, p), -1.0) if labels is None else labels
         functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)
         self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, capacities)
 
@@ -112,7 +112,8 @@ def learn(
     groups : labelings; those of one size and kind are a group, and unary terms of one for each label need a single one
     rates : the steps
     start : the weights to begin with
-    hidden : whether the labels are not known, only observations (LSM 4.4)
+    hidden : whether the likelihood is that of the observations and of the labels that are known (LSM 4.4); else it is
+        that of the labels given the observations
     learned : whether the weight of the observations moves
     advance : called with the number of steps done, now and then
     """

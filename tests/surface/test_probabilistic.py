@@ -129,6 +129,11 @@ def estimators():
             )
             yield Parameter("BinaryDenoiser.transform(X)", fitted.transform, PICTURES | axes)
             yield Parameter("BinaryDenoiser.predict_marginals(X)", fitted.predict_marginals, PICTURES | axes)
+            for name, call in (
+                ("X", lambda v, m=fitted: m.log_likelihood(v)),
+                ("y", lambda v, m=fitted: m.log_likelihood(IMAGES, v)),
+            ):
+                yield Parameter(f"BinaryDenoiser.log_likelihood({name})", call, without(PICTURES, "None") | axes)
             yield Parameter("BinaryDenoiser.score(X)", lambda v, m=fitted: m.score(v, IMAGES), PICTURES | axes)
             yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), PICTURES | axes)
         else:

@@ -16,7 +16,8 @@ from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_ridges, by_shape, flat, grid_cuts
-from setwise.estimators.flips import as_shares, known_share, log_odds, observed
+from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
+from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
@@ -28,6 +29,9 @@ from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0
 """The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""
+
+MOST = 20
+"""At most so many times the samples of an image are drawn for the sum that all images share."""
 
 
 @final
@@ -166,6 +170,33 @@ class BinaryDenoiser(TransformerMixin, Versioned):
             found = map_units(self._decoded, list(enumerate(models)))
         out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
+
+    def log_likelihood(self, X: Any, y: Any = None) -> LogLikelihood:
+        """The mean log-likelihood per pixel, as :meth:`fit` maximizes it: an estimate and a certain interval.
+
+        Where all of y is known it is ``log p(y | x)``, and a lower bound of it is estimated. Else it is that of x and
+        of what is known of y, by the noise that belongs to c. Pixels that are not seen or not known count as pixels.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        """
+        noisy, clean = (as_images(X, "X", unknown=True), None) if y is None else as_pair(X, y)
+        models, _ = self._models(noisy)
+        labels = [np.full(x.size, -1) for x in noisy] if clean is None else [one.ravel() for one in clean]
+        found = [given_labels(model, one) for model, one in zip(models, labels, strict=True)]
+        parts = [part for part, _ in found]
+        if all((one >= 0).all() for one in labels):
+            wanted = [(-1.0, model, self.samples) for model in models]
+        else:
+            wanted = [(1.0, rest, self.samples) for _, rest in found if rest is not None]
+            parts += [noise_part(x, self.observation_ * self._weight, self._weight > 0.0) for x in noisy]
+            for places in by_shape(noisy).values():
+                n, bias = len(places), np.broadcast_to(np.ravel(self.bias_), models[places[0]].total)
+                # Its error counts for each image, so it is worth more samples.
+                wanted.append((-float(n), models[places[0]].with_unary(bias), self.samples * min(n, MOST)))
+        with allowed(threads(self.n_jobs)):
+            return estimated(parts, wanted, self._seed, sum(x.size for x in noisy))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of known pixels that are restored right, over all images."""

@@ -9,6 +9,8 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_reals
 from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images
+from setwise.estimators.log_likelihood import Part
+from setwise.probabilistic.bounds.l_field import EPSILON
 
 
 def observed(x: NDArray[Any]) -> Values:
@@ -19,6 +21,16 @@ def observed(x: NDArray[Any]) -> Values:
 def log_odds(pi: Any) -> Any:
     """``c = log((1 - pi) / pi)``, the weight of an observation, of a number or of each number of an array."""
     return np.log((1.0 - pi) / pi)
+
+
+def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) -> Part:
+    """``log p(x | y)`` less ``<q, y>``, q the weighted observations, by the noise that belongs to these weights (p,).
+
+    What is not seen, by -1 or by a share of one half, adds nothing.
+    """
+    kept = (x.ravel() >= 0) & seen
+    terms = np.where(kept, np.where(x.ravel() == 1, -weights, 0.0) - np.logaddexp(0.0, -weights), 0.0)
+    return Part(float(terms.sum()), EPSILON * (len(terms) + 4) * float(np.abs(terms).sum()))
 
 
 def counted_share(noisy: Images, clean: Images) -> float:

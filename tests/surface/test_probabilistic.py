@@ -113,7 +113,11 @@ def estimators():
     }  # fmt: skip
     names = OBJECTS | {"another": "median", "class": Jaccard, "two": 2, "half": 0.5}
     for kind, data, more in (
-        (BinaryDenoiser(steps=3), (IMAGES, IMAGES), dict.fromkeys(("noise", "decode", "bias", "observation"), names)),
+        (
+            BinaryDenoiser(steps=3),
+            (IMAGES, IMAGES),
+            dict.fromkeys(("noise", "decode", "bias", "observation", "draws"), names),
+        ),
         (LogSupermodularModel(steps=3), (IMAGES,), {"terms": without(TERMS, "None")}),
     ):
         title = type(kind).__name__

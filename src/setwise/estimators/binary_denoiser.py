@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.decisions import least_expected_loss
+from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_ridges, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
 from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
@@ -23,8 +23,8 @@ from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import LogSupermodular
-from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic import LogSupermodular, sample
+from setwise.probabilistic.bounds.logistic import perturbed, perturbed_labelings
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0
@@ -50,14 +50,18 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         (h, w) of all images, of numbers above 0 and at most .5, which is a pixel not seen; ``"known"`` counts it where
         noisy and clean pixels are known; ``"learned"`` finds it with all other weights
     decode : what :meth:`transform` returns: ``"mean"`` for pixels of probability above one half, ``"max"`` for the most
-        probable image, or a loss or its name for the labels of least expected loss, pixels being independent
+        probable image, or a loss or its name for the labels of least expected loss
+    draws : what expected losses are of: ``"independent"`` for independent pixels, whose probabilities are their shares
+        of perturbed images; ``"perturbed"`` for whole perturbed images, which are labelings of the perturb-and-MAP
+        model and no samples of p; or ``"exact"`` for exact samples of p, of which probabilities are then shares too,
+        and which are refused where they take too long
     bias : ``"pixel"`` for a bias of each pixel, or ``"shared"`` for one of all, which knows images of any size
     observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one, which starts there, where
         there are whole clean images
     steps : the number of steps of training
     ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
         number or two
-    samples : the number of perturbed images for probabilities
+    samples : the number of perturbed images, or of exact samples, for an image to restore
     random_state : seed of the noise and of the order of the images
     n_jobs : the number of threads that share the images to restore; results do not depend on it
 
@@ -75,6 +79,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         "decode": [StrOptions({"mean", "max", *plain_losses()}), Loss],
         "bias": [StrOptions({"pixel", "shared"})],
         "observation": [StrOptions({"known", "learned"})],
+        "draws": [StrOptions({"independent", "perturbed", "exact"})],
         "steps": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
         "samples": [Interval(Integral, 2, None, closed="left")],
@@ -93,6 +98,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         samples: int = 100,
         random_state: Any = None,
         n_jobs: int | None = None,
+        draws: str = "independent",
     ) -> None:
         self.noise = noise
         self.decode = decode
@@ -103,6 +109,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         self.samples = samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.draws = draws
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from noisy images, and from the clean ones where they are known.
@@ -157,7 +164,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return self
 
     def predict_marginals(self, X: Any) -> list[Values]:
-        """The probability of label 1 of each pixel, a list of (h, w): the share of perturbed images that have it."""
+        """The probability of label 1 of each pixel, a list of (h, w): the share of the drawn images that have it."""
         models, shapes = self._models(X)
         with allowed(threads(self.n_jobs)):
             found = map_units(self._probabilities, list(enumerate(models)))
@@ -242,17 +249,33 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     def _probabilities(self, numbered: tuple[int, LogSupermodular]) -> Values:
         unit, model = numbered
+        if self.draws == "exact":
+            return np.asarray(self._drawn(numbered).mean(axis=0))
         count = self.samples + self.samples % 2
         found = perturbed(model, count, LOGISTIC, np.uint64(self._seed + 1), np.zeros(model.total), unit)
         return np.asarray(found.ones / count)
 
+    def _drawn(self, numbered: tuple[int, LogSupermodular]) -> Bools:
+        """Labelings of an image, (m, p)."""
+        unit, model = numbered
+        if self.draws == "perturbed":
+            return perturbed_labelings(model, self.samples + self.samples % 2, np.uint64(self._seed + 1), unit)
+        try:
+            return sample(model, self.samples, random_state=np.random.default_rng([self._seed, 2, unit])).labels
+        except Refusal as error:
+            raise Refusal(
+                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
+                "each other too much. Use draws='perturbed'."
+            ) from error
+
     def _decoded(self, numbered: tuple[int, LogSupermodular]) -> NDArray[np.bool_]:
         if self.decode == "max":
             return numbered[1].minimum().labels
-        q = self._probabilities(numbered)
         if self.decode == "mean":
-            return q > 0.5
-        return np.asarray(least_expected_loss(q, as_loss(self.decode)).labels)
+            return np.asarray(self._probabilities(numbered) > 0.5)
+        if self.draws == "independent":
+            return np.asarray(least_expected_loss(self._probabilities(numbered), as_loss(self.decode)).labels)
+        return np.asarray(least_expected_loss_of_samples(self._drawn(numbered), as_loss(self.decode)).labels)
 
 
 def _size_of(weights: Values) -> float:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_count, as_flag, as_kind, as_number
 from setwise.inference.wires import wirings
+from setwise.kernels.cuts import cut_many
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.perturbed import perturbed_cuts
 from setwise.kernels.search_trees import new_forest
@@ -99,6 +100,22 @@ def perturbed(model: LogSupermodular, samples: int, kind: int, seed: np.uint64, 
         np.concatenate([one.controls for one in found]),
         np.sum([one.ones for one in found], axis=0),
     )
+
+
+def perturbed_labelings(model: LogSupermodular, samples: int, seed: np.uint64, unit: int = 0) -> Bools:
+    """``argmax_y <z, y> - f(y)`` for the noise z that :func:`perturbed` has, (samples, p), for cuts.
+
+    They are labelings of the perturb-and-MAP model, and no samples of ``exp(-f) / Z``.
+    """
+    pairs = model.pairwise
+    assert pairs is not None
+    (wires,) = wirings(pairs.graphs, model.total)
+    forest, labels = new_forest(wires.network, model.total), np.zeros((samples, model.total), dtype=bool)
+    capacities = np.zeros(len(forest.capacities))
+    wires.place(pairs.weights, capacities)
+    noise = noise_of(LOGISTIC, seed, unit, 0, samples, model.total, True)
+    cut_many(wires.network, forest, capacities, model.unary + noise, False, labels)
+    return labels
 
 
 def _by_cuts(

@@ -95,6 +95,16 @@ def test_the_interval_holds_what_is_estimated_in_nineteen_of_twenty_cases(known)
     assert abs(np.mean(apart)) < 4.0 * np.std(apart) / np.sqrt(150) + 1e-3
 
 
+def test_each_fit_has_the_largest_likelihood_of_its_own_kind():
+    rng, (row, column) = np.random.default_rng(0), np.indices((10, 9))
+    clean = np.array([np.hypot(row - rng.uniform(3, 6), column - rng.uniform(3, 6)) < 3 for _ in range(40)])
+    noisy, half = clean ^ (rng.random(clean.shape) < 0.2), np.where(np.arange(40)[:, None, None] % 2, clean, -1)
+    kinds = (clean, half, None)
+    models = [BinaryDenoiser(noise=0.2, random_state=0).fit(noisy, y) for y in kinds]
+    found = np.array([[model.log_likelihood(noisy, y).value for model in models] for y in kinds])
+    np.testing.assert_array_equal(found.argmax(axis=1), [0, 1, 2])
+
+
 def test_threads_do_not_change_it_and_sizes_may_differ():
     images = [np.eye(3, dtype=int), np.ones((2, 4), int), np.zeros((2, 4), int), np.eye(1, dtype=int)]
     model = BinaryDenoiser(noise=0.1, bias="shared", steps=50, random_state=0).fit(images)

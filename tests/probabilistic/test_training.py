@@ -45,7 +45,7 @@ def twin(labels, observed, rates, start, hidden, learned):
         for k, (g, length, low) in enumerate(zip(gradients, rates.lengths, (-np.inf, 0.0, 0.0), strict=True)):
             if k == 1 and not learned:
                 continue
-            squares[k] = squares[k] + np.square(g)
+            squares[k] = squares[k] + (np.square(g) if rates.adaptive else 1.0)
             step = length * np.divide(g, np.sqrt(squares[k]), out=np.zeros(np.shape(g)), where=squares[k] > 0)
             values[k] = np.maximum(values[k] - step, low)
         t, c, alpha = values[0], float(values[1]), values[2]
@@ -56,11 +56,12 @@ def twin(labels, observed, rates, start, hidden, learned):
 @pytest.mark.parametrize("hidden", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("size", [1, 6])
-def test_steps_are_those_of_the_twin(hidden, learned, size):
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_steps_are_those_of_the_twin(hidden, learned, size, adaptive):
     rng = np.random.default_rng(0)
     labels = np.where(rng.random((4, 6)) < hidden, -1.0, rng.random((4, 6)) < 0.5)
     observed = rng.choice([-1.0, -0.3, 0.0, 0.5, 1.0], (4, 6))
-    rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(size), 0.7, np.zeros(2))
+    rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7, adaptive), Weights(np.zeros(size), 0.7, np.zeros(2))
     found = learn([Labelings(CUTS, labels, observed)], rates, start=start, hidden=hidden > 0, learned=learned)
     expected = twin(labels, observed, rates, start, hidden > 0, learned)
     assert found.steps == 60

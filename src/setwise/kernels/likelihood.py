@@ -32,7 +32,7 @@ class Data(NamedTuple):
 
 
 class State(NamedTuple):
-    """Weights, their averages over all steps, and their sums of squared gradients.
+    """Weights, their averages over all steps, and their sums of squared gradients, or numbers of steps.
 
     Attributes
     ----------
@@ -55,6 +55,7 @@ class Plan(NamedTuple):
     learned : whether the weight of the observations moves
     lengths : (3,) the lengths of the first steps of unary terms, observation and weights
     ridges : (2,) the regularizers of unary terms and weights, ``0.5 ridge |.|^2``
+    adaptive : whether steps are divided by the root of the sum of squared gradients, or by that of their number
     """
 
     kind: int
@@ -63,6 +64,7 @@ class Plan(NamedTuple):
     learned: bool
     lengths: Array
     ridges: Array
+    adaptive: bool
 
 
 @kernel
@@ -71,9 +73,9 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
 
     Step h draws ``z`` and finds ``y* = argmax <z + t + c q, y> - sum_k alpha_k f_k(y)``. The gradients are ``y* - y``
     for t, ``<q, y* - y>`` for c and ``f_k(y) - f_k(y*)`` for alpha. Each number moves by its length times its gradient
-    over the root of the sum of the squares of its gradients so far (AdaGrad; Duchi, Hazan and Singer 2011), alpha and c
-    not below 0. Where labels are hidden, ``y`` is drawn as ``y*`` is, its known labels being forced, and ``y*`` without
-    the observation.
+    over the root of the sum of the squares of its gradients so far (AdaGrad; Duchi, Hazan and Singer 2011), or over
+    that of the number of steps so far (LSM 4.2), alpha and c not below 0. Where labels are hidden, ``y`` is drawn as
+    ``y*`` is, its known labels being forced, and ``y*`` without the observation.
     """
     n, p, K = len(data.labels), data.labels.shape[1], len(data.capacities)
     # Where all nodes have the same unary weight, they all read the first one.
@@ -156,18 +158,18 @@ def _move(
             slope += q * away
     for d in range(width):
         g = (found[d] - known[d] if width > 1 else mean) + plan.ridges[0] * state.unary[0, d]
-        _step(state.unary, d, g, plan.lengths[0], h, -np.inf)
+        _step(state.unary, d, g, plan.lengths[0], plan.adaptive, h, -np.inf)
     if plan.learned:
-        _step(state.observation, 0, slope, plan.lengths[1], h, 0.0)
+        _step(state.observation, 0, slope, plan.lengths[1], plan.adaptive, h, 0.0)
     for k in range(len(functions)):
         g = truth[k] - functions[k] + plan.ridges[1] * state.weights[0, k]
-        _step(state.weights, k, g, plan.lengths[2], h, 0.0)
+        _step(state.weights, k, g, plan.lengths[2], plan.adaptive, h, 0.0)
 
 
 @bare
-def _step(rows: Array, at: int, gradient: float, length: float, h: int, least: float) -> None:
+def _step(rows: Array, at: int, gradient: float, length: float, adaptive: bool, h: int, least: float) -> None:
     """One step of one number, and of its average over steps, of which later ones weigh more: step h weighs h + 1."""
-    rows[2, at] += gradient * gradient
+    rows[2, at] += gradient * gradient if adaptive else 1.0
     if rows[2, at] > 0.0:
         rows[0, at] = max(rows[0, at] - length * gradient / np.sqrt(rows[2, at]), least)
     rows[1, at] += 2.0 / (h + 2.0) * (rows[0, at] - rows[1, at])

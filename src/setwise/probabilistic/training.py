@@ -42,12 +42,15 @@ class Rates(NamedTuple):
     lengths : of the first steps of t, c and alpha
     ridges : the regularizers of t and alpha, ``0.5 ridge |.|^2`` for the mean likelihood of a labeling
     seed : of the order of the labelings and of the noise
+    adaptive : whether each number has steps of its own length, by its gradients so far (AdaGrad); else the lengths fall
+        with the root of the number of steps, ``length / sqrt(h)`` (LSM 4.2)
     """
 
     steps: int = 3000
     lengths: tuple[float, float, float] = (0.1, 0.1, 0.1)
     ridges: tuple[float, float] = (1e-3, 1e-3)
     seed: int = 0
+    adaptive: bool = True
 
 
 class Learned(NamedTuple):
@@ -121,7 +124,8 @@ def learn(
         start.unary, [start.observation], start.couplings
     )))  # fmt: skip
     owners, places = _order(groups, rates)
-    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, np.array(rates.lengths), np.array(rates.ridges))
+    lengths, ridges = np.array(rates.lengths), np.array(rates.ridges)
+    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
     done, interrupted = 0, False
     try:
         for first, last in _runs(owners):

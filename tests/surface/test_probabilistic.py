@@ -154,7 +154,11 @@ def estimators():
     }  # fmt: skip
     names = OBJECTS | {"another": "median", "class": Jaccard, "two": 2, "half": 0.5}
     for kind, data, more in (
-        (BinaryDenoiser(steps=3), (IMAGES, IMAGES), dict.fromkeys(("noise", "decode", "bias", "observation"), names)),
+        (
+            BinaryDenoiser(steps=3),
+            (IMAGES, IMAGES),
+            dict.fromkeys(("noise", "decode", "bias", "observation", "draws"), names),
+        ),
         (LogSupermodularModel(steps=3), (IMAGES,), {"terms": without(TERMS, "None")}),
     ):
         title = type(kind).__name__
@@ -170,6 +174,11 @@ def estimators():
             )
             yield Parameter("BinaryDenoiser.transform(X)", fitted.transform, PICTURES | axes)
             yield Parameter("BinaryDenoiser.predict_marginals(X)", fitted.predict_marginals, PICTURES | axes)
+            for name, call in (
+                ("X", lambda v, m=fitted: m.log_likelihood(v)),
+                ("y", lambda v, m=fitted: m.log_likelihood(IMAGES, v)),
+            ):
+                yield Parameter(f"BinaryDenoiser.log_likelihood({name})", call, without(PICTURES, "None") | axes)
             yield Parameter("BinaryDenoiser.score(X)", lambda v, m=fitted: m.score(v, IMAGES), PICTURES | axes)
             yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), PICTURES | axes)
         else:

@@ -35,8 +35,9 @@ def perturbed_cuts(
     """The samples ``first``, ``first + 1``, .. of ``max_y <z + t, y> - cut(y)`` for noise z, each cut from nothing.
 
     Writes the values (samples,), and the controls ``sum_d max(z_d - point_d, 0)``. Adds to ``ones`` (n,) where a node
-    has label 1, and to ``apart`` (arcs,) where an arc leads from label 1 to label 0; it may be empty. The noise is the rows of ``given`` (samples, n), or if there are none it depends on (seed, unit,
-    sample) alone; where samples are paired, each odd one has the noise of the one before with the other sign.
+    has label 1, and to ``apart`` (arcs,) where an arc leads from label 1 to label 0; it may be empty. The noise is the
+    rows of ``given`` (samples, n), or if there are none it depends on (seed, unit, sample) alone; where samples are
+    paired, each odd one has the noise of the one before with the other sign.
     """
     n, drawn = len(unary), np.int64(-1)
     if len(given) > 0 and (len(given) != len(values) or given.shape[1] != n):

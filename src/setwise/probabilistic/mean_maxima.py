@@ -134,8 +134,8 @@ class _OfEnergies(MeanMaxima):
         forest, count = new_forest(wiring.network, p), last - first
         values, ones, apart = np.empty(count), np.zeros(p, np.int64), np.zeros(len(forest.capacities), np.int64)
         perturbed_cuts(
-            wiring.network, forest, model.weights @ wiring.capacities, model.scores, np.zeros((0, p)), source.kind, source.seed,
-            source.units[i], first, True, np.zeros(p), values, np.empty(count), ones, apart,
+            wiring.network, forest, model.weights @ wiring.capacities, model.scores, np.zeros((0, p)), source.kind,
+            source.seed, source.units[i], first, True, np.zeros(p), values, np.empty(count), ones, apart,
         )  # fmt: skip
         functions = wiring.capacities @ apart
         for k, one in enumerate(model.terms):

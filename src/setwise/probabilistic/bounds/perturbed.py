@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_kind, as_reals
+from setwise.kernels.cuts import cut_many
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.perturbed import perturbed_cuts
 from setwise.kernels.search_trees import new_forest
@@ -70,6 +71,18 @@ def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
 def perturbed(model: LogSupermodular, samples: int, kind: int, seed: np.uint64, point: Values, unit: int = 0) -> Draws:
     """Samples in pairs of opposite noise, which depend on (seed, unit, sample) alone; threads share them."""
     return _shared(model, samples, point, np.zeros((0, model.total)), kind, seed, unit)
+
+
+def perturbed_labelings(model: LogSupermodular, samples: int, seed: np.uint64, unit: int = 0) -> Bools:
+    """``argmax_y <z, y> - f(y)`` for the noise z that :func:`perturbed` has, (samples, p), for cuts.
+
+    They are labelings of the perturb-and-MAP model, and no samples of ``exp(-f) / Z``.
+    """
+    network, capacities = model.wired
+    forest, labels = new_forest(network, model.total), np.zeros((samples, model.total), dtype=bool)
+    noise = noise_of(LOGISTIC, seed, unit, 0, samples, model.total, True)
+    cut_many(network, forest, capacities, model.scores + noise, False, labels)
+    return labels
 
 
 def _shared(

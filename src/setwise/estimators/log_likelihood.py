@@ -8,8 +8,9 @@ from scipy.stats import t as student
 
 from setwise.core.arrays import Bools, Values
 from setwise.kernels.threads import map_units
-from setwise.probabilistic import LogSupermodular, logistic, mean_field, tree_reweighted
+from setwise.probabilistic import LogSupermodular, l_field, logistic, mean_field, superdifferential, tree_reweighted
 from setwise.probabilistic.bounds.l_field import EPSILON
+from setwise.probabilistic.bounds.superdifferential import summed
 
 LEVEL, STEPS = 0.95, 15
 """The level of intervals, and the steps of the upper bound by trees, which gains little from more."""
@@ -24,7 +25,8 @@ class LogLikelihood(NamedTuple):
         One sum makes it an estimate of a lower bound of the log-likelihood; a difference of two sums bounds nothing
     interval : at 95 %, by Student's t: repeated with other noise, 95 of 100 such intervals hold what the value
         estimates. The labels are given, so it says nothing of others, nor how far ``A_logistic`` is from the sum
-    certain : the log-likelihood itself lies between these two, by mean field below and trees above each sum
+    certain : the log-likelihood itself lies between these two, by mean field below and trees above each sum of cuts; by
+        the superdifferential and L-Field where these do not apply
     """
 
     value: float
@@ -59,15 +61,14 @@ def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
     """The estimate by perturbed labelings, and the bounds by independent labels and by trees."""
     found, freedom = logistic(model, samples, level=LEVEL, random_state=seed), max((samples + 1) // 2 - 1, 1)
     error = (found.interval[1] - found.value) / float(student.ppf(0.5 + 0.5 * LEVEL, freedom))
-    # From the most probable labels: the start of its own takes longer than all the rest.
-    low = mean_field(model, model.minimum().labels.astype(np.float64)).value
-    return Sum(found.value, error, freedom, low, tree_reweighted(model, STEPS).value)
+    low = superdifferential(model) if model.table is None else mean_field(model)
+    high = l_field(model) if model.pairwise is None else tree_reweighted(model, STEPS)
+    return Sum(found.value, error, freedom, low.value, high.value)
 
 
 def part_of(model: LogSupermodular, labels: Bools) -> Part:
     """``-f(labels)``."""
-    size = float(np.abs(model.unary).sum()) + float(model.cuts.weights.sum())
-    return Part(-float(model.values(labels)[0]), EPSILON * size * (model.total + 4))
+    return Part(-float(model.values(labels)[0]), EPSILON * summed(model) * (model.total + 4))
 
 
 def given_labels(model: LogSupermodular, labels: Values) -> tuple[Part, LogSupermodular | None]:

@@ -18,21 +18,34 @@ SHIFT = np.uint64(11)
 
 
 @bare
-def _sweep(network: Any, weights: Array, unary: Array, gains: Array, key: Any, labels: Array, ones: int) -> int:
-    """One Gibbs sweep over all labels in turn, with the numbers of a stream; returns the number of ones."""
-    for i in range(len(unary)):
+def _sweep(network: Any, weights: Array, unary: Array, gains: Array, key: Any, low: Array, high: Array) -> int:
+    """One Gibbs sweep of two chains over all labels in turn; returns by how many ones they differ."""
+    p, below, above = len(unary), 0, 0
+    if len(gains) > 0:
+        for i in range(p):
+            below += low[i + network.pad]
+            above += high[i + network.pad]
+    apart = 0
+    for i in range(p):
         at = i + network.pad
-        ones -= labels[at]
-        field = unary[i]
+        first, last = unary[i], unary[i]
         for arc in range(begin(network, at), end(network, at)):
-            field += weights[arc] if labels[head(network, at, arc)] == 1 else -weights[arc]
+            j = head(network, at, arc) & MASK
+            first += (2 * low[j] - 1) * weights[arc]
+            last += (2 * high[j] - 1) * weights[arc]
         if len(gains) > 0:
-            field -= gains[ones]
+            below -= low[at]
+            above -= high[at]
+            first -= gains[below]
+            last -= gains[above]
         u = uniform(key, i)
         # Label 1 has the probability 1 / (1 + exp(-field)), which grows with each other label.
-        labels[at] = 1 if np.log(u / (1.0 - u)) < field else 0
-        ones += labels[at]
-    return ones
+        level = np.log(u / (1.0 - u))
+        low[at], high[at] = level < first, level < last
+        below += low[at]
+        above += high[at]
+        apart += high[at] - low[at]
+    return int(apart)
 
 
 @kernel
@@ -52,12 +65,10 @@ def couple(
     while start <= budget:
         low[:] = 0
         high[pad : pad + p] = 1
-        low_ones, high_ones = 0, p
+        apart = p
         for back in range(start, 0, -1):
-            key = stream(seed, unit, back)
-            low_ones = _sweep(network, weights, unary, gains, key, low, low_ones)
-            high_ones = _sweep(network, weights, unary, gains, key, high, high_ones)
-        if low_ones == high_ones:
+            apart = _sweep(network, weights, unary, gains, stream(seed, unit, back), low, high)
+        if apart == 0:
             return start
         start *= 2
     return -1
@@ -90,6 +101,25 @@ def thresholds(network: Any, weights: Array, unary: Array, width: int, table: Ar
             bit *= 2
 
 
+@bare
+def _sweep_by_table(network: Any, table: Array, width: int, key: Any, low: Array, high: Array) -> int:
+    """As :func:`_sweep`, by thresholds."""
+    apart: Any = 0
+    for i in range(len(table) >> width):
+        at = i + network.pad
+        below: Any = i << width
+        above: Any = i << width
+        for bit, arc in enumerate(range(begin(network, at), end(network, at))):
+            j = head(network, at, arc) & MASK
+            below |= np.int64(low[j]) << bit
+            above |= np.int64(high[j]) << bit
+        key += GAMMA
+        u = np.int64(mix(key) >> SHIFT)
+        low[at & MASK], high[at & MASK] = u < table[below & MASK], u < table[above & MASK]
+        apart += np.int64(high[at & MASK]) - np.int64(low[at & MASK])
+    return int(apart)
+
+
 @kernel
 def couple_by_table(
     network: Any, table: Array, width: int, seed: Any, unit: Any, start: int, budget: int, low: Array
@@ -100,23 +130,30 @@ def couple_by_table(
     while start <= budget:
         low[:] = 0
         high[pad : pad + p] = 1
-        apart: Any = p
+        apart = p
         for back in range(start, 0, -1):
-            key = stream(seed, unit, back)
-            apart = 0
-            for i in range(p):
-                at = i + pad
-                below: Any = i << width
-                above: Any = i << width
-                for bit, arc in enumerate(range(begin(network, at), end(network, at))):
-                    j = head(network, at, arc) & MASK
-                    below |= np.int64(low[j]) << bit
-                    above |= np.int64(high[j]) << bit
-                key += GAMMA
-                u = np.int64(mix(key) >> SHIFT)
-                low[at & MASK], high[at & MASK] = u < table[below & MASK], u < table[above & MASK]
-                apart += np.int64(high[at & MASK]) - np.int64(low[at & MASK])
+            apart = _sweep_by_table(network, table, width, stream(seed, unit, back), low, high)
         if apart == 0:
             return start
         start *= 2
     return -1
+
+
+@kernel
+def continued(
+    network: Any, weights: Array, unary: Array, gains: Array, table: Array, width: int, seed: Any, unit: Any, gap: int,
+    labels: Array,
+) -> None:  # fmt: skip
+    """Continues the first row of labels (n, p + 2 pad) by ``gap`` Gibbs sweeps from each row to the next.
+
+    The table is empty where there are no thresholds.
+    """
+    for k in range(1, len(labels)):
+        labels[k] = labels[k - 1]
+        for step in range(gap):
+            # Coupling has the streams from 1 on, of another unit.
+            key = stream(seed, unit, (k - 1) * gap + step)
+            if len(table) > 0:
+                _sweep_by_table(network, table, width, key, labels[k], labels[k])
+            else:
+                _sweep(network, weights, unary, gains, key, labels[k], labels[k])

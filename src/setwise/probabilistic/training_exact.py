@@ -57,7 +57,7 @@ def learn_exactly(
     for h, i in enumerate(np.concatenate([rng.permutation(n) for _ in range(passes)])[: rates.steps]):
         coupling.place(x[:width] + x[width] * observed[i], x[width + 1 :] @ directions, np.zeros(0))
         # The sample does not depend on where its chains begin; half of the last sweeps are often enough.
-        sweeps, found = coupling.draw(np.uint64(rates.seed), h, max(sweeps // 2, 1), budget)
+        sweeps, (found,) = coupling.draw(np.uint64(rates.seed), h, max(sweeps // 2, 1), budget)
         if sweeps < 0:
             raise Refusal(
                 f"learn_exactly refuses these labels: at step {h} the chains have not met within budget={budget} "

@@ -100,6 +100,8 @@ def distributions():
     yield Parameter("logistic(level)", lambda v: logistic(MODEL, level=v), NUMBERS | {"one": 1.0, "zero": 0.0})
     yield Parameter("logistic(random_state)", lambda v: logistic(MODEL, random_state=v), SEEDS)
     yield Parameter("sample(size)", lambda v: sample(MODEL, v), SIZES)
+    yield Parameter("sample(chains)", lambda v: sample(MODEL, 2, chains=v), without(SIZES, "None"))
+    yield Parameter("sample(gap)", lambda v: sample(MODEL, gap=v), SIZES)
     yield Parameter("sample(budget)", lambda v: sample(MODEL, budget=v), SIZES)
     yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)
 

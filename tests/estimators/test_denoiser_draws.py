@@ -7,6 +7,7 @@ from setwise import BinaryDenoiser
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
 from setwise.estimators import binary_denoiser
+from setwise.estimators.restoration import numbered
 from setwise.kernels.noise import LOGISTIC
 from setwise.losses import FBeta, Hamming, Jaccard
 from setwise.probabilistic import Cut
@@ -34,8 +35,8 @@ def scores_of(model):
 def perturbed(model):
     """The perturbed labelings of each image by enumeration, (images, samples, 6)."""
     out = []
-    for unit, scores in enumerate(scores_of(model)):
-        z = noise_of(LOGISTIC, np.uint64(model._seed + 1), unit, 0, model.samples, 6, True)
+    for image, scores in zip(numbered(SEEN, [None] * len(SEEN)), scores_of(model), strict=True):
+        z = noise_of(LOGISTIC, np.uint64(model._seed + 1), image.number, 0, model.samples, 6, True)
         out.append(ROWS[(scores + z @ ROWS.T).argmax(axis=1)])
     return np.array(out)
 

@@ -153,6 +153,7 @@ def estimators():
     shared = {
         "steps": SIZES, "samples": SIZES | {"one": 1}, "random_state": SEEDS, "n_jobs": jobs,
         "ridge": without(NUMBERS, "truth", "tuple") | {"three": (1, 1, 1), "negative pair": (1.0, -1.0), },
+        "step": without(NUMBERS, "truth", "tuple") | {"three": (1, 1, 1), "negative pair": (1.0, -1.0), "zero": 0.0},
     }  # fmt: skip
     names = OBJECTS | {"another": "median", "class": Jaccard, "two": 2, "half": 0.5}
     for kind, data, more in (
@@ -182,7 +183,8 @@ def estimators():
             ):
                 yield Parameter(f"BinaryDenoiser.log_likelihood({name})", call, without(PICTURES, "None") | axes)
             yield Parameter("BinaryDenoiser.score(X)", lambda v, m=fitted: m.score(v, IMAGES), PICTURES | axes)
-            yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), PICTURES | axes)
+            known = without(PICTURES, "None") | axes
+            yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), known)
         else:
             yield Parameter("LogSupermodularModel.fit(Y)", clone(kind).fit, PICTURES)
             yield Parameter("LogSupermodularModel.log_likelihood(Y)", fitted.log_likelihood, PICTURES | axes)

@@ -1,5 +1,6 @@
 """The best labeling for samples of the truth of one set: sums of costs, enumeration, and local search with a bound."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -54,29 +55,35 @@ def of_any_loss(loss: Loss, truths: Bools, w: Values) -> Found:
     if p <= ENUMERATED_ANY:
         every = subsets(p)
         values = _expected(structure, every, w)
-        best = int(values.argmin())
-        return Found(every[best], float(values[best]), float(values[best]))
-    starts = np.unique(np.concatenate([_heads(truths, w)[:: max(1, p // 16)], truths[:16]]), axis=0)
+        at = int(values.argmin())
+        return Found(every[at], float(values[at]), float(values[at]))
+    starts = np.unique(np.concatenate([_heads(truths, w, np.arange(0, p + 1, max(1, p // 16))), truths[:16]]), axis=0)
     values = _expected(structure, starts, w)
     best, value = starts[values.argmin()], float(values.min())
     while True:
-        flips = best ^ np.eye(p, dtype=bool)
-        values = _expected(structure, flips, w)
+        values = _expected(structure, (_flip(best, i) for i in range(p)), w)
         if values.min() >= value:
             return Found(best, value, 0.0)
-        best, value = flips[values.argmin()], float(values.min())
+        best, value = _flip(best, int(values.argmin())), float(values.min())
 
 
-def _expected(structure: Structure, labelings: Bools, w: Values) -> Values:
+def _expected(structure: Structure, labelings: Iterable[Bools], w: Values) -> Values:
     """The expected loss of each labeling (row), (rows,)."""
     return np.array([w @ structure.values(np.tile(labels, len(w))) for labels in labelings])
 
 
-def _heads(truths: Bools, w: Values) -> Bools:
-    """The labelings that predict the k most probable decisions, for k = 0..p, (p+1, p)."""
+def _flip(labels: Bools, i: int) -> Bools:
+    """The labeling with another label at i."""
+    out = labels.copy()
+    out[i] ^= True
+    return out
+
+
+def _heads(truths: Bools, w: Values, numbers: Ints) -> Bools:
+    """The labelings that predict the k most probable decisions, for each k of ``numbers``, (numbers, p)."""
     rank = np.empty(truths.shape[1], dtype=np.int64)
     rank[np.argsort(-(w @ truths), kind="stable")] = np.arange(truths.shape[1])
-    return rank < np.arange(truths.shape[1] + 1)[:, None]
+    return rank < numbers[:, None]
 
 
 def of_counts(formula: Formula, truths: Bools, w: Values) -> Found:
@@ -85,12 +92,15 @@ def of_counts(formula: Formula, truths: Bools, w: Values) -> Found:
     if formula.size <= ENUMERATED:
         return samples.enumerated()
     low, high = formula.numbers
-    starts = _heads(truths, w)[low : high + 1]
     bound = samples.rough_bound()
     if formula.size <= TABLED:
-        starts, bound = samples.by_lines(starts, bound)
-    order = np.argsort(samples.expected(starts), kind="stable")[:STARTS]
-    found = min((samples.improved(starts[i]) for i in order), key=lambda pair: pair[1])
+        starts, bound = samples.by_lines(_heads(truths, w, np.arange(low, high + 1)), bound)
+        starts = starts[np.argsort(samples.expected(starts), kind="stable")[:STARTS]]
+    else:
+        # All heads of a large set do not fit into memory, but their counts do.
+        best = np.argsort(samples.of_heads(), kind="stable")[:STARTS]
+        starts = _heads(truths, w, low + best)
+    found = min((samples.improved(start) for start in starts), key=lambda pair: pair[1])
     return Found(found[0], found[1], min(bound, found[1]))
 
 
@@ -112,6 +122,19 @@ class _Samples:
             tp = h @ y
             out[a : a + step] = self.formula.at(h.sum(axis=1)[:, None], tp, s - tp) @ self.w
         return out
+
+    def of_heads(self) -> Values:
+        """The expected loss of predicting the k most probable decisions, for each k that is allowed; O(p m)."""
+        low, high = self.formula.numbers
+        order = np.argsort(-(self.w @ self.truths), kind="stable")
+        s, tp = self.truths.sum(axis=1).astype(np.float64), np.zeros(len(self.w))
+        out, step = [np.atleast_1d(self.formula.at(0.0, tp, s) @ self.w)] if low == 0 else [], max(1, CELLS // len(s))
+        for a in range(0, high, step):
+            hits = tp + np.cumsum(self.truths[:, order[a : min(a + step, high)]].T, axis=0)
+            k, tp = np.arange(a + 1.0, a + 1.0 + len(hits)), hits[-1]
+            inside = k >= low
+            out.append(self.formula.at(k[inside, None], hits[inside], s - hits[inside]) @ self.w)
+        return np.concatenate(out)
 
     def enumerated(self) -> Found:
         """The best of all labelings, whose losses are looked up in a table; O(2^p m)."""

@@ -5,26 +5,23 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
-from setwise.estimators.binary_images import Images, as_images, as_pair, as_ridges, by_shape, flat, grid_cuts
+from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
 from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
+from setwise.estimators.restoration import Restoration, loss_of, numbered
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
-from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
-from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import LogSupermodular, sample
-from setwise.probabilistic.bounds.perturbed import perturbed, perturbed_labelings
+from setwise.losses import plain_losses
+from setwise.probabilistic import LogSupermodular
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0
@@ -61,7 +58,9 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     steps : the number of steps of training
     ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
         number or two
-    samples : the number of perturbed images, or of exact samples, for an image to restore
+    step : the lengths of the first steps of biases, and of alpha and c, that AdaGrad shortens; one number or two
+    samples : the number of perturbed images, or of exact samples, for an image to restore. Their noise is a function of
+        the seed and of the image, so that the place of an image in X does not matter
     random_state : seed of the noise and of the order of the images
     n_jobs : the number of threads that share the images to restore; results do not depend on it
 
@@ -82,6 +81,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         "draws": [StrOptions({"independent", "perturbed", "exact"})],
         "steps": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
+        "step": [Interval(Real, 0.0, None, closed="neither"), tuple],
         "samples": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -99,6 +99,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         random_state: Any = None,
         n_jobs: int | None = None,
         draws: str = "independent",
+        step: float | tuple[float, float] = 0.1,
     ) -> None:
         self.noise = noise
         self.decode = decode
@@ -110,6 +111,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.draws = draws
+        self.step = step
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from noisy images, and from the clean ones where they are known.
@@ -130,15 +132,16 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         if self.bias == "pixel" and len(shapes) > 1:
             raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
         pi, learned = self._noise_of(noisy, clean, hidden)
-        ridges = as_ridges(self.ridge)
+        ridges = as_two(self.ridge, "ridge")
+        loss_of(self.decode)
         (shape, _), *_ = shapes.items()
         each = isinstance(pi, np.ndarray)
-        self._weight = log_odds(pi).ravel() if each else np.ones(1)
+        weight = log_odds(pi).ravel() if each else np.ones(1)
         groups = [
             Labelings(
                 grid_cuts(shape),
                 None if clean is None else flat(clean, places),
-                self._weight * observed(flat(noisy, places)),
+                weight * observed(flat(noisy, places)),
             )
             for shape, places in shapes.items()
         ]
@@ -146,13 +149,12 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         first = FIRST_GUESS if pi is None else 1.0 if each else float(log_odds(pi))
         start = Weights(np.zeros(size), first, np.zeros(2))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        usual = Rates()
+        of_bias, of_coupling = as_two(self.step, "step")
         # The factor of many weights moves as these would move alone.
-        lengths = (usual.lengths[0], usual.lengths[1] / _size_of(self._weight), usual.lengths[2])
-        rates = Rates(self.steps, lengths, ridges, seed)
+        rates = Rates(self.steps, (of_bias, of_coupling / _size_of(weight), of_coupling), ridges, seed)
         found = learn(groups, rates, start=start, hidden=hidden, learned=learned)
         weights = found.weights
-        self._shape, self._seed = (None if self.bias == "shared" and not each else shape), seed
+        self._shape, self._seed, self._weight = (None if self.bias == "shared" and not each else shape), seed, weight
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
@@ -165,16 +167,16 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     def predict_marginals(self, X: Any) -> list[Values]:
         """The probability of label 1 of each pixel, a list of (h, w): the share of the drawn images that have it."""
-        models, shapes = self._models(X)
+        how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
-            found = map_units(self._probabilities, list(enumerate(models)))
+            found = map_units(how.probabilities, numbered(X, models))
         return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
 
     def transform(self, X: Any) -> Any:
         """The restored images, 0 and 1: an array (n, h, w) where X is one, else a list."""
-        models, shapes = self._models(X)
+        how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
-            found = map_units(self._decoded, list(enumerate(models)))
+            found = map_units(how.labels, numbered(X, models))
         out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
 
@@ -205,8 +207,13 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         with allowed(threads(self.n_jobs)):
             return estimated(parts, wanted, self._seed, sum(x.size for x in noisy))
 
-    def score(self, X: Any, y: Any) -> float:
-        """The share of known pixels that are restored right, over all images."""
+    def score(self, X: Any, y: Any = None) -> float:
+        """The share of known pixels that are restored right, over all images; without y the estimate for X.
+
+        That is the value of :meth:`log_likelihood` of the noisy images alone.
+        """
+        if y is None:
+            return self.log_likelihood(X).value
         noisy, clean = as_pair(X, y)
         known = sum(int((one >= 0).sum()) for one in clean)
         if not known:
@@ -233,6 +240,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     def _models(self, X: Any) -> tuple[list[LogSupermodular], list[tuple[int, ...]]]:
         """The distribution of the clean image of each noisy one."""
         check_is_fitted(self)
+        self._validate_params()
         noisy = as_images(X, "X", unknown=True)
         for one in noisy:
             if self._shape is not None and one.shape != self._shape:
@@ -247,35 +255,11 @@ class BinaryDenoiser(TransformerMixin, Versioned):
             for one in noisy
         ], [one.shape for one in noisy]
 
-    def _probabilities(self, numbered: tuple[int, LogSupermodular]) -> Values:
-        unit, model = numbered
-        if self.draws == "exact":
-            return np.asarray(self._drawn(numbered).mean(axis=0))
-        count = self.samples + self.samples % 2
-        found = perturbed(model, count, LOGISTIC, np.uint64(self._seed + 1), np.zeros(model.total), unit)
-        return np.asarray(found.ones / count)
-
-    def _drawn(self, numbered: tuple[int, LogSupermodular]) -> Bools:
-        """Labelings of an image, (m, p)."""
-        unit, model = numbered
-        if self.draws == "perturbed":
-            return perturbed_labelings(model, self.samples + self.samples % 2, np.uint64(self._seed + 1), unit)
-        try:
-            return sample(model, self.samples, random_state=np.random.default_rng([self._seed, 2, unit])).labels
-        except Refusal as error:
-            raise Refusal(
-                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
-                "each other too much. Use draws='perturbed'."
-            ) from error
-
-    def _decoded(self, numbered: tuple[int, LogSupermodular]) -> NDArray[np.bool_]:
-        if self.decode == "max":
-            return numbered[1].minimum().labels
-        if self.decode == "mean":
-            return np.asarray(self._probabilities(numbered) > 0.5)
-        if self.draws == "independent":
-            return np.asarray(least_expected_loss(self._probabilities(numbered), as_loss(self.decode)).labels)
-        return np.asarray(least_expected_loss_of_samples(self._drawn(numbered), as_loss(self.decode)).labels)
+    def _restoration(self) -> Restoration:
+        """How images are restored, by the parameters as they are now."""
+        check_is_fitted(self)
+        self._validate_params()
+        return Restoration(self.decode, self.draws, self.samples, self._seed)
 
 
 def _size_of(weights: Values) -> float:

@@ -58,9 +58,9 @@ def grid_cuts(shape: tuple[int, ...]) -> list[Cut]:
     return [Cut.grid(shape[0], shape[1], direction) for direction in ((0, 1), (1, 0))]
 
 
-def as_ridges(ridge: Any) -> tuple[float, float]:
-    """Two regularizers from one number or two."""
-    both = ridge if isinstance(ridge, tuple) else (ridge, ridge)
+def as_two(value: Any, name: str) -> tuple[float, float]:
+    """Two numbers of 0 or above, from one number or two."""
+    both = value if isinstance(value, tuple) else (value, value)
     if len(both) != 2:
-        raise ValueError(f"ridge must be a number, or two, of 0 or above; got {shown(ridge)}.")
-    return as_number(both[0], "ridge", low=0.0), as_number(both[1], "ridge", low=0.0)
+        raise ValueError(f"{name} must be a number, or two, of 0 or above; got {shown(value)}.")
+    return as_number(both[0], name, low=0.0), as_number(both[1], name, low=0.0)

@@ -20,7 +20,8 @@ def observed(x: NDArray[Any]) -> Values:
 
 def log_odds(pi: Any) -> Any:
     """``c = log((1 - pi) / pi)``, the weight of an observation, of a number or of each number of an array."""
-    return np.log((1.0 - pi) / pi)
+    # The quotient of the two would overflow for the least numbers.
+    return np.log1p(-pi) - np.log(pi)
 
 
 def noise_part(x: NDArray[np.int8], weights: Values, seen: NDArray[np.bool_]) -> Part:

@@ -25,12 +25,14 @@ class LogLikelihood(NamedTuple):
         One sum makes it an estimate of a lower bound of the log-likelihood; a difference of two sums bounds nothing
     interval : at 95 %, by Student's t: repeated with other noise, 95 of 100 such intervals hold what the value
         estimates. The labels are given, so it says nothing of others, nor how far ``A_logistic`` is from the sum
+    error : the standard error of the value, by the same noise
     certain : the log-likelihood itself lies between these two, by mean field below and trees above each sum of cuts; by
         the superdifferential and L-Field where these do not apply
     """
 
     value: float
     interval: tuple[float, float]
+    error: float
     certain: tuple[float, float]
 
 
@@ -109,8 +111,10 @@ def mean_of(parts: Sequence[Part], sums: Sequence[tuple[float, Sum]], total: int
         width = np.inf
     elif variance > 0.0:
         # The degrees of freedom of a sum of independent estimates (Welch 1947).
-        freedom = variance**2 / sum(square**2 / a.freedom for square, (_, a) in zip(squares, sums, strict=True))
+        shares = sum((square / variance) ** 2 / a.freedom for square, (_, a) in zip(squares, sums, strict=True))
+        freedom = 1.0 / shares
         width = float(np.sqrt(variance) * student.ppf(0.5 + 0.5 * LEVEL, freedom))
     low = float(fixed - slip + sum(k * (a.low if k > 0 else a.high) for k, a in sums))
     high = float(fixed + slip + sum(k * (a.high if k > 0 else a.low) for k, a in sums))
-    return LogLikelihood(value / total, ((value - width) / total, (value + width) / total), (low / total, high / total))
+    interval, error = ((value - width) / total, (value + width) / total), float(np.sqrt(variance)) / total
+    return LogLikelihood(value / total, interval, error, (low / total, high / total))

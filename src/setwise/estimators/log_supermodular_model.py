@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_array, as_count, as_kind, shown
-from setwise.estimators.binary_images import as_images, as_ridges, grid_cuts
+from setwise.estimators.binary_images import as_images, as_two, grid_cuts
 from setwise.estimators.log_likelihood import LogLikelihood, Part, mean_of, part_of, sum_of
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
@@ -41,6 +41,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
     steps : the number of steps of training
     ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of a row; one number or
         two
+    step : the lengths of the first steps of t and of alpha, that AdaGrad shortens; one number or two
     samples : the number of perturbed labelings of which a report is the mean
     random_state : seed of the noise
     n_jobs : the number of threads of reports; results do not depend on it
@@ -57,6 +58,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         "terms": "no_validation",
         "steps": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
+        "step": [Interval(Real, 0.0, None, closed="neither"), tuple],
         "samples": [Interval(Integral, 4, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -70,6 +72,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         samples: int = 1000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        step: float | tuple[float, float] = 0.1,
     ) -> None:
         self.terms = terms
         self.steps = steps
@@ -77,6 +80,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         self.samples = samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.step = step
 
     def fit(self, Y: Any, y: None = None) -> Self:
         """Learn from rows (n, p), or images (n, h, w) of one shape, of 0 and 1.
@@ -87,10 +91,12 @@ class LogSupermodularModel(DensityMixin, Versioned):
         threads(self.n_jobs)
         rows, shape = self._rows(Y)
         terms = self._terms(shape, rows.shape[1])
-        ridges = as_ridges(self.ridge)
+        ridges = as_two(self.ridge, "ridge")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         start = Weights(np.zeros(rows.shape[1]), 0.0, np.zeros(len(terms)))
-        found = learn([joint(terms, rows)], Rates(steps=self.steps, ridges=ridges, seed=seed), start=start)
+        of_bias, of_coupling = as_two(self.step, "step")
+        rates = Rates(self.steps, (of_bias, of_coupling, of_coupling), ridges, seed)
+        found = learn([joint(terms, rows)], rates, start=start)
         self._shape, self._seed, self.n_iter_ = shape, seed, found.steps
         self.bias_, self.coupling_ = found.weights.unary.reshape(shape), found.weights.couplings
         self.model_ = LogSupermodular(terms, found.weights.unary, found.weights.couplings)
@@ -112,7 +118,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         return mean_of([mean], [(-1.0, found)], rows.shape[1])
 
     def score(self, Y: Any, y: None = None) -> float:
-        """The value of :meth:`log_likelihood`."""
+        """The value of :meth:`log_likelihood`, an estimate, whose error stands there."""
         return self.log_likelihood(Y).value
 
     def predict_marginals(self) -> Values:
@@ -124,8 +130,11 @@ class LogSupermodularModel(DensityMixin, Versioned):
         """Exact samples of the model, (size, ...), by coupling from the past; refused where that takes too long."""
         check_is_fitted(self)
         as_count(size, "size")
+        # scikit-learn's kind of random state is taken too.
+        legacy = isinstance(random_state, np.random.RandomState)
+        seed = int(random_state.randint(2**31 - 1)) if legacy else random_state
         with allowed(threads(self.n_jobs)):
-            found = sample(self.model_, size, random_state=random_state)
+            found = sample(self.model_, size, random_state=seed)
         return found.labels.reshape(size, *self._shape).astype(np.int8)
 
     def _bound(self) -> LogPartition:

@@ -37,11 +37,13 @@ class State(NamedTuple):
     Attributes
     ----------
     unary : (3, p), or (3, 1) where all nodes have the same; observation : (3, 1), weights : (3, K)
+    done : (1,) the number of steps that were made
     """
 
     unary: Array
     observation: Array
     weights: Array
+    done: Array
 
 
 class Plan(NamedTuple):
@@ -164,6 +166,7 @@ def _move(
     for k in range(len(functions)):
         g = truth[k] - functions[k] + plan.ridges[1] * state.weights[0, k]
         _step(state.weights, k, g, plan.lengths[2], plan.adaptive, h, 0.0)
+    state.done[0] = h + 1
 
 
 @kernel

@@ -167,23 +167,23 @@ def learn(
     learned : whether the weight of the observations moves
     advance : called with the number of steps done, now and then
     """
-    state = State(*(np.stack([np.array(one, float), np.array(one, float), np.zeros(np.shape(one))]) for one in (
-        start.unary, [start.observation], start.couplings
-    )))  # fmt: skip
+    unary, observation, couplings = (
+        np.stack([one, one, np.zeros(len(one))])
+        for one in (np.array(start.unary, float), np.array([start.observation]), np.array(start.couplings, float))
+    )
+    state, interrupted = State(unary, observation, couplings, np.zeros(1, np.int64)), False
     owners, places = _order(groups, rates)
     lengths, ridges = np.array(rates.lengths), np.array(rates.ridges)
     plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
-    done, interrupted = 0, False
     try:
         for first, last in _runs(owners):
-            group = groups[owners[first]]
-            group.descend(plan, places[first:last], first, state)
-            done = last
-            advance(done)
+            groups[owners[first]].descend(plan, places[first:last], first, state)
+            advance(last)
     except KeyboardInterrupt:
-        if not done:
-            raise  # there are no weights to keep
         interrupted = True
+        if not state.done[0]:
+            raise  # there are no weights to keep
+    done = int(state.done[0])
     return Learned(Weights(state.unary[1], float(state.observation[1, 0]), state.weights[1]), done, interrupted)
 
 

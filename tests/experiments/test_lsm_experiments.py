@@ -38,7 +38,7 @@ def test_clusters_are_joined_by_distances():
 
 def test_words_follow_the_numbers():
     found = np.tile(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])[None, :, None], (3, 1, 2))
-    words = words_on(1.0, found, np.ones(found.shape))
+    words = words_on(1.0, found)
     assert "logistic, 100 samples is not above L-Field in 100 %" in words[0]
     assert "trees is not above logistic, 100 samples in 0 %" in words[1]
     assert "the logistic bound by 3.0 and L-Field by 5.0" in words[2]
@@ -49,12 +49,17 @@ def test_bounds_enclose_the_sum_at_every_step():
     found = experiment.run(Settings(quick=True), said.append)
     assert len(said) == experiment.steps(Settings(quick=True))
     names = list(BOUNDS)
-    for table in found.tables:
+    *bounds, seconds = found.tables
+    assert len(bounds) == 2
+    for table in bounds:
         low, middle, true, _, trees, high = table.means.T
         assert (low <= middle + 1e-9).all()
         assert (middle <= true).all()
         assert (true <= np.minimum(trees, high)).all()
         assert table.columns == tuple(names)
+    assert (seconds.rows, seconds.columns) == (tuple(names), ("c = 1", "c = 3"))
+    assert ((seconds.means > 0.0) & (seconds.means < 60.0)).all()
+    assert not seconds.marks.any()
     model = model_of(clusters(4, np.random.default_rng(1)), 1.0)
     assert found.figures["c1"]() is not None
     assert exact(model).value == pytest.approx(exact(model.condition(np.full(8, -1))).value)

@@ -18,10 +18,40 @@ def base(kind, p, rng, strength):
     cover, gains = rng.random((4, p)) < 0.5, strength * rng.random(4)
     covered = SetFunctionOf(p, lambda y: float(gains @ (cover & y).any(axis=1)))
     two, slopes = Cut(p, edges[::-1], strength * rng.integers(0, 2, count)), rng.standard_normal(p)
+    return chosen(kind, cut, size, covered, two, Modular(strength * slopes))
+
+
+def chosen(kind, cut, size, covered, two, modular):
+    """Those of the base functions that a kind has."""
     return {
         "cut": [cut], "size": [size], "set": [covered], "cut and size": [cut, size], "cut and set": [cut, covered],
-        "two cuts": [cut, two], "cut and modular": [cut, Modular(strength * slopes)],
+        "two cuts": [cut, two], "cut and modular": [cut, modular],
     }[kind]  # fmt: skip
+
+
+def dyadic_models(kind, count, seed=0, most=6):
+    """So many distributions whose numbers are multiples of 1/8, so that no sum of them is rounded.
+
+    Nor are values of f, which are multiples of 1/64 and small.
+    """
+    rng = np.random.default_rng([seed, 7, KINDS.index(kind)])
+    for t in range(count):
+        p, strength = 1 + t % most, (1, 4, 40)[t % 3]
+        edges = np.array([rng.permutation(p)[:2] for _ in range(rng.integers(0, 2 * p))] if p > 1 else [])
+        edges = edges.reshape(-1, 2).astype(int)
+        # Increments that fall make a concave table.
+        falling = -np.sort(-rng.integers(-strength, strength + 1, p))
+        cover, gains = rng.random((4, p)) < 0.5, rng.integers(0, strength + 1, 4)
+        terms = chosen(
+            kind,
+            Cut(p, edges, rng.integers(0, strength + 1, len(edges))),
+            ConcaveOfSize(np.append(0, np.cumsum(falling))),
+            SetFunctionOf(p, lambda y, c=cover, g=gains: float(g @ (c & y).any(axis=1))),
+            Cut(p, edges[::-1], rng.integers(0, strength + 1, len(edges))),
+            Modular(rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0),
+        )
+        unary = rng.integers(-8 * strength, 8 * strength + 1, p) / 8.0 * (t // 3 % 4 > 0)
+        yield LogSupermodular(terms, unary, rng.integers(0, 17, len(terms)) / 8.0)
 
 
 def models(kind, count, seed=0, most=8):

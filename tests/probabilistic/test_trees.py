@@ -24,10 +24,10 @@ from setwise.probabilistic.noise import seed_of
 from setwise.probabilistic.perfect import Coupling
 
 
-@pytest.mark.parametrize("kind", ["cut", "two cuts"])
+@pytest.mark.parametrize("kind", ["cut", "two cuts", "cut and modular"])
 def test_tree_reweighted_is_above_the_sum_and_stops_anywhere(kind):
     closer = cases = 0
-    for model in models(kind, 100, most=7):
+    for model in models(kind, 200, most=7):
         _, _, total, marginals = summed(model)
         found, early = tree_reweighted(model), tree_reweighted(model, 2)
         assert found.kind == "upper"

@@ -12,6 +12,8 @@ weights, each by max- and by mean-marginals of 100 perturbed images; and the noi
 over draws, ± standard deviations.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +30,6 @@ PUBLISHED = {
     "pi learned, max": (1.0, 3.5, 6.8, 20.0), "pi learned, mean": (1.0, 3.6, 7.0, 20.0),
 }  # fmt: skip
 RIDGE = 1e-2
-
-
 WAYS = ("pi known", "pi learned")
 
 
@@ -39,13 +39,38 @@ def denoiser(way: str, level: float, seed: int, quick: bool) -> BinaryDenoiser:
     return BinaryDenoiser(noise=noise, ridge=RIDGE, steps=300 if quick else 3000, random_state=seed, n_jobs=2)
 
 
-def restored(noisy: Binary, test: Binary, level: float, seed: int, quick: bool) -> dict[str, Binary]:
-    """The restored images of each row."""
+class Decoded(NamedTuple):
+    """What one fit makes of noisy images.
+
+    Attributes
+    ----------
+    q : the probabilities of label 1, as the images
+    mean, best : the images by mean- and by max-marginals
+    pi : the share of flipped pixels, known or learned
+    """
+
+    q: Values
+    mean: Binary
+    best: Binary
+    pi: float
+
+
+def decoded(noisy: Binary, test: Binary, level: float, seed: int, quick: bool) -> dict[str, Decoded]:
+    """The noisy test images decoded, with pi known and learned."""
     found = {}
     for way in WAYS:
         model = denoiser(way, level, seed, quick).fit(noisy)
-        found[f"{way}, mean"] = np.asarray(model.transform(test))
-        found[f"{way}, max"] = np.asarray(model.set_params(decode="max").transform(test))
+        q = np.stack(model.predict_marginals(test))
+        best = np.asarray(model.set_params(decode="max").transform(test))
+        found[way] = Decoded(q, (q > 0.5).astype(np.int8), best, float(model.noise_))
+    return found
+
+
+def restored(noisy: Binary, test: Binary, level: float, seed: int, quick: bool) -> dict[str, Binary]:
+    """The restored images of each row."""
+    found = {}
+    for way, one in decoded(noisy, test, level, seed, quick).items():
+        found[f"{way}, mean"], found[f"{way}, max"] = one.mean, one.best
     return found
 
 
@@ -53,13 +78,10 @@ def one_draw(images: Silhouettes, level: float, seed: int, quick: bool) -> Value
     """The measures of all rows, (rows, columns)."""
     noisy, test = (flipped(part, level, seed, k) for k, part in enumerate((images.train, images.test)))
     out = np.full((len(ROWS), len(COLUMNS)), np.nan)
-    for way in WAYS:
-        model = denoiser(way, level, seed, quick).fit(noisy)
-        q = np.stack(model.predict_marginals(test))
-        brier, pi = float(np.square(q - images.test).mean()), 100.0 * model.noise_
-        mean, best = (q > 0.5).astype(np.int8), model.set_params(decode="max").transform(test)
-        out[ROWS.index(f"{way}, mean")] = *errors_of(mean, images.test)[:2], brier, pi
-        out[ROWS.index(f"{way}, max")] = *errors_of(best, images.test)[:2], np.nan, pi
+    for way, one in decoded(noisy, test, level, seed, quick).items():
+        brier, pi = float(np.square(one.q - images.test).mean()), 100.0 * one.pi
+        out[ROWS.index(f"{way}, mean")] = *errors_of(one.mean, images.test)[:2], brier, pi
+        out[ROWS.index(f"{way}, max")] = *errors_of(one.best, images.test)[:2], np.nan, pi
     out[-1, :2] = errors_of(test, images.test)[:2]
     return out
 

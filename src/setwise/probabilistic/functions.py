@@ -12,13 +12,10 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array, as_count, as_reals, as_scores, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
+from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
 
 SLIP = 1e-12
 """Second differences above 0 by no more than this share of the largest value are rounding."""
-
-
-STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""The directions of the edges of an image, in rows and columns, in the order of :class:`setwise.core.grids.Grids`."""
 
 
 class Conditioned(NamedTuple):
@@ -79,14 +76,13 @@ class Cut(BaseFunction):
 
     Attributes
     ----------
-    lattice : the height, the width and the directions of the image whose edges these are, all of weight 1; None for
-        other graphs
+    lattice : the image whose edges these are, all of weight 1; None for other graphs
     """
 
     total: int
     edges: Any
     weights: Any = None
-    lattice: tuple[int, int, tuple[tuple[int, int], ...]] | None = field(default=None, init=False, repr=False)
+    lattice: Image | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         as_count(self.total, "total")
@@ -110,18 +106,12 @@ class Cut(BaseFunction):
         ``direction`` keeps the edges of one direction alone, in rows and columns: (0, 1) to the right, (1, 0) down,
         (1, 1) and (1, -1) along the diagonals; None takes the first two.
         """
-        numbers = np.arange(as_count(height, "height") * as_count(width, "width")).reshape(height, width)
-        steps = STEPS[:2] if direction is None else (direction,)
-        edges = [np.zeros((0, 2), np.int64)]
-        for step in steps:
-            if step not in STEPS:
-                raise ValueError(f"direction must be (0, 1), (1, 0), (1, 1) or (1, -1); got {shown(step)}.")
-            down, right = step
-            left = slice(max(-right, 0), width - max(right, 0))
-            there = slice(max(right, 0), width - max(-right, 0))
-            edges.append(np.stack([numbers[: height - down, left].ravel(), numbers[down:, there].ravel()], axis=1))
-        made = cls(height * width, np.concatenate(edges))
-        object.__setattr__(made, "lattice", (height, width, steps))
+        shape = as_count(height, "height"), as_count(width, "width")
+        if direction is not None and direction not in STEPS:
+            raise ValueError(f"direction must be (0, 1), (1, 0), (1, 1) or (1, -1); got {shown(direction)}.")
+        image = Image(*shape, STEPS[:2] if direction is None else (direction,))
+        made = cls(height * width, image.edges)
+        object.__setattr__(made, "lattice", image)
         return made
 
     def values(self, labels: Bools) -> Values:
@@ -290,38 +280,17 @@ def as_rows(labels: ArrayLike, total: int, name: str = "labels") -> Bools:
     return np.asarray(rows == 1)
 
 
-def graph_of(total: int, edges: Ints) -> Graphs:
-    """One set of ``total`` nodes with these edges, whose labels say nothing."""
-    return Graphs(np.zeros(total, dtype=bool), np.array([0, total]), edges)
-
-
 def joined(total: int, cuts: Sequence[Cut], factors: Values) -> tuple[Graphs, Values]:
     """One graph of all cuts, and the weights (m,) of its edges, each cut times its factor.
 
     It is a lattice, on which minimum cuts are faster, where all cuts are those of one image; else each edge occurs
     once.
     """
-    shapes = {one.lattice[:2] if one.lattice else None for one in cuts}
-    if len(shapes) == 1 and None not in shapes:
-        return _lattice(cuts, factors)
+    images = [one.lattice for one in cuts if one.lattice is not None]
+    if len(images) == len(cuts) and len({one[:2] for one in images}) == 1:
+        return lattice_of(images, factors)
     edges = np.concatenate([np.zeros((0, 2), np.int64), *(one.edges for one in cuts)])
     weights = np.concatenate([np.zeros(0), *(f * one.weights for f, one in zip(factors, cuts, strict=True))])
     pairs, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
     sums = np.bincount(place.ravel(), weights, len(pairs)).astype(np.float64)
     return graph_of(total, pairs), sums
-
-
-def _lattice(cuts: Sequence[Cut], factors: Values) -> tuple[Graphs, Values]:
-    """The lattice of an image, and the weights of its edges; those of a direction are equal."""
-    height, width, _ = cuts[0].lattice or (0, 0, ())
-    taken = {step for one in cuts for step in (one.lattice or (0, 0, ()))[2]}
-    neighbors = 4 if taken <= set(STEPS[:2]) else 8
-    sums = dict.fromkeys(STEPS, 0.0)
-    for factor, one in zip(factors, cuts, strict=True):
-        for step in (one.lattice or (0, 0, ()))[2]:
-            sums[step] += float(factor)
-    weights = [
-        np.full((height - down) * max(width - abs(right), 0), sums[down, right])
-        for down, right in STEPS[: neighbors // 2]
-    ]
-    return Graphs.images([np.zeros((height, width), dtype=bool)], neighbors), np.concatenate(weights)

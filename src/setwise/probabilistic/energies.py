@@ -19,7 +19,7 @@ from setwise.probabilistic.log_supermodular import LogSupermodular
 Terms = tuple[BaseFunction, ...]
 
 ROUNDING = 1e-12
-"""Weights below 0 by this share of the largest score are taken for 0: sums of a start and of steps round so."""
+"""Weights below 0 by this share of the largest one are taken for 0: sums of a start and of steps round so."""
 
 
 class Design(NamedTuple):
@@ -45,7 +45,11 @@ class Energies(Batch):
     labels : (total,) of 0 and 1, or -1 where a label is unknown
     offsets : (n + 1,) int64; set i owns the decisions ``offsets[i]:offsets[i + 1]``
     target : (n_scores,) what labelings are compared with; None takes phi of the labels. The mean of phi over many
-        labelings makes one set of all of them
+        labelings makes one set of all of them. It is the user's word that it is such a mean
+
+    Attributes
+    ----------
+    given : whether the target was given, so that unknown labels do not matter
     """
 
     def __init__(
@@ -65,14 +69,22 @@ class Energies(Batch):
             for one in each:
                 if one.total != self.sizes[i]:
                     raise ValueError(f"terms must be functions of {self.sizes[i]} labels in set {i}; got {one.total}.")
+        self.given = target is not None
         if target is not None:
             self.__dict__["target"] = as_reals(target, "target", (self.n_scores,))
+            own = self.target[self.node_places]
+            if own.size and (own.min() < 0.0 or own.max() > 1.0):
+                raise ValueError(
+                    f"target must hold means of labels, 0 to 1, at the decisions; got {own.min():.4g} to {own.max():.4g}."
+                )
 
     @classmethod
     def joint(cls, terms: Sequence[BaseFunction], rows: ArrayLike) -> "Energies":
         """One set whose target is the mean of phi over the rows (n, p): what the joint likelihood needs of them."""
         functions = as_terms(terms)
         Y = as_rows(rows, functions[0].total, "rows")
+        if not len(Y):
+            raise ValueError("rows must hold a labeling or more; got none.")
         target = np.concatenate([Y.mean(axis=0), [-float(one.values(Y).mean()) for one in functions]])
         p = functions[0].total
         return cls([functions], np.full(p, -1, np.int8), np.array([0, p]), target)
@@ -153,7 +165,7 @@ class Energies(Batch):
     def couplings(self, i: int, scores: Floats) -> Values:
         """Alpha of set ``i`` in the scores of the whole batch, (K,), without what rounding has taken off 0."""
         alpha = np.asarray(scores[self.term_places[i]], dtype=np.float64)
-        slip = ROUNDING * float(np.abs(scores).max(initial=0.0))
+        slip = ROUNDING * float(np.abs(alpha).max(initial=0.0))
         if alpha.min() < -slip:
             raise Refusal(
                 f"Energies refuse scores of base functions below 0; got {alpha.min():.4g}: f would not be submodular. "

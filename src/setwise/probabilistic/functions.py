@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, as_count, as_reals, as_scores, shown
+from setwise.core.checks import LARGEST, as_array, as_count, as_reals, as_scores, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
 
-SLIP = 1e-12
-"""Second differences above 0 by no more than this share of the largest value are rounding."""
+SLIP = 1e-15
+"""Second differences above 0 by no more than this share of the largest value are rounding; all bounds allow for it."""
 
 
 class Conditioned(NamedTuple):
@@ -97,7 +97,7 @@ class Cut(BaseFunction):
         if (weights < 0).any():
             raise Refusal(f"Cut refuses weights below 0: it would not be submodular; got {weights.min():.4g}.")
         object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", weights.copy())
 
     @classmethod
     def grid(cls, height: int, width: int, direction: tuple[int, int] | None = None) -> "Cut":
@@ -154,19 +154,40 @@ class ConcaveOfSize(BaseFunction):
     Parameters
     ----------
     table : (p + 1,) finite, h of 0, 1, .., p; its second differences must not be above 0
+
+    Attributes
+    ----------
+    largest : the largest absolute number of the table, or of the whole one of which this is a part
     """
 
     table: Any
+    largest: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         table = as_reals(self.table, "table")
         if table.ndim != 1 or len(table) < 2:
             raise ValueError(f"table must have p + 1 >= 2 numbers; got shape {table.shape}.")
-        bent = np.diff(table, 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            table = table - table[0]
+            bent = np.diff(table, 2)
+        if not (np.abs(table).max() <= LARGEST):
+            raise OverflowError("table is too large: its differences leave float64. Scale it down.")
+        # What table[0] was added for is lost to rounding, which counts as a bend too.
         if len(bent) and bent.max() > SLIP * np.abs(table).max():
             k = int(bent.argmax()) + 1
-            raise Refusal(f"ConcaveOfSize refuses this table: it is not concave at {k}, so f would not be submodular.")
-        object.__setattr__(self, "table", table - table[0])
+            raise Refusal(
+                f"ConcaveOfSize refuses this table: it is not concave at {k}, by {bent.max():.3g}, so f would not be "
+                "submodular."
+            )
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "largest", float(np.abs(table).max()))
+
+    def _part(self, first: int, last: int) -> "ConcaveOfSize":
+        """The function of ``first``, .., ``last`` ones, less its first value; its rounding is that of the whole."""
+        made = object.__new__(ConcaveOfSize)
+        object.__setattr__(made, "table", self.table[first : last + 1] - self.table[first])
+        object.__setattr__(made, "largest", self.largest)
+        return made
 
     @property
     def total(self) -> int:  # type: ignore[override]
@@ -185,7 +206,7 @@ class ConcaveOfSize(BaseFunction):
 
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         free, ones = int((fixed < 0).sum()), int((fixed == 1).sum())
-        rest = ConcaveOfSize(self.table[ones : ones + free + 1])
+        rest = self._part(ones, ones + free)
         return Conditioned(rest, np.zeros(free), float(self.table[ones]))
 
 

@@ -1,7 +1,7 @@
 """The likelihood as a surrogate without a loss: ``A(s) - <s, phi(y)>``, with a bound in place of A (LSM 4)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
@@ -9,12 +9,25 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_count, as_kind
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.refusal import Refusal
 from setwise.probabilistic.bounds.l_field import l_field
 from setwise.probabilistic.bounds.log_partition import entropy
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.mean_maxima import MeanMaxima, Source, mean_maxima_of
 from setwise.probabilistic.noise import kind_of, seed_of
+
+Known = TypeVar("Known", bound=Batch)
+
+
+def check_known(batch: Known) -> Known:
+    """The batch, whose labels must be known, or whose target must be given."""
+    if batch.known is not None and not (isinstance(batch, Energies) and batch.given):
+        raise Refusal(
+            f"The likelihood refuses labels that are not known, in {type(batch).__name__}: its target is a labeling. Use "
+            "Energies.hidden, or leave them out."
+        )
+    return batch
 
 
 @final
@@ -82,7 +95,7 @@ class PerturbedLikelihood(Surrogate):
         return Source(kind_of(self.noise), seed, np.arange(len(batch)), self.samples + self.samples % 2)
 
     def on(self, batch: Any) -> Evaluator:
-        as_kind(batch, "batch", Batch, "Energies.joint([Cut.grid(5, 5)], rows)")
+        check_known(as_kind(batch, "batch", Batch, "Energies.joint([Cut.grid(5, 5)], rows)"))
         return Perturbed(mean_maxima_of(batch), self.source(batch))
 
 
@@ -98,7 +111,7 @@ class LFieldLikelihood(Surrogate):
     name: ClassVar[str] = "l_field_likelihood"
 
     def on(self, batch: Any) -> Evaluator:
-        return _LField(as_kind(batch, "batch", Energies, "Energies.joint([Cut.grid(5, 5)], rows)"))
+        return _LField(check_known(as_kind(batch, "batch", Energies, "Energies.joint([Cut.grid(5, 5)], rows)")))
 
 
 @final

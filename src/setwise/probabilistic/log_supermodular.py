@@ -16,7 +16,7 @@ from setwise.inference.wires import wirings
 from setwise.kernels.networks import Arcs, Lattice
 from setwise.kernels.search_trees import arcs_of
 from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
-from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
+from setwise.probabilistic.minimizers import Minimizer, Minimum, Oracle, minimizer_of
 
 
 class Pairwise(NamedTuple):
@@ -78,7 +78,12 @@ class LogSupermodular:
                 f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular."
             )
         constant = as_number(self.constant, "constant")
-        for name, value in (("terms", terms), ("unary", unary), ("weights", weights), ("constant", constant)):
+        for name, value in (
+            ("terms", terms),
+            ("unary", unary.copy()),
+            ("weights", weights.copy()),
+            ("constant", constant),
+        ):
             object.__setattr__(self, name, value)
 
     @property
@@ -190,7 +195,7 @@ class LogSupermodular:
     @cached_property
     def minimizer(self) -> Minimizer:
         """Minimizes f with other numbers in place of ``scores``, again and again."""
-        return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.gains, self.scores)
+        return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.oracle, self.scores)
 
     def minimum(self) -> Minimum:
         """The most probable labels, the least value of f, and a lower bound of it, which is equal but for rounding."""
@@ -211,6 +216,10 @@ class LogSupermodular:
         for weight, term in zip(self.weights, self.terms, strict=True):
             out = out + weight * term.turns(labels)
         return np.asarray(out)
+
+    def oracle(self) -> Oracle:
+        """F by its gains."""
+        return Oracle(self.gains, *self.singles)
 
     @cached_property
     def singles(self) -> tuple[Values, Values]:

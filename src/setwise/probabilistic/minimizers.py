@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, final
 
 import numpy as np
@@ -10,8 +12,10 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import MaxFlow
-from setwise.inference.min_norm_point import min_norm_point
+from setwise.inference.min_norm_point import least_norm, min_norm_point
 from setwise.inference.nested_cuts import flips
+
+Gains = Callable[[Ints], Values]
 
 ITERATIONS = 10_000
 """The largest number of iterations of the min-norm point."""
@@ -47,15 +51,59 @@ class Minimizer(ABC):
         return out
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """A submodular f with f(0) = 0.
+
+    Attributes
+    ----------
+    gains : what each label adds where the labels become 1 in an order, (p,)
+    first, last : (p,) what each label adds to no other one, and to all others: the largest and the least of its gains
+    """
+
+    gains: Callable[[Ints], Values]
+    first: Values
+    last: Values
+
+    def moved(self, by: Values) -> "Oracle":
+        """``f(y) - <by, y>``."""
+        return Oracle(lambda order: self.gains(order) - by[order], self.first - by, self.last - by)
+
+    def blocks(self) -> list[tuple[Ints, Gains]]:
+        """Labels that the point of least norm of the base polytope parts, and the gains in each part, in rising order.
+
+        A label has a number from its last to its first gain in every point. Where all numbers of some labels are below
+        those of the rest, the point is that of these labels, and that of the rest after them. So huge scores do not
+        hide the gains of other labels.
+        """
+        order = np.argsort(self.first, kind="stable")
+        high = np.maximum.accumulate(self.first[order])
+        low = np.minimum.accumulate(self.last[order][::-1])[::-1]
+        ends = [0, *(np.flatnonzero(high[:-1] <= low[1:]) + 1).tolist(), len(order)]
+        return [(order[a:b], self._between(order[:a], order[a:b], order[b:])) for a, b in pairwise(ends)]
+
+    def _between(self, before: Ints, block: Ints, after: Ints) -> Gains:
+        return lambda inner: self.gains(np.concatenate([before, block[inner], after]))[len(before) :][: len(block)]
+
+
+def least_norm_of(oracle: Oracle) -> Values:
+    """The point of least norm in the base polytope, (p,), part by part."""
+    out = np.empty(len(oracle.first))
+    for block, gains in oracle.blocks():
+        out[block] = gains(np.zeros(1, np.int64)) if len(block) == 1 else least_norm(gains, len(block), ITERATIONS)
+    return out
+
+
 def minimizer_of(
-    graphs: Graphs, weights: Values, table: Values | None, gains: Callable[[Ints], Values], unary: Values
+    graphs: Graphs, weights: Values, table: Values | None, oracle: Callable[[], Oracle], unary: Values
 ) -> Minimizer:
     """The fastest exact method for a sum of cuts, a concave function of the size (table), or anything (None).
 
-    ``gains(order)`` are those of the whole function with ``unary``.
+    The oracle is that of the whole function with ``unary``.
     """
     if table is None:
-        return _ByGains(gains, unary)
+        return _ByGains(oracle(), unary)
     if table.any():
         return _ByLines(graphs, weights, table)
     return _ByCut(graphs, weights)
@@ -114,12 +162,14 @@ class _ByLines(Minimizer):
 class _ByGains(Minimizer):
     """The min-norm point of the base polytope."""
 
-    def __init__(self, gains: Callable[[Ints], Values], unary: Values) -> None:
-        self._gains, self._unary = gains, unary
+    def __init__(self, oracle: Oracle, unary: Values) -> None:
+        self._oracle, self._unary = oracle, unary
 
     def __call__(self, unary: Values) -> Minimum:
-        moved = unary - self._unary
-        labels, bound = min_norm_point(lambda order: self._gains(order) - moved[order], len(unary), ITERATIONS)
+        moved, labels, bound = self._oracle.moved(unary - self._unary), np.zeros(len(unary), dtype=bool), 0.0
+        for block, gains in moved.blocks():
+            found, least = min_norm_point(gains, len(block), ITERATIONS)
+            labels[block], bound = found, bound + least
         order = np.argsort(~labels, kind="stable")
-        value = float((self._gains(order) - moved[order])[: int(labels.sum())].sum())
+        value = float(moved.gains(order)[: int(labels.sum())].sum())
         return Minimum(labels, value, min(bound, value))

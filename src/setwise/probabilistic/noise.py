@@ -20,8 +20,8 @@ def kind_of(noise: str) -> int:
 def seed_of(random_state: int | np.random.Generator | None, name: str = "random_state") -> np.uint64:
     """The number that all noise is a function of, from an int, a generator or None."""
     given = as_random_state(random_state, name)
-    if isinstance(given, int):
-        return np.uint64(given % 2**64)
+    if isinstance(given, int) and given < 2**64:
+        return np.uint64(given)
     return np.uint64(np.random.default_rng(given).integers(2**63))
 
 

@@ -6,14 +6,18 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_kind, as_point
-from setwise.inference.min_norm_point import least_norm
+from setwise.core.refusal import Refusal
 from setwise.inference.nested_cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.minimizers import ITERATIONS
+from setwise.probabilistic.minimizers import least_norm_of
+from setwise.probabilistic.rounding import summed
 
 EXAMPLE = "LogSupermodular([Cut.grid(5, 5)])"
 EPSILON = float(np.finfo(np.float64).eps)
+
+SHARE = 1e-9
+"""A point may be outside by this share of all numbers, as sums of it are rounded."""
 
 
 class BasePoint(NamedTuple):
@@ -44,7 +48,7 @@ def base_point(model: LogSupermodular) -> BasePoint:
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     pairs, p = model.pairwise, model.total
     if pairs is None:
-        point = least_norm(model.gains, p, ITERATIONS)
+        point = least_norm_of(model.oracle())
         size = float(np.abs(model.gains(np.arange(p))).max()) + float(np.abs(point).max())
         return BasePoint(point, 16.0 * EPSILON * p * p * size)
     point = nested(pairs.graphs, np.concatenate([model.scores, pairs.weights])).point
@@ -61,9 +65,27 @@ def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition
     Parameters
     ----------
     model : the distribution
-    point : (p,) another point s; it is the user's word that it lies in the base polytope
+    point : (p,) another point s of the base polytope; one minimization of f - s proves that it lies there, and what it
+        is above f by rounding is added
+
+    Raises
+    ------
+    Refusal : for a point outside
     """
-    found = base_point(model) if point is None else BasePoint(as_point(point, model.total, "point"), 0.0)
+    found = base_point(model) if point is None else _proved(model, as_point(point, model.total, "point"))
     parts = np.logaddexp(0.0, -found.point)
     value = float(parts.sum()) * (1.0 + (len(parts) + 4) * EPSILON) + found.slip
     return certain(value, "upper", sigmoid(-found.point))
+
+
+def _proved(model: LogSupermodular, point: Values) -> BasePoint:
+    """The point with what it is above f somewhere, which must be rounding."""
+    above = max(-model.minimizer(model.scores + point).bound, 0.0)
+    whole = float(model.values(np.ones(model.total, dtype=bool))[0])
+    size = summed(model) + float(np.abs(point).sum())
+    if above > SHARE * size or abs(float(point.sum()) - whole) > SHARE * size:
+        raise Refusal(
+            f"l_field refuses this point: it is no point of the base polytope, where <s, y> <= f(y), which it exceeds "
+            f"by {above:.3g}, and sum(s) = f(1) = {whole:.6g}; got {point.sum():.6g}."
+        )
+    return BasePoint(point, above + 8.0 * EPSILON * (len(point) + 4) * size)

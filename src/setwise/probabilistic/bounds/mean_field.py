@@ -37,7 +37,10 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
             f"mean_field refuses {model!r}: the mean of a set function over independent labels has no closed form. "
             "Use superdifferential."
         )
-    q = best_touching(model).probabilities if start is None else as_reals(start, "start", (model.total,))
+    touching = best_touching(model) if start is None else None
+    # Where the ascent begins at that bound it ends nowhere below it, rounding included.
+    floor = -np.inf if touching is None else rounded_down(model, touching.bound)
+    q = as_reals(start, "start", (model.total,)) if touching is None else touching.probabilities
     if (q < 0.0).any() or (q > 1.0).any():
         raise ValueError(f"start must be probabilities; got {q.min():.4g} to {q.max():.4g}.")
     (edges, cuts), table = model.cuts.active, model.table
@@ -54,7 +57,7 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
             break
     # A sweep at the end of the ascent may lose by rounding.
     best, q = (value, q) if value >= before else (before, last)
-    return certain(rounded_down(model, best), "lower", q)
+    return certain(max(rounded_down(model, best), floor), "lower", q)
 
 
 def _bound(model: LogSupermodular, q: Values) -> float:

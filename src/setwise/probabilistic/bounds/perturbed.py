@@ -1,13 +1,14 @@
 """Maxima of scores plus noise less f: the samples of perturb-and-MAP, shared by threads."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_kind, as_reals
+from setwise.core.checks import LARGEST, as_kind, as_reals
 from setwise.kernels.cuts import cut_many
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.perturbed import perturbed_cuts
@@ -16,6 +17,9 @@ from setwise.kernels.threads import available, share_units
 from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.noise import noise_of
+
+RUN = 64
+"""The most samples of one call of the kernel; an even number, since pairs share their noise."""
 
 Run = tuple[int, int]
 """The first sample, and one more than the last."""
@@ -61,6 +65,8 @@ def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     rows = np.ascontiguousarray(as_reals(noise, "noise"))
+    if rows.size and not np.abs(rows).max() <= LARGEST / model.total:
+        raise OverflowError(f"noise is too large, up to {np.abs(rows).max():.3g}: sums of it leave float64.")
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != model.total:
         raise ValueError(f"noise must have shape (samples, {model.total}), one or more samples; got {rows.shape}.")
     zero = np.zeros(model.total)
@@ -116,11 +122,12 @@ def _runs(samples: int) -> list[Run]:
     """Runs of samples, long ones first, so that threads are done at about the same time; pairs stay together."""
     threads, first, runs = available(), 0, []
     if threads == 1:
-        return [(0, samples)]
+        # Ctrl-C is heard between two runs.
+        return list(pairwise([*range(0, samples, RUN), samples]))
     while first < samples:
         left = samples - first
         # The last ones part a pair, whose noise is then drawn twice.
-        size = 1 if left <= threads else max(2, left // (4 * threads) * 2)
+        size = 1 if left <= threads else min(max(2, left // (4 * threads) * 2), RUN)
         runs.append((first, min(first + size, samples)))
         first += size
     return runs

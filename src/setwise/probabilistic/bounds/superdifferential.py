@@ -8,8 +8,8 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_kind
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut
 from setwise.probabilistic.log_supermodular import LogSupermodular
+from setwise.probabilistic.rounding import summed
 
 
 class Touching(NamedTuple):
@@ -61,18 +61,3 @@ def rounded_down(model: LogSupermodular, value: float) -> float:
     """The value less what rounding may have added."""
     size = summed(model) + abs(value) + model.total
     return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())
-
-
-def summed(model: LogSupermodular) -> float:
-    """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
-    parts = [weight * _size_of(term) for weight, term in zip(model.weights, model.terms, strict=True)]
-    return float(np.abs(model.scores).sum()) + float(sum(parts))
-
-
-def _size_of(term: BaseFunction) -> float:
-    """A number that is not below what is summed up in a value of the term."""
-    if isinstance(term, Cut):
-        return float(term.weights.sum())
-    if isinstance(term, ConcaveOfSize):
-        return float(np.abs(term.table).max())
-    return float(np.abs(term.gains(np.arange(term.total))).sum())

@@ -6,7 +6,7 @@ import pytest
 from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
-from setwise.decisions import gfm, least_expected_loss, least_expected_loss_of_samples
+from setwise.decisions import by_samples, gfm, least_expected_loss, least_expected_loss_of_samples
 from setwise.decisions.by_table import ByTable
 from setwise.decisions.formula import formula_of
 from setwise.decisions.lines import is_affine
@@ -204,3 +204,18 @@ def test_a_loss_is_affine_where_its_terms_say_so(p):
     said = [formula for formula in formulas if formula is not None and formula.counts.affine]
     assert len(said) >= 12
     assert all(ByTable(formula).affine() for formula in said)
+
+
+def test_heads_of_large_sets_are_counted_without_being_listed():
+    rng = np.random.default_rng(0)
+    for p, loss in ((600, Jaccard()), (700, FBeta())):
+        truths, w = rng.random((7, p)) < rng.random(p), np.full(7, 1 / 7)
+        samples = by_samples._Samples(formula_of(loss, p), truths, w)
+        low, high = samples.formula.numbers
+        listed = samples.expected(by_samples._heads(truths, w, np.arange(low, high + 1)))
+        np.testing.assert_allclose(samples.of_heads(), listed)
+    # A matrix of all heads of so many decisions would need 1.6 GB.
+    truths = np.zeros((4, 40_000), bool)
+    truths[:, :50] = rng.random((4, 50)) < 0.7
+    found = least_expected_loss_of_samples(truths, Jaccard())
+    assert not found.labels[50:].any()

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from setwise import BinaryDenoiser, LogSupermodularModel
 from setwise.core.refusal import Refusal
 from setwise.estimators import binary_denoiser, log_supermodular_model
-from setwise.probabilistic import ConcaveOfSize, Cut, exact
+from setwise.probabilistic import ConcaveOfSize, Cut, exact, training
 
 
 def disks(n, shape=(14, 12), seed=0, pi=0.1):
@@ -258,3 +258,62 @@ def test_what_is_refused():
     ):
         with pytest.raises(kind, match=words):
             LogSupermodularModel(**parameters).fit(Y)
+
+
+def test_the_place_of_an_image_does_not_matter():
+    model = BinaryDenoiser(random_state=0, steps=200, samples=10).fit(*TRAIN)
+    whole = np.stack(model.predict_marginals(TEST[0]))
+    np.testing.assert_array_equal(np.stack(model.predict_marginals(TEST[0][::-1])), whole[::-1])
+    np.testing.assert_array_equal(model.predict_marginals(TEST[0][5:6])[0], whole[5])
+
+
+def test_a_real_interrupt_keeps_all_steps_that_were_made(monkeypatch):
+    # The signal is heard when the kernel returns, before any of our code is.
+    descend, calls = training.descend, []
+
+    def interrupted(*args):
+        descend(*args)
+        calls.append(len(args[4]))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "descend", interrupted)
+    model = BinaryDenoiser(random_state=0)
+    with pytest.warns(RuntimeWarning, match="was interrupted after 200 steps"), pytest.raises(KeyboardInterrupt):
+        model.fit(*TRAIN)
+    monkeypatch.undo()
+    plain = BinaryDenoiser(random_state=0, steps=200).fit(*TRAIN)
+    np.testing.assert_array_equal(model.bias_, plain.bias_)
+
+
+def test_parameters_of_predictions_are_checked_when_they_are_used():
+    model = BinaryDenoiser(random_state=0, steps=20).fit(*TRAIN)
+    for bad in ({"samples": 0}, {"samples": 2.5}, {"draws": "nope"}, {"decode": "median"}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            clone(model).set_params(**bad).fit(*TRAIN)
+        again = pickle.loads(pickle.dumps(model)).set_params(**bad)
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            again.transform(TEST[0])
+    with pytest.raises(Refusal, match="decode refuses .*: it evaluates a ranking"):
+        BinaryDenoiser(decode="auc").fit(*TRAIN)
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was():
+    model = BinaryDenoiser(noise=0.1, random_state=0, steps=100).fit(TRAIN[0])
+    before = model.transform(TEST[0])
+    with pytest.raises(ValueError, match="noise must"):
+        model.set_params(noise=np.full((3, 3), 0.2)).fit(TRAIN[0])
+    np.testing.assert_array_equal(model.transform(TEST[0]), before)
+
+
+def test_the_least_noise_and_longer_steps():
+    still = BinaryDenoiser(noise=1e-120, random_state=0, steps=50).fit(*TRAIN)
+    assert np.isfinite(still.log_likelihood(TEST[1], TEST[1]).value)
+    BinaryDenoiser(noise=5e-324, random_state=0, steps=5).fit(*TRAIN)
+    short, long = (BinaryDenoiser(random_state=0, steps=100, step=s).fit(*TRAIN) for s in (0.1, (1.0, 0.5)))
+    assert np.abs(long.bias_).mean() > 2.0 * np.abs(short.bias_).mean()
+    assert BinaryDenoiser(noise=0.1, random_state=0, steps=100).fit(TRAIN[0]).score(TEST[0]) < 0.0
+    found = LogSupermodularModel(random_state=0, steps=50, step=0.5).fit(TRAIN[1]).log_likelihood(TEST[1])
+    assert found.error > 0.0
+    drawn = LogSupermodularModel([Cut(168, [])], random_state=0, steps=20).fit(TRAIN[1].reshape(len(TRAIN[1]), -1))
+    assert drawn.sample(2, random_state=np.random.RandomState(0)).shape == (2, 168)

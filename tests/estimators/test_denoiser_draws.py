@@ -6,7 +6,7 @@ import pytest
 from setwise import BinaryDenoiser
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
-from setwise.estimators import binary_denoiser
+from setwise.estimators import restoration
 from setwise.estimators.restoration import numbered
 from setwise.kernels.noise import LOGISTIC
 from setwise.losses import FBeta, Hamming, Jaccard
@@ -35,7 +35,7 @@ def scores_of(model):
 def perturbed(model):
     """The perturbed labelings of each image by enumeration, (images, samples, 6)."""
     out = []
-    for image, scores in zip(numbered(SEEN, [None] * len(SEEN)), scores_of(model), strict=True):
+    for image, scores in zip(numbered(SEEN, [None] * len(SEEN), np.ones(1, bool)), scores_of(model), strict=True):
         z = noise_of(LOGISTIC, np.uint64(model._seed + 1), image.number, 0, model.samples, 6, True)
         out.append(ROWS[(scores + z @ ROWS.T).argmax(axis=1)])
     return np.array(out)
@@ -98,7 +98,7 @@ def test_threads_draw_the_same():
 
 
 def test_exact_samples_that_take_too_long_are_refused(monkeypatch):
-    draw = binary_denoiser.sample
-    monkeypatch.setattr(binary_denoiser, "sample", lambda *args, **more: draw(*args, budget=1, **more))
+    draw = restoration.sample
+    monkeypatch.setattr(restoration, "sample", lambda *args, **more: draw(*args, budget=1, **more))
     with pytest.raises(Refusal, match=r"draws='exact' refuses this image: .* Use draws='perturbed'"):
         fitted(coupling=5.0, decode="jaccard", draws="exact").transform(SEEN)

@@ -7,6 +7,7 @@ from probabilistic.models import KINDS, dyadic_models, models, summed
 from setwise.core.refusal import Refusal
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import (
+    ConcaveOfSize,
     Cut,
     LogSupermodular,
     SetFunctionOf,
@@ -227,6 +228,62 @@ def test_long_strips_are_summed_and_wide_grids_refused():
         exact(LogSupermodular([Cut.grid(40, 40)]))
     with pytest.raises(Refusal, match="only cuts are summed exactly beyond 20 labels"):
         exact(LogSupermodular([SetFunctionOf(30, lambda y: float(y.any()))]))
+
+
+def covered(size, rng):
+    """A random coverage function, whose scores may be huge."""
+    cover, gains = rng.random((3, size)) < 0.5, rng.random(3) * rng.choice([0.1, 1.0, 10.0])
+    unary = rng.standard_normal(size) * np.where(rng.random(size) < 0.4, rng.choice([1.0, 1e3, 1e7]), 1.0)
+    return LogSupermodular([SetFunctionOf(size, lambda y: float(gains @ (cover & y).any(axis=1)))], unary)
+
+
+def test_huge_scores_hide_no_other_label():
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        model = covered(int(rng.integers(1, 6)), rng)
+        rows, values, total, _ = summed(model)
+        scale = 1e-9 * (1.0 + 1e-6 * np.abs(model.unary).max())
+        found = model.minimum()
+        assert found.value == pytest.approx(values.min(), abs=scale)
+        assert found.value - found.bound <= 1e3 * scale
+        assert superdifferential(model).value <= total <= l_field(model).value
+        point = base_point(model).point
+        assert (rows @ point <= values + 10 * scale).all()
+    # The point of least norm is that of the labels that huge scores leave.
+    rest = l_field(LogSupermodular([ConcaveOfSize(2 * np.sqrt(np.arange(5.0)))], [1e5, 1.1, 1.0, 0.9]))
+    more = l_field(LogSupermodular([ConcaveOfSize(2 * np.sqrt(np.arange(5.0)))], [1e9, 1.1, 1.0, 0.9]))
+    np.testing.assert_allclose(rest.marginals, more.marginals, atol=1e-9)
+
+
+def test_points_outside_the_base_polytope_are_refused():
+    model = LogSupermodular([Cut.grid(2, 2)], [1.0, 0.0, 0.0, -1.0])
+    own = base_point(model).point
+    assert l_field(model, own).value == pytest.approx(l_field(model).value)
+    order = np.arange(4)
+    vertex = np.empty(4)
+    vertex[order] = model.gains(order)
+    assert l_field(model, vertex).value >= exact(model).value
+    for point in (np.full(4, 50.0), own + 1e-3, own - 1e-3):
+        with pytest.raises(Refusal, match="l_field refuses this point: it is no point of the base polytope"):
+            l_field(model, point)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogSupermodular([Cut(2, [[0, 1]], [10.0])], [-3.0, -3.0]),
+        LogSupermodular([Cut.grid(5, 5)], np.full(25, -0.5), [3.0]),
+        LogSupermodular([Cut.grid(6, 6)], 2.0 * np.random.default_rng(0).standard_normal(36), [0.5]),
+    ],
+    ids=["seldom", "sticky", "posterior"],
+)
+def test_intervals_hold_the_mean_as_often_as_they_say(model):
+    true = logistic(model, 100_000, random_state=10**6).value
+    found = [logistic(model, 100, random_state=seed).interval for seed in range(200)]
+    # 200 intervals of 95 % miss more than 18 times once in a hundred runs.
+    assert sum(low <= true <= high for low, high in found) >= 182
+    alone = [logistic(model, 100, control=False, random_state=seed).interval for seed in range(200)]
+    assert sum(low <= true <= high for low, high in alone) >= 176
 
 
 def test_what_is_refused():

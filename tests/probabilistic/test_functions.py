@@ -143,3 +143,30 @@ def test_what_is_refused():
         model.values([0, 2])
     with pytest.raises(ValueError, match="labels must have shape"):
         model.values([0, 1, 1])
+
+
+def test_what_rounding_hides_is_no_concave_table():
+    for offset in (1e12, 1e9, 1e6, 1e3):
+        with pytest.raises(Refusal, match="ConcaveOfSize refuses this table: it is not concave at 1"):
+            ConcaveOfSize([offset, offset, offset + 0.9])
+    with pytest.raises(OverflowError, match="table is too large"):
+        ConcaveOfSize([-1.7e308, 1.7e308, 1.7e308])
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        table = rng.choice([0.1, 1e8, 3.7]) * np.arange(9.0) + np.sqrt(np.arange(9.0)) * rng.choice([0.0, 1.0])
+        fixed = rng.integers(-1, 2, 8)
+        if (fixed < 0).any():
+            # A part of an accepted table is accepted.
+            part = LogSupermodular([ConcaveOfSize(table)], rng.standard_normal(8)).condition(fixed)
+            assert part.total == (fixed < 0).sum()
+
+
+def test_arrays_of_the_caller_may_change():
+    unary, weights = np.zeros(4), np.ones(4)
+    cut = Cut(4, Cut.grid(2, 2).edges, weights)
+    model = LogSupermodular([cut], unary)
+    before = model.minimum().value, model.values(np.ones(4))[0], cut.values(np.eye(4, dtype=bool))
+    unary[:], weights[:] = 5.0, 7.0
+    after = model.minimum().value, model.values(np.ones(4))[0], cut.values(np.eye(4, dtype=bool))
+    assert before[:2] == after[:2]
+    np.testing.assert_array_equal(before[2], after[2])

@@ -297,7 +297,20 @@ def test_what_is_refused():
     ):
         with pytest.raises((ValueError, TypeError, Refusal), match=words):
             make()
+    unknown = np.array([-1, 1, -1, 0], np.int8)
+    for some in (
+        Energies([[Cut.grid(2, 2)]], unknown, np.array([0, 4])),
+        Sets(unknown, np.array([0, 4])),
+        Graphs(unknown, np.array([0, 4]), Cut.grid(2, 2).edges),
+    ):
+        for surrogate in (PerturbedLikelihood(), LFieldLikelihood())[: 1 + isinstance(some, Energies)]:
+            with pytest.raises(Refusal, match="The likelihood refuses labels that are not known"):
+                surrogate.on(some)
+    with pytest.raises(ValueError, match="target must hold means of labels, 0 to 1"):
+        Energies([[Cut.grid(2, 2)]], unknown, np.array([0, 4]), np.array([5.0, 5.0, 5.0, 5.0, 0.0]))
     evaluator = PerturbedLikelihood().on(batch)
+    with pytest.raises(Refusal, match="Energies refuse scores of base functions below 0"):
+        evaluator(np.append(np.full(6, 1e12), [-0.5, 0.1]))
     with pytest.raises(Refusal, match="Energies refuse scores of base functions below 0"):
         evaluator(np.full(8, -1.0))
     with pytest.raises(Refusal, match="Energies"):

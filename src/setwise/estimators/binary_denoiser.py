@@ -158,7 +158,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
-        of_weight = float(1.0 / (1.0 + np.exp(weights.observation)))
+        of_weight = float(np.exp(-np.logaddexp(0.0, weights.observation)))
         self.noise_ = of_weight if pi is None else pi
         if found.interrupted:
             warnings.warn(f"BinaryDenoiser was interrupted after {found.steps} steps.", RuntimeWarning, stacklevel=2)
@@ -169,14 +169,14 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         """The probability of label 1 of each pixel, a list of (h, w): the share of the drawn images that have it."""
         how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
-            found = map_units(how.probabilities, numbered(X, models))
+            found = map_units(how.probabilities, numbered(X, models, self._weight > 0.0))
         return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
 
     def transform(self, X: Any) -> Any:
         """The restored images, 0 and 1: an array (n, h, w) where X is one, else a list."""
         how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
-            found = map_units(how.labels, numbered(X, models))
+            found = map_units(how.labels, numbered(X, models, self._weight > 0.0))
         out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
 

@@ -62,7 +62,8 @@ class Part(NamedTuple):
 def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
     """The estimate by perturbed labelings, and the bounds by independent labels and by trees."""
     found, freedom = logistic(model, samples, level=LEVEL, random_state=seed), max((samples + 1) // 2 - 1, 1)
-    error = (found.interval[1] - found.value) / float(student.ppf(0.5 + 0.5 * LEVEL, freedom))
+    width = max(found.interval[1] - found.value, found.value - found.interval[0])
+    error = width / float(student.ppf(0.5 + 0.5 * LEVEL, freedom))
     low = superdifferential(model) if model.table is None else mean_field(model)
     high = l_field(model) if model.pairwise is None else tree_reweighted(model, STEPS)
     return Sum(found.value, error, freedom, low.value, high.value)

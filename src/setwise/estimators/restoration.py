@@ -25,9 +25,12 @@ class Numbered(NamedTuple):
     model: LogSupermodular
 
 
-def numbered(X: Any, models: list[LogSupermodular]) -> list[Numbered]:
-    """The distributions with numbers that are functions of the images: equal images have equal noise."""
-    images = [one.tobytes() for one in as_images(X, "X", unknown=True)]
+def numbered(X: Any, models: list[LogSupermodular], seen: Bools) -> list[Numbered]:
+    """The distributions with numbers that are functions of what was ``seen`` of images: equal ones have equal noise.
+
+    ``seen`` (p,), or (1,), marks the pixels whose observations have a weight.
+    """
+    images = [np.where(seen, one.ravel(), -1).astype(np.int8).tobytes() for one in as_images(X, "X", unknown=True)]
     numbers = [int.from_bytes(blake2b(one, digest_size=7).digest(), "little") for one in images]
     return [Numbered(number, model) for number, model in zip(numbers, models, strict=True)]
 

@@ -75,7 +75,7 @@ class Energies(Batch):
             own = self.target[self.node_places]
             if own.size and (own.min() < 0.0 or own.max() > 1.0):
                 raise ValueError(
-                    f"target must hold means of labels, 0 to 1, at the decisions; got {own.min():.4g} to {own.max():.4g}."
+                    f"target must hold means of labels, 0 to 1, at decisions; got {own.min():.4g} to {own.max():.4g}."
                 )
 
     @classmethod

@@ -78,10 +78,14 @@ class Coupling:
         network = self._wires.network
         rows = np.empty((1 + more, self._p + 2 * network.pad), np.int8)
         labels = rows[0]
-        if self._by_table:
-            sweeps = couple_by_table(network, self._table, self._width, seed, 2 * unit, start, budget, labels)
-        else:
-            sweeps = couple(network, self._weights, self._unary, self._gains, seed, 2 * unit, start, budget, labels)
+        # One beginning a call, so that Ctrl-C is heard between them.
+        sweeps = -1
+        while sweeps < 0 and start <= budget:
+            if self._by_table:
+                sweeps = couple_by_table(network, self._table, self._width, seed, 2 * unit, start, start, labels)
+            else:
+                sweeps = couple(network, self._weights, self._unary, self._gains, seed, 2 * unit, start, start, labels)
+            start *= 2
         if more and sweeps > 0:
             # Coupling has the even units, so that no number is used twice.
             table = self._table if self._by_table else self._table[:0]

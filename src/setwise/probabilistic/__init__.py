@@ -1,5 +1,6 @@
 """Log-supermodular distributions: probabilities of labels that attract each other (Shpakova and Bach 2016; LSM)."""
 
+from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.bounds.exact import exact
 from setwise.probabilistic.bounds.l_field import base_point, l_field
 from setwise.probabilistic.bounds.log_partition import LogPartition
@@ -9,7 +10,7 @@ from setwise.probabilistic.bounds.perturbed import Maxima, perturbed_maxima
 from setwise.probabilistic.bounds.superdifferential import superdifferential
 from setwise.probabilistic.bounds.tree_reweighted import tree_reweighted
 from setwise.probabilistic.energies import Energies
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, SetFunctionOf
+from setwise.probabilistic.functions import ConcaveOfSize, Cut, Modular, SetFunctionOf
 from setwise.probabilistic.hidden_likelihood import HiddenLikelihood
 from setwise.probabilistic.likelihood import LFieldLikelihood, PerturbedLikelihood
 from setwise.probabilistic.log_supermodular import LogSupermodular

@@ -13,7 +13,8 @@ from setwise.core.batch import Batch, segments
 from setwise.core.checks import as_kind, as_offsets, as_reals, shown
 from setwise.core.refusal import Refusal
 from setwise.core.sets import as_truth
-from setwise.probabilistic.functions import BaseFunction, Modular, as_rows
+from setwise.probabilistic.base_function import BaseFunction
+from setwise.probabilistic.functions import Modular, as_rows
 from setwise.probabilistic.log_supermodular import LogSupermodular
 
 Terms = tuple[BaseFunction, ...]

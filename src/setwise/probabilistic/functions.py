@@ -1,9 +1,8 @@
-"""Base functions: submodular functions of binary labels that vanish where all labels are 0."""
+"""The base functions: cuts, concave functions of the size, modular functions, and those of the user."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,55 +11,11 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import LARGEST, as_array, as_count, as_reals, as_scores, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
+from setwise.probabilistic.base_function import BaseFunction, Conditioned
 from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
 
 SLIP = 1e-15
 """Second differences above 0 by no more than this share of the largest value are rounding; all bounds allow for it."""
-
-
-class Conditioned(NamedTuple):
-    """A function of the free labels: ``f(A + y) - f(A) = function(y) + <linear, y>``, where A are the labels set to 1.
-
-    Attributes
-    ----------
-    function : of the same kind, of the labels that are free
-    linear : (free,)
-    constant : f(A), the value where all free labels are 0
-    """
-
-    function: "BaseFunction"
-    linear: Values
-    constant: float
-
-
-class BaseFunction(ABC):
-    """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
-
-    Attributes
-    ----------
-    total : p, the number of labels
-    """
-
-    total: int
-
-    @abstractmethod
-    def values(self, labels: Bools) -> Values:
-        """The value f of each row of ``labels`` (n, p), (n,)."""
-
-    def gains(self, order: Ints) -> Values:
-        """What each label adds to f where the labels become 1 in the given order, (p,)."""
-        rows = np.zeros((self.total + 1, self.total), dtype=bool)
-        for k, i in enumerate(order):
-            rows[k + 1 :, i] = True
-        return np.diff(self.values(rows))
-
-    def turns(self, labels: Bools) -> Values:
-        """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
-        return self.values(labels ^ np.eye(self.total, dtype=bool)) - self.values(labels[None])
-
-    @abstractmethod
-    def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
-        """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""
 
 
 @final

@@ -15,7 +15,8 @@ from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
 from setwise.kernels.networks import Arcs, Lattice
 from setwise.kernels.search_trees import arcs_of
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
+from setwise.probabilistic.base_function import BaseFunction
+from setwise.probabilistic.functions import ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, Oracle, minimizer_of
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut
+from setwise.probabilistic.base_function import BaseFunction
+from setwise.probabilistic.functions import ConcaveOfSize, Cut
 from setwise.probabilistic.log_supermodular import LogSupermodular
 
 

@@ -12,7 +12,8 @@ from setwise.inference.wires import wirings
 from setwise.kernels.likelihood import Data, Plan, State, descend, move
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.search_trees import new_forest
-from setwise.probabilistic.functions import BaseFunction, Cut, joined
+from setwise.probabilistic.base_function import BaseFunction
+from setwise.probabilistic.functions import Cut, joined
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.noise import noise_of
 

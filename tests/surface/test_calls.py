@@ -52,7 +52,7 @@ def surrogates():
     """Every surrogate, of one set and of a batch."""
     tols = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
     for kind in SURROGATES.values():
-        surrogate, name = kind("jaccard"), kind.__name__
+        surrogate, name = kind("max"), kind.__name__
         evaluator = surrogate.on(Sets.rows([Y[:2], Y[2:]]))
         yield Parameter(f"{name}.call(y)", lambda v, one=surrogate: one(v, S), LABELS)
         yield Parameter(f"{name}.call(scores)", partial(surrogate, Y), SCORES)

@@ -68,6 +68,72 @@ def test_pixels_that_were_not_seen_are_filled_in():
     assert np.abs(nothing - TRAIN[1].mean(axis=0)).mean() < 0.12
 
 
+def test_clean_images_of_which_a_part_is_known():
+    noisy, clean = TRAIN
+    half = np.where(np.arange(len(clean))[:, None, None] % 2, clean, -1)
+    some = np.where(np.random.default_rng(4).random(clean.shape) < 0.5, clean, -1)
+    for y in (half, some):
+        model = BinaryDenoiser(random_state=0).fit(noisy, y)
+        known = y >= 0
+        assert model.noise_ == pytest.approx(((noisy != y)[known].sum() + 1) / (known.sum() + 2))
+        assert wrong(model) < 0.05
+        assert wrong(BinaryDenoiser(noise="learned", random_state=0).fit(noisy, y)) < 0.05
+        right = (model.transform(noisy) == clean)[known].mean()
+        assert model.score(noisy, y) == pytest.approx(right)
+    # The known half says more than the noisy images alone.
+    noisy, test = disks(40, pi=0.3)[0], disks(40, seed=1, pi=0.3)[0]
+    alone = BinaryDenoiser(noise=0.3, random_state=0).fit(noisy)
+    assert wrong(BinaryDenoiser(noise=0.3, random_state=0).fit(noisy, half), test) < wrong(alone, test)
+
+
+def test_clean_images_of_which_nothing_is_known_say_nothing():
+    alone = BinaryDenoiser(noise=0.1, steps=200, random_state=0).fit(TRAIN[0])
+    same = BinaryDenoiser(noise=0.1, steps=200, random_state=0).fit(TRAIN[0], np.full(TRAIN[0].shape, -1))
+    np.testing.assert_array_equal(alone.bias_, same.bias_)
+    np.testing.assert_array_equal(alone.coupling_, same.coupling_)
+
+
+@pytest.mark.parametrize("observation", ["known", "learned"])
+@pytest.mark.parametrize("bias", ["pixel", "shared"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_equal_shares_of_all_pixels_are_one_share(observation, bias, alone):
+    data, parameters = TRAIN[:1] if alone else TRAIN, {"bias": bias, "observation": observation, "steps": 300}
+    one = BinaryDenoiser(noise=0.2, random_state=0, **parameters).fit(*data)
+    each = BinaryDenoiser(noise=np.full((14, 12), 0.2), random_state=0, **parameters).fit(*data)
+    np.testing.assert_allclose(each.bias_, one.bias_, atol=1e-9)
+    np.testing.assert_allclose(each.coupling_, one.coupling_, atol=1e-9)
+    assert each.observation_ * np.log(4.0) == pytest.approx(one.observation_)
+    assert (each.observation_ == 1.0) == (observation == "known" or alone)
+    np.testing.assert_array_equal(each.noise_, np.full((14, 12), 0.2))
+    np.testing.assert_array_equal(each.transform(TEST[0]), one.transform(TEST[0]))
+    with pytest.raises(ValueError, match=r"X must be images of shape \(14, 12\), as in fit"):
+        each.transform(TEST[0][:, 1:])
+
+
+def test_a_share_of_one_half_is_a_pixel_not_seen():
+    mask = np.indices((14, 12)).sum(axis=0) % 3 == 0
+    shares, seen = np.where(mask, 0.5, 0.1), np.where(mask, -1, TRAIN[0])
+    some = np.where(np.arange(40)[:, None, None] % 2, TRAIN[1], -1)
+    for y in (TRAIN[1], some, None):
+        each = BinaryDenoiser(noise=shares, steps=300, random_state=0).fit(TRAIN[0], y)
+        hidden = BinaryDenoiser(noise=0.1, steps=300, random_state=0).fit(seen, y)
+        np.testing.assert_allclose(each.bias_, hidden.bias_, atol=1e-9)
+        np.testing.assert_allclose(each.coupling_, hidden.coupling_, atol=1e-9)
+        test = np.where(mask, -1, TEST[0])
+        np.testing.assert_array_equal(each.transform(TEST[0]), hidden.transform(test))
+
+
+def test_what_is_known_of_the_noise_of_each_pixel_helps():
+    rng = np.random.default_rng(6)
+    shares = np.where(np.indices((14, 12))[1] < 6, 0.02, 0.35)
+    more = disks(200, seed=7)[1]
+    noisy, test = (clean ^ (rng.random(clean.shape) < shares) for clean in (TRAIN[1], more))
+    for y in (TRAIN[1], None):
+        each = BinaryDenoiser(noise=shares, random_state=0).fit(noisy, y)
+        one = BinaryDenoiser(noise=float(shares.mean()), random_state=0).fit(noisy, y)
+        assert wrong(each, test, more) < wrong(one, test, more) - 0.003
+
+
 def test_images_of_several_sizes_share_one_bias():
     a, b = disks(20), disks(20, (12, 16), seed=5)
     noisy, clean = [*a[0], *b[0]], [*a[1], *b[1]]
@@ -159,7 +225,17 @@ def test_what_is_refused():
         ({"decode": "median"}, TRAIN, "decode"),
         ({}, (noisy, clean[:3]), "y must be images of the same shapes"),
         ({}, (noisy + 2, clean), "X must hold 0 and 1, or -1"),
-        ({}, (noisy, np.where(clean == 1, 1, -1)), "y must hold 0 and 1; got others"),
+        ({}, (noisy, clean + 1), "y must hold 0 and 1, or -1 for pixels that are not known; got others"),
+        ({}, (noisy, np.full(clean.shape, -1)), "noise='known' refuses images of which no pixel is both seen"),
+        ({"noise": 0.1, "observation": "learned"}, (noisy, np.where(clean == 1, 1, -1)), "use noise='learned'"),
+        ({"noise": np.full((3, 3), 0.1)}, TRAIN, r"noise must be a number, or an array .* got shape \(3, 3\)"),
+        ({"noise": np.full((14, 12), 0.6)}, TRAIN, "noise must hold numbers above 0 and at most .5"),
+        ({"noise": np.zeros((14, 12))}, TRAIN, "noise must hold numbers above 0 and at most .5"),
+        (
+            {"noise": np.full((14, 12), 0.1), "bias": "shared"},
+            ([noisy[0], noisy[1][1:]],),
+            "of the one shape of all images",
+        ),
         ({}, (noisy[0], clean[0]), "X must be images of shape"),
         ({}, ([], []), "X must hold an image or more"),
     ):
@@ -170,6 +246,8 @@ def test_what_is_refused():
     model = BinaryDenoiser(steps=10, random_state=0).fit(*TRAIN)
     with pytest.raises(ValueError, match=r"X must be images of shape \(14, 12\), as in fit"):
         model.transform(noisy[:, 1:])
+    with pytest.raises(ValueError, match="y must hold a pixel or more that is known"):
+        model.score(noisy, np.full(clean.shape, -1))
     rows = noisy.reshape(len(noisy), -1)
     for parameters, Y, kind, words in (
         ({}, rows, ValueError, "terms must be given for rows"),

@@ -1,5 +1,6 @@
 """The bias at which each node turns, against all labelings and against cuts at single biases."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
-from setwise.inference.nested_cuts import flips
+from setwise.inference.nested_cuts import flips, nested
+from setwise.kernels.threads import allowed
 
 
 def networks(seed, p=7, whole=False):
@@ -65,6 +67,92 @@ def test_cuts_at_single_biases_are_nested_and_agree():
         assert (found >= before).all()
         np.testing.assert_array_equal(found, t < bias)
         before = found
+
+
+def turned_exactly(scores, edges, weights):
+    """The biases by enumeration in fractions: at the mean of a part the best labeling parts it, or it is trivial."""
+    out = [None] * len(scores)
+    parts = [(list(range(len(scores))), [Fraction(s) for s in scores])]
+    weights = [Fraction(w) for w in weights]
+    while parts:
+        nodes, own = parts.pop()
+        bias = -sum(own) / len(nodes)
+        inside = [
+            (nodes.index(a), nodes.index(b), w) for (a, b), w in zip(edges, weights, strict=True) if {a, b} <= {*nodes}
+        ]
+        best, chosen = Fraction(0), (0,) * len(nodes)
+        for row in product((0, 1), repeat=len(nodes)):
+            value = sum((s + bias for s, y in zip(own, row, strict=True) if y), Fraction(0))
+            value -= sum((w for a, b, w in inside if row[a] != row[b]), Fraction(0))
+            if value > best:
+                best, chosen = value, row
+        if best == 0:
+            for i in nodes:
+                out[i] = bias
+            continue
+        for a, b, w in inside:
+            if chosen[a] != chosen[b]:
+                own[a] += -w if chosen[a] else w
+                own[b] += -w if chosen[b] else w
+        for side in (0, 1):
+            kept = [k for k, y in enumerate(chosen) if y == side]
+            parts.append(([nodes[k] for k in kept], [own[k] for k in kept]))
+    return np.array([float(b) for b in out])
+
+
+def nasty(kind, rng, nodes, edges):
+    """Scores of nodes and weights of edges that are hard for sums of floats."""
+    if kind == "ties":
+        return rng.integers(-2, 3, nodes) / 3.0, rng.integers(0, 3, edges) / 3.0
+    if kind == "huge":
+        return rng.standard_normal(nodes) * 10.0 ** rng.integers(-3, 13, nodes), 10.0 ** rng.integers(-3, 13, edges)
+    if kind == "no edges":
+        return rng.standard_normal(nodes), np.zeros(edges)
+    if kind == "no scores":
+        return np.zeros(nodes), rng.random(edges)
+    return rng.standard_normal(nodes), np.abs(rng.standard_normal(edges)) * (rng.random(edges) < 0.7)
+
+
+@pytest.mark.parametrize("grids", [False, True])
+@pytest.mark.parametrize("kind", ["normal", "ties", "huge", "no edges", "no scores"])
+def test_biases_and_the_flow_against_fractions(kind, grids):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        if grids:
+            graphs = Graphs.images([rng.random((2, 4)) < 0.5, rng.random((3, 2)) < 0.5, rng.random((1, 1)) < 0.5])
+        else:
+            graphs, _ = networks(seed)
+        unary, weights = nasty(kind, rng, graphs.total, len(graphs.edges))
+        scores = np.empty(graphs.n_scores)
+        scores[graphs.node_places], scores[graphs.edge_places] = unary, weights
+        found = nested(graphs, scores)
+        size = max(np.abs(unary).max(), weights.max(initial=0.0))
+        np.testing.assert_allclose(found.point, found.turned, rtol=1e-13, atol=1e-13 * size)
+        for i in range(len(graphs)):
+            own = slice(graphs.offsets[i], graphs.offsets[i + 1])
+            inside = (graphs.edges[:, 0] >= own.start) & (graphs.edges[:, 0] < own.stop)
+            ends = graphs.edges[inside] - own.start
+            exact = turned_exactly(unary[own], ends.tolist(), weights[inside])
+            np.testing.assert_allclose(found.turned[own], exact, rtol=1e-13, atol=1e-14 * size)
+            # The point lies in the base polytope of the cut less the scores.
+            rows = np.array(list(product([0.0, 1.0], repeat=len(exact))))
+            cuts = np.abs(rows[:, ends[:, 0]] - rows[:, ends[:, 1]]) @ weights[inside]
+            above = rows @ (found.point[own] + unary[own]) - cuts
+            assert above.max() <= 1e-14 * size * len(exact)
+            assert abs(above[-1]) <= 1e-14 * size * len(exact)
+
+
+def test_blocks_of_networks_are_apart_and_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    graphs = Graphs.images(rng.random((5, 90, 90)) < 0.5)
+    scores = np.abs(rng.standard_normal(graphs.n_scores))
+    scores[graphs.node_places] = rng.standard_normal(graphs.total)
+    t = flips(graphs, scores)
+    with allowed(2):
+        np.testing.assert_array_equal(flips(graphs, scores), t)
+    for i in (0, 4):
+        own = scores[graphs.score_offsets[i] : graphs.score_offsets[i + 1]]
+        np.testing.assert_allclose(flips(graphs.take(np.array([i])), own), t[8100 * i : 8100 * (i + 1)], atol=1e-12)
 
 
 def test_without_edges_each_node_turns_at_its_score():

@@ -15,8 +15,10 @@ from setwise.probabilistic import (
     l_field,
     logistic,
     mean_field,
+    perturbed_maxima,
     superdifferential,
 )
+from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of
 
 
@@ -157,6 +159,33 @@ def test_noise_is_a_function_of_its_place():
     np.testing.assert_array_equal(whole[0::2][:4], -whole[1::2])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_maxima_of_given_noise_are_those_of_enumeration(kind):
+    rng = np.random.default_rng(0)
+    for model in models(kind, 24, most=6):
+        rows, values, _, _ = summed(model)
+        noise = rng.standard_normal((5, model.total)) * rng.choice([0.1, 10.0])
+        each = rows @ noise.T - values[:, None]
+        found = perturbed_maxima(model, noise)
+        np.testing.assert_allclose(found.values, each.max(axis=0), atol=1e-9 * (1 + np.abs(values).max()))
+        np.testing.assert_allclose(found.marginals, rows[each.argmax(axis=0)].mean(axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 17, 100])
+def test_threads_share_samples_and_change_nothing(samples):
+    model = LogSupermodular([Cut.grid(7, 9)], np.random.default_rng(0).standard_normal(63))
+    noise = np.random.default_rng(1).standard_normal((samples, 63))
+    point, seed = base_point(model).point, seed_of(0)
+    given, drawn = perturbed_maxima(model, noise), perturbed(model, samples, 0, seed, point)
+    np.testing.assert_array_equal(drawn.values, perturbed_maxima(model, noise_of(0, seed, 0, 0, samples, 63, True))[0])
+    for threads in (2, 3):
+        with allowed(threads):
+            again = perturbed_maxima(model, noise)
+            shared = perturbed(model, samples, 0, seed, point)
+        for one, other in zip((*given, *drawn), (*again, *shared), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_the_control_variate_takes_most_of_the_variance_of_weak_couplings():
     model = LogSupermodular([Cut.grid(20, 20)], 2.0 * np.random.default_rng(0).standard_normal(400), [0.1])
     plain, controlled = (logistic(model, 200, control=c, random_state=0) for c in (False, True))
@@ -218,6 +247,11 @@ def test_what_is_refused():
         logistic(pairs, 1)
     with pytest.raises(ValueError, match="noise must be"):
         logistic(pairs, noise="gumbel")
+    for wrong in (np.zeros(3), np.zeros((0, 3)), np.zeros((2, 4)), np.full((2, 3), np.nan)):
+        with pytest.raises(ValueError, match=r"noise must (have shape \(samples, 3\)|be finite)"):
+            perturbed_maxima(pairs, wrong)
+    with pytest.raises(TypeError, match="model must be"):
+        perturbed_maxima(3, np.zeros((1, 3)))
     for bound in (l_field, superdifferential, mean_field, logistic, exact, base_point):
         with pytest.raises(TypeError, match="model must be"):
             bound(3)

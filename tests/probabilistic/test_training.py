@@ -6,7 +6,7 @@ import pytest
 from setwise.core.enumerate import subsets
 from setwise.kernels.noise import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
-from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of
 from setwise.probabilistic.training import AnyLabelings, Labelings, Rates, Weights, joint, learn
 
@@ -24,13 +24,14 @@ def twin(labels, observed, rates, start, hidden, learned):
     order = np.concatenate([rng.permutation(n) for _ in range(-(-rates.steps // n))])[: rates.steps]
     for h, i in enumerate(order):
 
-        def best(unit, seen, h=h, i=i, t=t, c=c, alpha=alpha):
+        def best(unit, seen, among=True, h=h, i=i, t=t, c=c, alpha=alpha):
             z = noise_of(LOGISTIC, np.uint64(rates.seed), unit, h, 1, 6, False)[0]
-            return int((ROWS @ (z + t + seen * observed[i]) - FUNCTIONS @ alpha).argmax())
+            values = ROWS @ (z + t + seen * observed[i]) - FUNCTIONS @ alpha
+            return int(np.where(among, values, -np.inf).argmax())
 
         found = best(2 * i, 0.0 if hidden else c)
         if hidden:
-            k = best(2 * i + 1, c)
+            k = best(2 * i + 1, c, ((labels[i] < 0) | (labels[i] == ROWS)).all(axis=1))
             y, f = ROWS[k].astype(float), FUNCTIONS[k]
             q = observed[i]
             slope = -q @ y + q[q > 0].sum() - (np.abs(q) / (1 + np.exp(c * np.abs(q)))).sum()
@@ -44,7 +45,7 @@ def twin(labels, observed, rates, start, hidden, learned):
         for k, (g, length, low) in enumerate(zip(gradients, rates.lengths, (-np.inf, 0.0, 0.0), strict=True)):
             if k == 1 and not learned:
                 continue
-            squares[k] = squares[k] + np.square(g)
+            squares[k] = squares[k] + (np.square(g) if rates.adaptive else 1.0)
             step = length * np.divide(g, np.sqrt(squares[k]), out=np.zeros(np.shape(g)), where=squares[k] > 0)
             values[k] = np.maximum(values[k] - step, low)
         t, c, alpha = values[0], float(values[1]), values[2]
@@ -52,16 +53,17 @@ def twin(labels, observed, rates, start, hidden, learned):
     return Weights(means[0], means[1] if learned else start.observation, means[2])
 
 
-@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("hidden", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("learned", [False, True])
 @pytest.mark.parametrize("size", [1, 6])
-def test_steps_are_those_of_the_twin(hidden, learned, size):
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_steps_are_those_of_the_twin(hidden, learned, size, adaptive):
     rng = np.random.default_rng(0)
-    labels = (rng.random((4, 6)) < 0.5).astype(float)
-    observed = rng.choice([-1.0, 0.0, 1.0], (4, 6))
-    rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7), Weights(np.zeros(size), 0.7, np.zeros(2))
-    found = learn([Labelings(CUTS, labels, observed)], rates, start=start, hidden=hidden, learned=learned)
-    expected = twin(labels, observed, rates, start, hidden, learned)
+    labels = np.where(rng.random((4, 6)) < hidden, -1.0, rng.random((4, 6)) < 0.5)
+    observed = rng.choice([-1.0, -0.3, 0.0, 0.5, 1.0], (4, 6))
+    rates, start = Rates(60, (0.3, 0.2, 0.1), (1e-2, 1e-3), 7, adaptive), Weights(np.zeros(size), 0.7, np.zeros(2))
+    found = learn([Labelings(CUTS, labels, observed)], rates, start=start, hidden=hidden > 0, learned=learned)
+    expected = twin(labels, observed, rates, start, hidden > 0, learned)
     assert found.steps == 60
     np.testing.assert_allclose(found.weights.unary, expected.unary, atol=1e-12)
     np.testing.assert_allclose(found.weights.couplings, expected.couplings, atol=1e-12)

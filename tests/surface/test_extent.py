@@ -72,6 +72,7 @@ RESULTS |= {
     "Answer",
     "GraphScores",
     "LogPartition",
+    "Maxima",
     "Samples",
     "Evaluation",
     "Fit",
@@ -80,7 +81,6 @@ RESULTS |= {
     "Solution",
     "Solutions",
 }
-RESULTS |= {"LogPartition", "Samples"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

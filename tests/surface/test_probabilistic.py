@@ -21,6 +21,7 @@ from setwise.probabilistic import (
     l_field,
     logistic,
     mean_field,
+    perturbed_maxima,
     sample,
     superdifferential,
     tree_reweighted,
@@ -92,6 +93,8 @@ def distributions():
     yield Parameter("LogSupermodular.extension(x)", MODEL.extension, signed)
     fixed = LABELS | {"all": [0, 1, 0, 1], "far": [-2, 0, 1, 1]}
     yield Parameter("LogSupermodular.condition(fixed)", MODEL.condition, fixed)
+    some = OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular}
+    yield Parameter("perturbed_maxima(model)", lambda v: perturbed_maxima(v, np.ones((1, 4))), some)
     for bound in BOUNDS:
         yield Parameter(f"{bound.__name__}(model)", bound, OBJECTS | {"a cut": Cut(4, []), "class": LogSupermodular})
     yield Parameter("exact(max_width)", lambda v: exact(MODEL, v), SIZES)
@@ -104,6 +107,8 @@ def distributions():
     yield Parameter("logistic(control)", lambda v: logistic(MODEL, control=v), OBJECTS | {"two": 2, "text": "no"})
     yield Parameter("logistic(level)", lambda v: logistic(MODEL, level=v), NUMBERS | {"one": 1.0, "zero": 0.0})
     yield Parameter("logistic(random_state)", lambda v: logistic(MODEL, random_state=v), SEEDS)
+    rows = without(numbers(4), "matrix") | {"a row": np.ones(4), "no rows": np.zeros((0, 4)), "wide": np.ones((2, 5))}
+    yield Parameter("perturbed_maxima(noise)", lambda v: perturbed_maxima(MODEL, v), rows)
     yield Parameter("sample(size)", lambda v: sample(MODEL, v), SIZES)
     yield Parameter("sample(budget)", lambda v: sample(MODEL, budget=v), SIZES)
     yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)
@@ -149,7 +154,11 @@ def estimators():
     }  # fmt: skip
     names = OBJECTS | {"another": "median", "class": Jaccard, "two": 2, "half": 0.5}
     for kind, data, more in (
-        (BinaryDenoiser(steps=3), (IMAGES, IMAGES), dict.fromkeys(("noise", "decode", "bias", "observation"), names)),
+        (
+            BinaryDenoiser(steps=3),
+            (IMAGES, IMAGES),
+            dict.fromkeys(("noise", "decode", "bias", "observation", "draws"), names),
+        ),
         (LogSupermodularModel(steps=3), (IMAGES,), {"terms": without(TERMS, "None")}),
     ):
         title = type(kind).__name__
@@ -165,6 +174,11 @@ def estimators():
             )
             yield Parameter("BinaryDenoiser.transform(X)", fitted.transform, PICTURES | axes)
             yield Parameter("BinaryDenoiser.predict_marginals(X)", fitted.predict_marginals, PICTURES | axes)
+            for name, call in (
+                ("X", lambda v, m=fitted: m.log_likelihood(v)),
+                ("y", lambda v, m=fitted: m.log_likelihood(IMAGES, v)),
+            ):
+                yield Parameter(f"BinaryDenoiser.log_likelihood({name})", call, without(PICTURES, "None") | axes)
             yield Parameter("BinaryDenoiser.score(X)", lambda v, m=fitted: m.score(v, IMAGES), PICTURES | axes)
             yield Parameter("BinaryDenoiser.score(y)", lambda v, m=fitted: m.score(IMAGES, v), PICTURES | axes)
         else:

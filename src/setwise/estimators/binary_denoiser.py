@@ -11,22 +11,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.decisions import least_expected_loss
-from setwise.estimators.binary_images import Images, as_images, as_ridges, by_shape, flat, grid_cuts
+from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
+from setwise.estimators.binary_images import Images, as_images, as_pair, as_ridges, by_shape, flat, grid_cuts
+from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
+from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import LogSupermodular
-from setwise.probabilistic.bounds.logistic import perturbed
+from setwise.probabilistic import LogSupermodular, sample
+from setwise.probabilistic.bounds.perturbed import perturbed, perturbed_labelings
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 
 FIRST_GUESS = 1.0
 """The weight of an observation with which learning begins, that of a quarter of the pixels flipped."""
+
+MOST = 20
+"""At most so many times the samples of an image are drawn for the sum that all images share."""
 
 
 @final
@@ -35,39 +40,46 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     A pixel of a clean image y is seen flipped in x with probability pi, so ``c = log((1 - pi) / pi)`` (LSM 4.3). With
     clean images beside the noisy ones the conditional likelihood is maximized, without them that of the noisy images
-    alone (LSM 4.4). The intractable sum over images is bounded by perturb-and-MAP with logistic noise; each step of
-    training is one image, fresh noise, and one minimum cut (two without clean images).
+    alone, and where some pixels of the clean images are known that of the noisy images and these (LSM 4.4). The
+    intractable sum over images is bounded by perturb-and-MAP with logistic noise; each step of training is one image,
+    fresh noise, and one minimum cut, or two where clean pixels are not known.
 
     Parameters
     ----------
-    noise : pi, the share of pixels that are flipped, above 0 and below .5; ``"known"`` counts it in pairs of noisy and
-        clean images; ``"learned"`` finds it with all other weights
+    noise : pi, the share of pixels that are flipped, above 0 and below .5; or that of each pixel, an array of the shape
+        (h, w) of all images, of numbers above 0 and at most .5, which is a pixel not seen; ``"known"`` counts it where
+        noisy and clean pixels are known; ``"learned"`` finds it with all other weights
     decode : what :meth:`transform` returns: ``"mean"`` for pixels of probability above one half, ``"max"`` for the most
-        probable image, or a loss or its name for the labels of least expected loss, pixels being independent
+        probable image, or a loss or its name for the labels of least expected loss
+    draws : what expected losses are of: ``"independent"`` for independent pixels, whose probabilities are their shares
+        of perturbed images; ``"perturbed"`` for whole perturbed images, which are labelings of the perturb-and-MAP
+        model and no samples of p; or ``"exact"`` for exact samples of p, of which probabilities are then shares too,
+        and which are refused where they take too long
     bias : ``"pixel"`` for a bias of each pixel, or ``"shared"`` for one of all, which knows images of any size
     observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one, which starts there, where
-        there are clean images
+        there are whole clean images
     steps : the number of steps of training
     ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
         number or two
-    samples : the number of perturbed images for probabilities
+    samples : the number of perturbed images, or of exact samples, for an image to restore
     random_state : seed of the noise and of the order of the images
     n_jobs : the number of threads that share the images to restore; results do not depend on it
 
     Attributes
     ----------
     bias_ : (h, w), or one number
-    observation_ : c
+    observation_ : c; where pi is an array, the factor of its c of each pixel, which starts at 1
     coupling_ : alpha, (2,), of neighbors to the right and below
-    noise_ : pi, that of c where it was learned
+    noise_ : pi, that of c where it was learned; an array where one was given
     n_iter_ : the number of steps
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither")],
+        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither"), "array-like"],
         "decode": [StrOptions({"mean", "max", *plain_losses()}), Loss],
         "bias": [StrOptions({"pixel", "shared"})],
         "observation": [StrOptions({"known", "learned"})],
+        "draws": [StrOptions({"independent", "perturbed", "exact"})],
         "steps": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
         "samples": [Interval(Integral, 2, None, closed="left")],
@@ -77,7 +89,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     def __init__(
         self,
-        noise: str | float = "known",
+        noise: Any = "known",
         decode: str | Loss = "mean",
         bias: str = "pixel",
         observation: str = "known",
@@ -86,6 +98,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         samples: int = 100,
         random_state: Any = None,
         n_jobs: int | None = None,
+        draws: str = "independent",
     ) -> None:
         self.noise = noise
         self.decode = decode
@@ -96,6 +109,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         self.samples = samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.draws = draws
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from noisy images, and from the clean ones where they are known.
@@ -105,35 +119,40 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         Parameters
         ----------
         X : (n, h, w), or a list of images (h, w), of 0 and 1, and -1 for pixels that were not seen
-        y : clean images of the same shapes, of 0 and 1; None where they are not known
+        y : clean images of the same shapes, of 0 and 1, and -1 for pixels that are not known; an image of -1 is known
+            from X alone. None where none is known
         """
         self._validate_params()
         threads(self.n_jobs)
-        noisy, clean = as_images(X, "X", unseen=True), None if y is None else as_images(y, "y")
-        if clean is not None and [one.shape for one in clean] != [one.shape for one in noisy]:
-            raise ValueError("y must be images of the same shapes as those of X.")
+        noisy, clean = (as_images(X, "X", unknown=True), None) if y is None else as_pair(X, y)
+        hidden = clean is None or any((one < 0).any() for one in clean)
         shapes = by_shape(noisy)
         if self.bias == "pixel" and len(shapes) > 1:
             raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
-        pi, learned = self._noise_of(noisy, clean)
+        pi, learned = self._noise_of(noisy, clean, hidden)
         ridges = as_ridges(self.ridge)
+        (shape, _), *_ = shapes.items()
+        each = isinstance(pi, np.ndarray)
+        self._weight = log_odds(pi).ravel() if each else np.ones(1)
         groups = [
             Labelings(
                 grid_cuts(shape),
                 None if clean is None else flat(clean, places),
-                _observed(flat(noisy, places)),
+                self._weight * observed(flat(noisy, places)),
             )
             for shape, places in shapes.items()
         ]
-        (shape, _), *_ = shapes.items()
         size = 1 if self.bias == "shared" else shape[0] * shape[1]
-        first = FIRST_GUESS if pi is None else float(np.log((1.0 - pi) / pi))
+        first = FIRST_GUESS if pi is None else 1.0 if each else float(log_odds(pi))
         start = Weights(np.zeros(size), first, np.zeros(2))
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rates = Rates(steps=self.steps, ridges=ridges, seed=seed)
-        found = learn(groups, rates, start=start, hidden=clean is None, learned=learned)
+        usual = Rates()
+        # The factor of many weights moves as these would move alone.
+        lengths = (usual.lengths[0], usual.lengths[1] / _size_of(self._weight), usual.lengths[2])
+        rates = Rates(self.steps, lengths, ridges, seed)
+        found = learn(groups, rates, start=start, hidden=hidden, learned=learned)
         weights = found.weights
-        self._shape, self._seed = (None if self.bias == "shared" else shape), seed
+        self._shape, self._seed = (None if self.bias == "shared" and not each else shape), seed
         self.bias_ = float(weights.unary[0]) if self.bias == "shared" else weights.unary.reshape(shape)
         self.observation_, self.coupling_, self.n_iter_ = weights.observation, weights.couplings, found.steps
         # Where c is learned from clean images it need not be that of the noise.
@@ -145,7 +164,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return self
 
     def predict_marginals(self, X: Any) -> list[Values]:
-        """The probability of label 1 of each pixel, a list of (h, w): the share of perturbed images that have it."""
+        """The probability of label 1 of each pixel, a list of (h, w): the share of the drawn images that have it."""
         models, shapes = self._models(X)
         with allowed(threads(self.n_jobs)):
             found = map_units(self._probabilities, list(enumerate(models)))
@@ -159,33 +178,62 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         out = [one.reshape(shape).astype(np.int8) for one, shape in zip(found, shapes, strict=True)]
         return np.stack(out) if isinstance(X, np.ndarray) else out
 
-    def score(self, X: Any, y: Any) -> float:
-        """The share of pixels that are restored right, over all images."""
-        clean = as_images(y, "y")
-        found = [np.asarray(one) for one in self.transform(X)]
-        if [one.shape for one in clean] != [one.shape for one in found]:
-            raise ValueError("y must be images of the same shapes as those of X.")
-        right = sum(int((a == b).sum()) for a, b in zip(found, clean, strict=True))
-        return right / sum(one.size for one in clean)
+    def log_likelihood(self, X: Any, y: Any = None) -> LogLikelihood:
+        """The mean log-likelihood per pixel, as :meth:`fit` maximizes it: an estimate and a certain interval.
 
-    def _noise_of(self, noisy: Images, clean: Images | None) -> tuple[float | None, bool]:
+        Where all of y is known it is ``log p(y | x)``, and a lower bound of it is estimated. Else it is that of x and
+        of what is known of y, by the noise that belongs to c. Pixels that are not seen or not known count as pixels.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        """
+        noisy, clean = (as_images(X, "X", unknown=True), None) if y is None else as_pair(X, y)
+        models, _ = self._models(noisy)
+        labels = [np.full(x.size, -1) for x in noisy] if clean is None else [one.ravel() for one in clean]
+        found = [given_labels(model, one) for model, one in zip(models, labels, strict=True)]
+        parts = [part for part, _ in found]
+        if all((one >= 0).all() for one in labels):
+            wanted = [(-1.0, model, self.samples) for model in models]
+        else:
+            wanted = [(1.0, rest, self.samples) for _, rest in found if rest is not None]
+            parts += [noise_part(x, self.observation_ * self._weight, self._weight > 0.0) for x in noisy]
+            for places in by_shape(noisy).values():
+                n, bias = len(places), np.broadcast_to(np.ravel(self.bias_), models[places[0]].total)
+                # Its error counts for each image, so it is worth more samples.
+                wanted.append((-float(n), models[places[0]].with_unary(bias), self.samples * min(n, MOST)))
+        with allowed(threads(self.n_jobs)):
+            return estimated(parts, wanted, self._seed, sum(x.size for x in noisy))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of known pixels that are restored right, over all images."""
+        noisy, clean = as_pair(X, y)
+        known = sum(int((one >= 0).sum()) for one in clean)
+        if not known:
+            raise ValueError("y must hold a pixel or more that is known; got -1 alone.")
+        found = self.transform(noisy)
+        return sum(int((np.asarray(a) == b).sum()) for a, b in zip(found, clean, strict=True)) / known
+
+    def _noise_of(self, noisy: Images, clean: Images | None, hidden: bool) -> tuple[float | Values | None, bool]:
         """The share of flipped pixels, None if it is not known, and whether c is learned."""
-        if self.noise == "learned":
+        if not isinstance(self.noise, str):
+            pi = float(self.noise) if isinstance(self.noise, Real) else as_shares(self.noise, noisy)
+        elif self.noise == "learned":
             return None, True
-        if self.noise != "known":
-            return float(self.noise), clean is not None and self.observation == "learned"
-        if clean is None:
-            raise Refusal("noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.")
-        seen = sum(int((x >= 0).sum()) for x in noisy)
-        wrong = sum(int(((x >= 0) & (x != y)).sum()) for x, y in zip(noisy, clean, strict=True))
-        # One pixel more of each kind keeps c finite where no pixel is flipped, or none is seen.
-        pi = min((wrong + 1.0) / (seen + 2.0), 0.5)
-        return pi, self.observation == "learned"
+        else:
+            pi = known_share(noisy, clean)
+        learned = self.observation == "learned" and clean is not None
+        if learned and hidden:
+            raise Refusal(
+                "observation='learned' refuses clean images of which pixels are not known: the noise is then a part of "
+                "the likelihood, so use noise='learned'."
+            )
+        return pi, learned
 
     def _models(self, X: Any) -> tuple[list[LogSupermodular], list[tuple[int, ...]]]:
         """The distribution of the clean image of each noisy one."""
         check_is_fitted(self)
-        noisy = as_images(X, "X", unseen=True)
+        noisy = as_images(X, "X", unknown=True)
         for one in noisy:
             if self._shape is not None and one.shape != self._shape:
                 raise ValueError(f"X must be images of shape {self._shape}, as in fit; got shape {one.shape}.")
@@ -193,7 +241,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return [
             LogSupermodular(
                 terms[one.shape],
-                np.ravel(self.bias_ + self.observation_ * _observed(one.astype(np.float64))),
+                np.ravel(self.bias_) + self.observation_ * (self._weight * observed(one.astype(np.float64).ravel())),
                 self.coupling_,
             )
             for one in noisy
@@ -201,19 +249,35 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
     def _probabilities(self, numbered: tuple[int, LogSupermodular]) -> Values:
         unit, model = numbered
+        if self.draws == "exact":
+            return np.asarray(self._drawn(numbered).mean(axis=0))
         count = self.samples + self.samples % 2
         found = perturbed(model, count, LOGISTIC, np.uint64(self._seed + 1), np.zeros(model.total), unit)
         return np.asarray(found.ones / count)
 
+    def _drawn(self, numbered: tuple[int, LogSupermodular]) -> Bools:
+        """Labelings of an image, (m, p)."""
+        unit, model = numbered
+        if self.draws == "perturbed":
+            return perturbed_labelings(model, self.samples + self.samples % 2, np.uint64(self._seed + 1), unit)
+        try:
+            return sample(model, self.samples, random_state=np.random.default_rng([self._seed, 2, unit])).labels
+        except Refusal as error:
+            raise Refusal(
+                "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
+                "each other too much. Use draws='perturbed'."
+            ) from error
+
     def _decoded(self, numbered: tuple[int, LogSupermodular]) -> NDArray[np.bool_]:
         if self.decode == "max":
             return numbered[1].minimum().labels
-        q = self._probabilities(numbered)
         if self.decode == "mean":
-            return q > 0.5
-        return np.asarray(least_expected_loss(q, as_loss(self.decode)).labels)
+            return np.asarray(self._probabilities(numbered) > 0.5)
+        if self.draws == "independent":
+            return np.asarray(least_expected_loss(self._probabilities(numbered), as_loss(self.decode)).labels)
+        return np.asarray(least_expected_loss_of_samples(self._drawn(numbered), as_loss(self.decode)).labels)
 
 
-def _observed(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 for pixels seen as 1, -1 for those seen as 0, and 0 for those that were not seen."""
-    return np.where(x < 0, 0.0, 2.0 * x - 1.0)
+def _size_of(weights: Values) -> float:
+    """The mean of the weights of pixels that are seen; 1 where none is."""
+    return float(weights[weights > 0.0].mean()) if (weights > 0.0).any() else 1.0

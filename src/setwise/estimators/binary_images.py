@@ -13,23 +13,31 @@ from setwise.probabilistic import Cut
 Images = list[NDArray[np.int8]]
 
 
-def as_images(images: Any, name: str, unseen: bool = False) -> Images:
-    """Check images (n, h, w), or a list of (h, w), of 0 and 1, and -1 for pixels not seen where that is allowed."""
+def as_images(images: Any, name: str, unknown: bool = False) -> Images:
+    """Check images (n, h, w), or a list of (h, w), of 0 and 1, and -1 for unknown pixels where that is allowed."""
     if isinstance(images, str | bytes) or not isinstance(images, Iterable):
         raise TypeError(f"{name} must be an array (n, h, w) or a list of images (h, w); got {shown(images)}.")
     found = [as_array(one, name) for one in images]
     if not found:
         raise ValueError(f"{name} must hold an image or more; got none.")
-    allowed = (-1, 0, 1) if unseen else (0, 1)
+    allowed = (-1, 0, 1) if unknown else (0, 1)
     out = []
     for one in found:
         if one.ndim != 2 or one.size == 0:
             raise ValueError(f"{name} must be images of shape (h, w), none of them empty; got shape {one.shape}.")
         if one.dtype.kind not in "biuf" or not np.isin(one, allowed).all():
-            also = ", or -1 for pixels that were not seen" if unseen else ""
+            also = ", or -1 for pixels that are not known" if unknown else ""
             raise ValueError(f"{name} must hold 0 and 1{also}; got others.")
         out.append(one.astype(np.int8))
     return out
+
+
+def as_pair(X: Any, y: Any) -> tuple[Images, Images]:
+    """Check noisy images and clean ones of the same shapes; -1 stands for unknown pixels of both."""
+    noisy, clean = as_images(X, "X", unknown=True), as_images(y, "y", unknown=True)
+    if [one.shape for one in clean] != [one.shape for one in noisy]:
+        raise ValueError("y must be images of the same shapes as those of X.")
+    return noisy, clean
 
 
 def by_shape(images: Images) -> dict[tuple[int, int], Ints]:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_array, as_count, as_kind, shown
 from setwise.estimators.binary_images import as_images, as_ridges, grid_cuts
+from setwise.estimators.log_likelihood import LogLikelihood, Part, mean_of, part_of, sum_of
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import BaseFunction, LogPartition, LogSupermodular, logistic, sample
 from setwise.probabilistic.functions import as_rows
 from setwise.probabilistic.training import Rates, Weights, joint, learn
-
-
-class LogLikelihood(NamedTuple):
-    """An estimate of a mean log-likelihood per label, and the interval at 95 % around it.
-
-    It is that of a lower bound of the log-likelihood: perturb-and-MAP bounds the sum over labelings from above.
-    """
-
-    value: float
-    interval: tuple[float, float]
 
 
 @final
@@ -110,15 +101,15 @@ class LogSupermodularModel(DensityMixin, Versioned):
         return self
 
     def log_likelihood(self, Y: Any) -> LogLikelihood:
-        """The mean log-likelihood of the labels of Y, an estimate of a lower bound, per label."""
+        """The mean log-likelihood of Y per label: an estimate of a lower bound, and a certain interval."""
         check_is_fitted(self)
         rows, shape = self._rows(Y)
         if shape != self._shape:
             raise ValueError(f"Y must hold labels of shape {self._shape}, as in fit; got shape {shape}.")
-        mean, p = float(self.model_.values(rows).mean()), rows.shape[1]
-        bound = self._bound()
-        low, high = bound.interval
-        return LogLikelihood(-(mean + bound.value) / p, (-(mean + high) / p, -(mean + low) / p))
+        with allowed(threads(self.n_jobs)):
+            found = sum_of(self.model_, self.samples, self._seed + 2**31)
+        mean = Part(-float(self.model_.values(rows).mean()), part_of(self.model_, rows[0]).slip)
+        return mean_of([mean], [(-1.0, found)], rows.shape[1])
 
     def score(self, Y: Any, y: None = None) -> float:
         """The value of :meth:`log_likelihood`."""

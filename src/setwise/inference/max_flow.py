@@ -65,6 +65,18 @@ def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> st
     return None
 
 
+def attracting(scores: Floats, edges: Floats) -> Values:
+    """The scores of edges, a part of ``scores``, as weights of 0 or above; ValueError where they repel."""
+    least = edges.min() if edges.size else 0.0
+    if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
+        raise ValueError(
+            f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0, or use "
+            "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
+        )
+    # What rounding has made of 0 cannot win anything, so bounds hold without it.
+    return np.maximum(edges, 0.0, dtype=np.float64)
+
+
 @final
 class _MaxFlow(MovableMaximizer):
     """Cuts the graphs in blocks of whole components."""
@@ -121,15 +133,7 @@ class _MaxFlow(MovableMaximizer):
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
         graphs = self._graphs
         nodes = scores[graphs.node_places] + self._shift
-        edges = scores[graphs.edge_places].astype(np.float64, copy=False)
-        least = edges.min() if edges.size else 0.0
-        if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
-            raise ValueError(
-                f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0, or use "
-                "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
-            )
-        # What rounding has made of 0 cannot win anything, so the bound holds without it.
-        np.maximum(edges, 0.0, out=edges)
+        edges = attracting(scores, scores[graphs.edge_places])
         if not self._forced.any():
             return nodes.astype(np.float64), edges, np.zeros(len(graphs))
         force = 1.0 + np.abs(nodes)

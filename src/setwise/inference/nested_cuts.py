@@ -1,13 +1,32 @@
 """Minimum cuts for all biases: each node of a network turns positive at one bias, and stays so."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Values
 from setwise.core.checks import as_kind, as_scores
 from setwise.core.graphs import Graphs
-from setwise.core.structure import Structure
-from setwise.inference.max_flow import MaxFlow
+from setwise.inference.max_flow import BLOCK, attracting
+from setwise.inference.wires import Wires, wirings
+from setwise.kernels.nested import nest
+from setwise.kernels.search_trees import new_forest
+from setwise.kernels.threads import map_units
+
+
+class Nested(NamedTuple):
+    """The cuts for all biases and their flow.
+
+    Attributes
+    ----------
+    turned : (total,) the bias at which each node turns
+    point : (total,) what a flow within the scores of edges carries out of each node, less its score; it is ``turned``
+        but for rounding, and a point of the base polytope whatever was rounded, but for the sums at each node
+    """
+
+    turned: Values
+    point: Values
 
 
 def flips(graphs: Graphs, scores: ArrayLike) -> Values:
@@ -18,50 +37,31 @@ def flips(graphs: Graphs, scores: ArrayLike) -> Values:
     whose thresholds are the biases of the network, and the best of all biases for a loss is a best threshold.
 
     All nodes of a set turn at once at the bias ``-(sum of scores) / (number of nodes)``, or a cut there parts those
-    that turn before from those that turn after; both parts are networks of their own. The parts of all sets are cut
-    together, so the cost is that of one cut for each level of the partition.
+    that turn before from those that turn after; both parts are networks of their own, in which the flow goes on. The
+    sets of a level are cut together, so the cost is at most that of one cut for each level of the partition.
 
     Parameters
     ----------
     graphs : networks of two labels; their labels are not read
     scores : (n_scores,) finite, those of edges 0 or above
     """
+    return nested(graphs, scores).turned
+
+
+def nested(graphs: Graphs, scores: ArrayLike) -> Nested:
+    """:func:`flips` with the flow that proves it."""
     as_kind(graphs, "graphs", Graphs, "Graphs(labels, offsets, edges)")
     given = as_scores(scores, graphs.n_scores)
-    unary, pairs = given[graphs.node_places].astype(np.float64), given[graphs.edge_places].astype(np.float64)
-    found, left, ends = np.empty(graphs.total), np.arange(graphs.total), graphs.edges
-    part = graphs.owners
-    while len(left):
-        order = np.argsort(part, kind="stable")
-        left, part = left[order], np.unique(part[order], return_inverse=True)[1]
-        sizes = np.bincount(part)
-        biases = -np.bincount(part, unary[left]) / sizes
-        positive = _cut(left, sizes, ends, unary[left] + biases[part], pairs, graphs.total)
-        count = np.bincount(part, positive)
-        whole = ((count == 0) | (count == sizes))[part]
-        found[left[whole]] = biases[part[whole]]
-        label = np.zeros(graphs.total, dtype=bool)
-        label[left] = positive
-        # A node that turns after the others sees them as positive, and they see it as negative.
-        apart = label[ends[:, 0]] != label[ends[:, 1]]
-        for end in ends[apart].T:
-            np.add.at(unary, end, np.where(label[end], -pairs[apart], pairs[apart]))
-        undone = np.zeros(graphs.total, dtype=bool)
-        undone[left[~whole]] = True
-        kept = ~apart & undone[ends[:, 0]]
-        ends, pairs = ends[kept], pairs[kept]
-        left, part = left[~whole], (2 * part + positive)[~whole]
+    nodes, edges = given[graphs.node_places].astype(np.float64), attracting(given, given[graphs.edge_places])
+    found = Nested(np.empty(graphs.total), np.empty(graphs.total))
+
+    def cut(wires: Wires) -> None:
+        own = slice(wires.first, wires.last)
+        forest = new_forest(wires.network, wires.last - wires.first)
+        capacities = np.zeros(len(forest.capacities))
+        wires.place(edges[wires.edges], capacities)
+        part = graphs.owners[own] - graphs.owners[wires.first]
+        nest(wires.network, forest, capacities, nodes[own], part, found.turned[own], found.point[own])
+
+    map_units(cut, wirings(graphs, BLOCK))
     return found
-
-
-def _cut(left: Ints, sizes: Ints, ends: Ints, unary: Values, pairs: Values, total: int) -> Values:
-    """Which of the nodes ``left`` are positive in the best labeling of each part."""
-    place = np.zeros(total, dtype=np.int64)
-    place[left] = np.arange(len(left))
-    edges = place[ends]
-    # Edges are listed part by part, as their ends are numbered.
-    order = np.argsort(edges[:, 0], kind="stable")
-    graphs = Graphs(np.zeros(len(left), dtype=bool), np.concatenate([[0], np.cumsum(sizes)]), edges[order])
-    scores = np.empty(graphs.n_scores)
-    scores[graphs.node_places], scores[graphs.edge_places] = unary, pairs[order]
-    return np.asarray(MaxFlow().prepare(Structure(graphs)).maximize(scores).labels)

@@ -20,7 +20,7 @@ class Data(NamedTuple):
     Attributes
     ----------
     observed : (n, p) what the labels of nodes were seen as, -1 to 1; 0 for what was not seen
-    labels : (n, p) their labels, or means of them
+    labels : (n, p) their labels, or means of them; where labels are hidden, -1 for those that are not known
     functions : (n, K) the values of the base functions there, or means of them
     capacities : (K, arcs) those of the base functions
     """
@@ -32,7 +32,7 @@ class Data(NamedTuple):
 
 
 class State(NamedTuple):
-    """Weights, their averages over all steps, and their sums of squared gradients.
+    """Weights, their averages over all steps, and their sums of squared gradients, or numbers of steps.
 
     Attributes
     ----------
@@ -51,10 +51,11 @@ class Plan(NamedTuple):
     ----------
     kind : the noise
     seed : of the noise
-    hidden : whether the labels are not known, and are drawn too
+    hidden : whether labels are drawn, all but those that are known
     learned : whether the weight of the observations moves
     lengths : (3,) the lengths of the first steps of unary terms, observation and weights
     ridges : (2,) the regularizers of unary terms and weights, ``0.5 ridge |.|^2``
+    adaptive : whether steps are divided by the root of the sum of squared gradients, or by that of their number
     """
 
     kind: int
@@ -63,6 +64,7 @@ class Plan(NamedTuple):
     learned: bool
     lengths: Array
     ridges: Array
+    adaptive: bool
 
 
 @kernel
@@ -71,8 +73,9 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
 
     Step h draws ``z`` and finds ``y* = argmax <z + t + c q, y> - sum_k alpha_k f_k(y)``. The gradients are ``y* - y``
     for t, ``<q, y* - y>`` for c and ``f_k(y) - f_k(y*)`` for alpha. Each number moves by its length times its gradient
-    over the root of the sum of the squares of its gradients so far (AdaGrad; Duchi, Hazan and Singer 2011), alpha and c
-    not below 0. Where labels are hidden, ``y`` is drawn as ``y*`` is, and ``y*`` without the observation.
+    over the root of the sum of the squares of its gradients so far (AdaGrad; Duchi, Hazan and Singer 2011), or over
+    that of the number of steps so far (LSM 4.2), alpha and c not below 0. Where labels are hidden, ``y`` is drawn as
+    ``y*`` is, its known labels being forced, and ``y*`` without the observation.
     """
     n, p, K = len(data.labels), data.labels.shape[1], len(data.capacities)
     # Where all nodes have the same unary weight, they all read the first one.
@@ -94,6 +97,7 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
             draw(plan.kind, stream(plan.seed, 2 * i + 1, h), noise)
             for d in range(p):
                 scores[d] = noise[d] + state.unary[0, d * stride] + c * data.observed[i, d]
+            _force(network, capacities, data.labels[i], scores)
             cut(network, forest, capacities, scores)
             _read(network, forest, data.capacities, known, truth)
         else:
@@ -106,6 +110,17 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
         cut(network, forest, capacities, scores)
         _read(network, forest, data.capacities, found, functions)
         _move(data, plan, i, h, found, functions, known, truth, state)
+
+
+@bare
+def _force(network: Any, capacities: Array, labels: Array, scores: Array) -> None:
+    """Scores that outweigh all arcs of a node, and its own score, for labels that are known."""
+    for d in range(len(scores)):
+        if labels[d] >= 0.0:
+            force, at = abs(scores[d]) + 1.0, d + network.pad
+            for arc in range(begin(network, at), end(network, at)):
+                force += capacities[arc & MASK]
+            scores[d] = force if labels[d] > 0.5 else -force
 
 
 @bare
@@ -143,12 +158,12 @@ def _move(
             slope += q * away
     for d in range(width):
         g = (found[d] - known[d] if width > 1 else mean) + plan.ridges[0] * state.unary[0, d]
-        _step(state.unary, d, g, plan.lengths[0], h, -np.inf)
+        _step(state.unary, d, g, plan.lengths[0], plan.adaptive, h, -np.inf)
     if plan.learned:
-        _step(state.observation, 0, slope, plan.lengths[1], h, 0.0)
+        _step(state.observation, 0, slope, plan.lengths[1], plan.adaptive, h, 0.0)
     for k in range(len(functions)):
         g = truth[k] - functions[k] + plan.ridges[1] * state.weights[0, k]
-        _step(state.weights, k, g, plan.lengths[2], h, 0.0)
+        _step(state.weights, k, g, plan.lengths[2], plan.adaptive, h, 0.0)
 
 
 @kernel
@@ -163,9 +178,9 @@ def move(
 
 
 @bare
-def _step(rows: Array, at: int, gradient: float, length: float, h: int, least: float) -> None:
+def _step(rows: Array, at: int, gradient: float, length: float, adaptive: bool, h: int, least: float) -> None:
     """One step of one number, and of its average over steps, of which later ones weigh more: step h weighs h + 1."""
-    rows[2, at] += gradient * gradient
+    rows[2, at] += gradient * gradient if adaptive else 1.0
     if rows[2, at] > 0.0:
         rows[0, at] = max(rows[0, at] - length * gradient / np.sqrt(rows[2, at]), least)
     rows[1, at] += 2.0 / (h + 2.0) * (rows[0, at] - rows[1, at])

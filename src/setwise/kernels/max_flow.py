@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare
+from setwise.kernels.jit import bare, inlined
 from setwise.kernels.networks import MASK, begin, end, head, sister
 from setwise.kernels.search_trees import (
     COUNT,
@@ -47,33 +47,47 @@ def push_across(network: Any, forest: Forest) -> None:
 
     Most paths of a new cut are as short as this, and need no trees.
     """
+    for i in range(len(forest.residues)):
+        push_from(network, forest, i)
+
+
+@inlined
+def push_from(network: Any, forest: Forest, i: Any) -> None:
+    """Pushes flow from node i, if its residue is positive, to the negative ones next to it."""
     capacities, residues = forest.capacities, forest.residues
-    for i in range(len(residues)):
-        if residues[i] > 0.0:
-            for arc in range(begin(network, i), end(network, i)):
-                if capacities[arc & MASK] > 0.0:
-                    j = head(network, i, arc)
-                    if residues[j & MASK] < 0.0:
-                        most = min(capacities[arc & MASK], residues[i], -residues[j & MASK])
-                        capacities[arc & MASK] -= most
-                        capacities[sister(network, arc, i, j) & MASK] += most
-                        residues[i] -= most
-                        residues[j & MASK] += most
+    if residues[i & MASK] > 0.0:
+        for arc in range(begin(network, i), end(network, i)):
+            if capacities[arc & MASK] > 0.0:
+                j = head(network, i, arc)
+                if residues[j & MASK] < 0.0:
+                    most = min(capacities[arc & MASK], residues[i & MASK], -residues[j & MASK])
+                    capacities[arc & MASK] -= most
+                    capacities[sister(network, arc, i, j) & MASK] += most
+                    residues[i & MASK] -= most
+                    residues[j & MASK] += most
 
 
 @bare
 def plant(forest: Forest) -> None:
     """Begins the trees anew: each residue is a root."""
-    trees, parents, following, clock = forest.trees, forest.parents, forest.following, forest.clock
+    clock = forest.clock
     clock[FIRST] = clock[LAST] = -1
     clock[TIME] = clock[COUNT] = 0
-    for i in range(len(trees)):
-        forest.times[i], forest.distances[i], following[i] = 0, 1, -1
-        if forest.residues[i] == 0.0:
-            trees[i], parents[i] = FREE, NONE
-        else:
-            trees[i], parents[i] = (SOURCE if forest.residues[i] > 0.0 else SINK), ROOT
-            activate(following, clock, i)
+    for i in range(len(forest.trees)):
+        forest.following[i] = -1
+        plant_node(forest, i)
+
+
+@inlined
+def plant_node(forest: Forest, i: Any) -> None:
+    """Takes node i out of its tree, and makes it an active root if it has a residue; it must not wait in the queue."""
+    forest.times[i & MASK], forest.distances[i & MASK] = 0, 1
+    if forest.residues[i & MASK] == 0.0:
+        forest.trees[i & MASK], forest.parents[i & MASK] = FREE, NONE
+    else:
+        forest.trees[i & MASK] = SOURCE if forest.residues[i & MASK] > 0.0 else SINK
+        forest.parents[i & MASK] = ROOT
+        activate(forest.following, forest.clock, i)
 
 
 @bare

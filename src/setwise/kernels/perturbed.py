@@ -20,6 +20,7 @@ def perturbed_cuts(
     forest: Forest,
     capacities: Array,
     unary: Array,
+    given: Array,
     kind: int,
     seed: Any,
     unit: Any,
@@ -33,37 +34,41 @@ def perturbed_cuts(
 ) -> None:
     """The samples ``first``, ``first + 1``, .. of ``max_y <z + t, y> - cut(y)`` for noise z, each cut from nothing.
 
-    Writes the values (samples,), and the controls ``sum_d max(z_d - point_d, 0)``, which are not smaller. Adds to
-    ``ones`` (n,) where a node has label 1, and to ``apart`` (arcs,) where an arc leads from label 1 to label 0; if
-    ``apart`` is empty it is left so. The noise depends on (seed, unit, sample) alone; where samples are paired, each
-    odd one has the noise of the one before with the other sign.
+    Writes the values (samples,), and the controls ``sum_d max(z_d - point_d, 0)``. Adds to ``ones`` (n,) where a node
+    has label 1, and to ``apart`` (arcs,) where an arc leads from label 1 to label 0; it may be empty. The noise is the
+    rows of ``given`` (samples, n), or if there are none it depends on (seed, unit, sample) alone; where samples are
+    paired, each odd one has the noise of the one before with the other sign.
     """
-    n, pad = len(unary), network.pad
+    n, drawn = len(unary), np.int64(-1)
+    if len(given) > 0 and (len(given) != len(values) or given.shape[1] != n):
+        raise ValueError("there is other noise than samples and nodes")
     noise, scores = np.empty(n), np.empty(n)
     for k in range(len(values)):
-        sample = first + k
-        sign = 1.0
-        if paired:
-            sign = -1.0 if sample % 2 == 1 else 1.0
-            sample //= 2
-        draw(kind, stream(seed, unit, sample), noise)
+        sample, sign = np.int64(first + k), 1.0
+        if len(given) > 0:
+            noise[:] = given[k]
+        else:
+            if paired:
+                sign = -1.0 if sample % 2 == 1 else 1.0
+                sample //= 2
+            if sample != drawn:
+                draw(kind, stream(seed, unit, sample), noise)
+                drawn = sample
         control = 0.0
         for i in range(n):
-            noise[i] *= sign
-            scores[i] = noise[i] + unary[i]
-            control += max(noise[i] - point[i], 0.0)
+            z = sign * noise[i]
+            scores[i] = z + unary[i]
+            control += max(z - point[i], 0.0)
         cut(network, forest, capacities, scores)
-        values[k], controls[k] = _count(network, forest, capacities, scores, ones, apart, pad), control
+        values[k], controls[k] = _count(network, forest, capacities, scores, ones, apart), control
 
 
 @bare
-def _count(
-    network: Any, forest: Forest, capacities: Array, scores: Array, ones: Array, apart: Array, pad: Any
-) -> float:
+def _count(network: Any, forest: Forest, capacities: Array, scores: Array, ones: Array, apart: Array) -> float:
     """The value of the labels of a cut, which are counted."""
     value = 0.0
     for i in range(len(scores)):
-        at = i + pad
+        at = i + network.pad
         if forest.trees[at] == SOURCE:
             ones[i] += 1
             value += scores[i]

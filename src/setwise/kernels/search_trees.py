@@ -52,10 +52,14 @@ class Forest(NamedTuple):
     clock: Array
 
 
+def arcs_of(network: Lattice | Arcs, n: int) -> int:
+    """The number of arcs of a network of n nodes, those of the pads among them."""
+    return (n + 2 * network.pad) * len(network.arity) if isinstance(network, Lattice) else len(network.heads)
+
+
 def new_forest(network: Lattice | Arcs, n: int) -> Forest:
     """A forest without trees or capacities, for a network of n nodes."""
-    nodes = n + 2 * network.pad
-    m = nodes * len(network.arity) if isinstance(network, Lattice) else len(network.heads)
+    nodes, m = n + 2 * network.pad, arcs_of(network, n)
     parents, times, distances, following, orphans = (np.zeros(nodes, np.int32) for _ in range(5))
     trees, clock = np.zeros(nodes, np.int8), np.zeros(4, np.int64)
     return Forest(np.zeros(m), np.zeros(nodes), trees, parents, times, distances, following, orphans, clock)

@@ -1,8 +1,9 @@
 """Work in parallel: a function is mapped over independent units by threads."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -39,3 +40,39 @@ def map_units(function: Callable[[Unit], Found], units: Sequence[Unit]) -> list[
     # The setting belongs to the thread that made it: those of the pool have none, so nested calls are serial.
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, units))
+
+
+def share_units(worker: Callable[[Iterator[Unit]], Found], units: Sequence[Unit]) -> list[Found]:
+    """Returns what a worker of each available thread makes of the units that it takes, one after another.
+
+    No unit is taken twice, and a thread that is held up takes fewer, so that all are done at about the same time. Which
+    worker takes which unit is left to chance. A worker makes its state once, and not for each unit.
+    """
+    left, threads = deque(units), min(available(), len(units))
+
+    def taken() -> Iterator[Unit]:
+        while True:
+            try:
+                unit = left.popleft()
+            except IndexError:
+                return
+            yield unit
+
+    found: list[Future[Found]] = [Future() for _ in range(max(threads, 1))]
+
+    def work(future: "Future[Found]") -> None:
+        try:
+            future.set_result(worker(taken()))
+        except BaseException as error:
+            left.clear()
+            future.set_exception(error)
+
+    # The calling thread is one of them. To start and end a pool takes as long as some samples.
+    others = [threading.Thread(target=work, args=(future,), daemon=True) for future in found[1:]]
+    for one in others:
+        one.start()
+    with allowed(1):
+        work(found[0])
+    for one in others:
+        one.join()
+    return [future.result() for future in found]

@@ -5,6 +5,7 @@ from setwise.probabilistic.bounds.l_field import base_point, l_field
 from setwise.probabilistic.bounds.log_partition import LogPartition
 from setwise.probabilistic.bounds.logistic import logistic
 from setwise.probabilistic.bounds.mean_field import mean_field
+from setwise.probabilistic.bounds.perturbed import Maxima, perturbed_maxima
 from setwise.probabilistic.bounds.superdifferential import superdifferential
 from setwise.probabilistic.bounds.tree_reweighted import tree_reweighted
 from setwise.probabilistic.energies import Energies
@@ -23,6 +24,7 @@ __all__ = [
     "LFieldLikelihood",
     "LogPartition",
     "LogSupermodular",
+    "Maxima",
     "Modular",
     "PerturbedLikelihood",
     "Samples",
@@ -32,6 +34,7 @@ __all__ = [
     "l_field",
     "logistic",
     "mean_field",
+    "perturbed_maxima",
     "sample",
     "superdifferential",
     "tree_reweighted",

@@ -13,7 +13,7 @@ from setwise.probabilistic.bounds.l_field import l_field
 from setwise.probabilistic.bounds.log_partition import entropy
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.maxima import Maxima, Source, maxima_of
+from setwise.probabilistic.mean_maxima import MeanMaxima, Source, mean_maxima_of
 from setwise.probabilistic.noise import kind_of, seed_of
 
 
@@ -30,7 +30,7 @@ class Perturbed(Evaluator):
     source : of the noise
     """
 
-    def __init__(self, maxima: Maxima, source: Source) -> None:
+    def __init__(self, maxima: MeanMaxima, source: Source) -> None:
         self.maxima, self.source, self.batch = maxima, source, maxima.batch
         # The target is a mean of labelings, of which the maximum is one, and noise in pairs is 0 in the mean.
         self.floor = 0.0
@@ -83,7 +83,7 @@ class PerturbedLikelihood(Surrogate):
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Batch, "Energies.joint([Cut.grid(5, 5)], rows)")
-        return Perturbed(maxima_of(batch), self.source(batch))
+        return Perturbed(mean_maxima_of(batch), self.source(batch))
 
 
 @final

@@ -12,6 +12,9 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
+from setwise.inference.wires import wirings
+from setwise.kernels.networks import Arcs, Lattice
+from setwise.kernels.search_trees import arcs_of
 from setwise.probabilistic.functions import BaseFunction, ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, minimizer_of
 
@@ -175,6 +178,14 @@ class LogSupermodular:
         """The cuts among the terms as one."""
         found = [(w, one) for w, one in zip(self.weights, self.terms, strict=True) if isinstance(one, Cut) and w > 0.0]
         return Pairwise(*joined(self.total, [one for _, one in found], np.array([w for w, _ in found])))
+
+    @cached_property
+    def wired(self) -> tuple[Arcs | Lattice, Values]:
+        """The network of the cuts among the terms, and the capacities of its arcs."""
+        (wires,) = wirings(self.cuts.graphs, self.total)
+        capacities = np.zeros(arcs_of(wires.network, self.total))
+        wires.place(self.cuts.weights, capacities)
+        return wires.network, capacities
 
     @cached_property
     def minimizer(self) -> Minimizer:

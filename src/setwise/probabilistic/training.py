@@ -44,12 +44,15 @@ class Rates(NamedTuple):
     lengths : of the first steps of t, c and alpha
     ridges : the regularizers of t and alpha, ``0.5 ridge |.|^2`` for the mean likelihood of a labeling
     seed : of the order of the labelings and of the noise
+    adaptive : whether each number has steps of its own length, by its gradients so far (AdaGrad); else the lengths fall
+        with the root of the number of steps, ``length / sqrt(h)`` (LSM 4.2)
     """
 
     steps: int = 3000
     lengths: tuple[float, float, float] = (0.1, 0.1, 0.1)
     ridges: tuple[float, float] = (1e-3, 1e-3)
     seed: int = 0
+    adaptive: bool = True
 
 
 class Learned(NamedTuple):
@@ -67,7 +70,7 @@ class Labelings:
     Parameters
     ----------
     cuts : the K base functions
-    labels : (n, p) of 0 and 1, or their means; None where only observations are known
+    labels : (n, p) of 0 and 1, or their means; -1 for hidden ones, None where all are
     observed : (n, p) from -1 to 1: what each label was seen as, 0 where it was not seen; None where nothing was
     """
 
@@ -81,7 +84,7 @@ class Labelings:
         capacities = np.zeros((len(cuts), len(self.forest.capacities)))
         for k, (_, weights) in enumerate(ways):
             wires.place(weights, capacities[k])
-        known = np.zeros((n, p)) if labels is None else labels
+        known = np.full((n, p), -1.0) if labels is None else labels
         functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)
         self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, capacities)
 
@@ -159,7 +162,8 @@ def learn(
     groups : labelings; those of one size and kind are a group, and unary terms of one for each label need a single one
     rates : the steps
     start : the weights to begin with
-    hidden : whether the labels are not known, only observations (LSM 4.4)
+    hidden : whether the likelihood is that of the observations and of the labels that are known (LSM 4.4); else it is
+        that of the labels given the observations
     learned : whether the weight of the observations moves
     advance : called with the number of steps done, now and then
     """
@@ -167,7 +171,8 @@ def learn(
         start.unary, [start.observation], start.couplings
     )))  # fmt: skip
     owners, places = _order(groups, rates)
-    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, np.array(rates.lengths), np.array(rates.ridges))
+    lengths, ridges = np.array(rates.lengths), np.array(rates.ridges)
+    plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
     done, interrupted = 0, False
     try:
         for first, last in _runs(owners):

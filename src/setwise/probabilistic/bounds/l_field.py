@@ -6,11 +6,8 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_kind, as_point
-from setwise.core.structure import Structure
-from setwise.inference.max_flow import MaxFlow
 from setwise.inference.min_norm_point import least_norm
-from setwise.inference.moving import MovableMaximizer
-from setwise.inference.nested_cuts import flips
+from setwise.inference.nested_cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.minimizers import ITERATIONS
@@ -40,9 +37,9 @@ class BasePoint(NamedTuple):
 def base_point(model: LogSupermodular) -> BasePoint:
     """The point of least norm in the base polytope of f, which is also that of the least L-Field bound.
 
-    For cuts it is found by minimum cuts for all biases: ``s_i`` is the bias at which label i becomes 1. A flow proves
-    that it lies in the polytope: ``s + t`` is what flows out of each node, and what the flow lacks is taken off s. For
-    other functions it is a convex combination of vertices, by the algorithm of Fujishige and Wolfe.
+    For cuts it is found by minimum cuts for all biases: ``s_i`` is the bias at which label i becomes 1. The flow of
+    these cuts proves that it lies in the polytope: ``s + t`` is what flows out of each node. For other functions it is
+    a convex combination of vertices, by the algorithm of Fujishige and Wolfe.
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     pairs, p = model.pairwise, model.total
@@ -50,12 +47,7 @@ def base_point(model: LogSupermodular) -> BasePoint:
         point = least_norm(model.gains, p, ITERATIONS)
         size = float(np.abs(model.gains(np.arange(p))).max()) + float(np.abs(point).max())
         return BasePoint(point, 16.0 * EPSILON * p * p * size)
-    point = flips(pairs.graphs, np.concatenate([model.scores, pairs.weights]))
-    flow = MaxFlow().prepare(Structure(pairs.graphs))
-    assert isinstance(flow, MovableMaximizer)
-    moving = flow.moving(np.concatenate([point + model.scores, pairs.weights]))
-    # What is left of the scores is what no flow carries away.
-    point = point + moving.settle(np.zeros(p), np.full(p, np.inf))[2]
+    point = nested(pairs.graphs, np.concatenate([model.scores, pairs.weights])).point
     degrees = np.bincount(pairs.edges.ravel(), minlength=p)
     sizes = np.abs(model.scores) + np.abs(point) + np.bincount(pairs.edges.ravel(), np.repeat(pairs.weights, 2), p)
     return BasePoint(point, 4.0 * EPSILON * float(((degrees + 2) * sizes).sum()))

@@ -1,39 +1,16 @@
 """The upper bound by perturb-and-MAP with logistic noise (Hazan and Jaakkola 2012; LSM 3.2)."""
 
-from itertools import pairwise
-from typing import NamedTuple
-
 import numpy as np
 from scipy.stats import t as student
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_flag, as_kind, as_number
-from setwise.inference.wires import wirings
 from setwise.kernels.noise import LOGISTIC
-from setwise.kernels.perturbed import perturbed_cuts
-from setwise.kernels.search_trees import new_forest
-from setwise.kernels.threads import available, map_units
 from setwise.probabilistic.bounds.l_field import EXAMPLE, base_point
 from setwise.probabilistic.bounds.log_partition import LogPartition
+from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.noise import kind_of, noise_of, seed_of
-
-CHUNK = 16
-"""Samples that a thread draws at a time."""
-
-
-class Draws(NamedTuple):
-    """Samples of ``max_y <z, y> - f(y)``.
-
-    Attributes
-    ----------
-    values, controls : (samples,) the maxima, and ``sum_d max(z_d - s_d, 0)``, which are not below them
-    ones : (p,) how often each label is 1 in the maxima
-    """
-
-    values: Values
-    controls: Values
-    ones: Ints
+from setwise.probabilistic.noise import kind_of, seed_of
 
 
 def logistic(
@@ -84,45 +61,3 @@ def controlled(values: Values, controls: Values, mean: float) -> Values:
     # Two pairs lie on a line in any case, and rounding has no slope.
     slope = float(spread @ values) / square if square > rounding and len(values) > 2 else 1.0
     return values - slope * (controls - mean)
-
-
-def perturbed(model: LogSupermodular, samples: int, kind: int, seed: np.uint64, point: Values, unit: int = 0) -> Draws:
-    """Samples in pairs of opposite noise, which depend on (seed, unit, sample) alone; threads share them."""
-    edges = [*range(0, samples, CHUNK), samples]
-    if model.pairwise is None or available() == 1:
-        edges = [0, samples]
-    runs = list(pairwise(edges))
-    draw = _by_minimizer if model.pairwise is None else _by_cuts
-    found = map_units(lambda run: draw(model, run, kind, seed, point, unit), runs)
-    return Draws(
-        np.concatenate([one.values for one in found]),
-        np.concatenate([one.controls for one in found]),
-        np.sum([one.ones for one in found], axis=0),
-    )
-
-
-def _by_cuts(
-    model: LogSupermodular, run: tuple[int, int], kind: int, seed: np.uint64, point: Values, unit: int
-) -> Draws:
-    pairs = model.pairwise
-    assert pairs is not None
-    (wires,) = wirings(pairs.graphs, model.total)
-    forest = new_forest(wires.network, model.total)
-    capacities, count = np.zeros(len(forest.capacities)), run[1] - run[0]
-    wires.place(pairs.weights, capacities)
-    values, controls, ones = np.empty(count), np.empty(count), np.zeros(model.total, np.int64)
-    perturbed_cuts(
-        wires.network, forest, capacities, model.scores, kind, seed, unit, run[0], True, point, values, controls, ones,
-        np.zeros(0, np.int64),
-    )  # fmt: skip
-    return Draws(values, controls, ones)
-
-
-def _by_minimizer(
-    model: LogSupermodular, run: tuple[int, int], kind: int, seed: np.uint64, point: Values, unit: int
-) -> Draws:
-    noise = noise_of(kind, seed, unit, run[0], run[1] - run[0], model.total, True)
-    found = [model.minimizer(model.scores + z) for z in noise]
-    ones = np.sum([one.labels for one in found], axis=0)
-    controls = np.maximum(noise - point, 0.0).sum(axis=1)
-    return Draws(np.array([-one.value for one in found]), controls, ones)

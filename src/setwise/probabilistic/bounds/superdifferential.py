@@ -59,10 +59,14 @@ def best_touching(model: LogSupermodular) -> Touching:
 
 def rounded_down(model: LogSupermodular, value: float) -> float:
     """The value less what rounding may have added."""
-    size = float(np.abs(model.scores).sum()) + abs(value) + model.total
-    for weight, term in zip(model.weights, model.terms, strict=True):
-        size += weight * _size_of(term)
+    size = summed(model) + abs(value) + model.total
     return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())
+
+
+def summed(model: LogSupermodular) -> float:
+    """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+    parts = [weight * _size_of(term) for weight, term in zip(model.weights, model.terms, strict=True)]
+    return float(np.abs(model.scores).sum()) + float(sum(parts))
 
 
 def _size_of(term: BaseFunction) -> float:

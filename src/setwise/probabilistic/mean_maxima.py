@@ -49,7 +49,7 @@ class Means(NamedTuple):
     exact: Bools
 
 
-class Maxima(ABC):
+class MeanMaxima(ABC):
     """``max_y <z, y> + <s, phi(y)>`` for the sets of a batch and noise z on the scores of its decisions."""
 
     batch: Any
@@ -59,11 +59,11 @@ class Maxima(ABC):
         """The means over the samples of a source."""
 
     @abstractmethod
-    def take(self, parts: Ints) -> "Maxima":
+    def take(self, parts: Ints) -> "MeanMaxima":
         """Those of the chosen sets."""
 
 
-def maxima_of(batch: Batch) -> Maxima:
+def mean_maxima_of(batch: Batch) -> MeanMaxima:
     """By cuts and set functions for ``Energies``; for other binary decisions by the inference that ``Auto`` takes."""
     if isinstance(batch, Energies):
         return _OfEnergies(batch, {})
@@ -94,7 +94,7 @@ def wiring_of(terms: tuple[Any, ...], p: int) -> Wiring | None:
 
 
 @final
-class _OfEnergies(Maxima):
+class _OfEnergies(MeanMaxima):
     """By minimum cuts inside one kernel, or by the exact minimizers of set functions."""
 
     def __init__(self, batch: Energies, wirings: dict[tuple[int, ...], Wiring | None]) -> None:
@@ -134,8 +134,8 @@ class _OfEnergies(Maxima):
         forest, count = new_forest(wiring.network, p), last - first
         values, ones, apart = np.empty(count), np.zeros(p, np.int64), np.zeros(len(forest.capacities), np.int64)
         perturbed_cuts(
-            wiring.network, forest, model.weights @ wiring.capacities, model.scores, source.kind, source.seed,
-            source.units[i], first, True, np.zeros(p), values, np.empty(count), ones, apart,
+            wiring.network, forest, model.weights @ wiring.capacities, model.scores, np.zeros((0, p)), source.kind,
+            source.seed, source.units[i], first, True, np.zeros(p), values, np.empty(count), ones, apart,
         )  # fmt: skip
         functions = wiring.capacities @ apart
         for k, one in enumerate(model.terms):
@@ -149,7 +149,7 @@ def _phi(ones: Any, functions: Any) -> Values:
 
 
 @final
-class _ByInference(Maxima):
+class _ByInference(MeanMaxima):
     """By the maximization of the score alone."""
 
     def __init__(self, maximizer: Maximizer) -> None:

@@ -6,9 +6,22 @@ from scipy import stats
 
 from probabilistic.models import models, summed
 from setwise.core.refusal import Refusal
+from setwise.kernels.coupling import couple
+from setwise.kernels.networks import arcs
 from setwise.kernels.threads import allowed
-from setwise.probabilistic import Cut, LogSupermodular, SetFunctionOf, exact, l_field, sample, tree_reweighted
+from setwise.probabilistic import (
+    ConcaveOfSize,
+    Cut,
+    LogSupermodular,
+    SetFunctionOf,
+    exact,
+    l_field,
+    sample,
+    tree_reweighted,
+)
 from setwise.probabilistic.bounds.trees import covering_forests
+from setwise.probabilistic.noise import seed_of
+from setwise.probabilistic.perfect import Coupling
 
 
 @pytest.mark.parametrize("kind", ["cut", "two cuts"])
@@ -99,6 +112,47 @@ def test_samples_of_grids_have_the_exact_marginals():
     with allowed(2):
         again = sample(model, 30, random_state=0)
     np.testing.assert_array_equal(again.labels, found.labels[:30])
+
+
+@pytest.mark.parametrize("terms", [[Cut.grid(2, 3)], [Cut.grid(2, 3), ConcaveOfSize(np.sqrt(np.arange(7)))]])
+def test_samples_of_a_chain_have_the_distribution_too(terms):
+    model = LogSupermodular(terms, [0.3, -0.5, 0.2, 0.9, 0.0, -1.2], [0.8, 0.7][: len(terms)])
+    rows, values, total, _ = summed(model)
+    chains = sample(model, 20_000, chains=2000, gap=2, random_state=0)
+    assert chains.sweeps.shape == (2000,)
+    powers = 1 << np.arange(6)
+    each = chains.labels.reshape(2000, 10, 6) @ powers
+    np.testing.assert_array_equal(chains.labels[::10], sample(model, 2000, random_state=0).labels)
+    expected = np.empty(64)
+    expected[rows @ powers] = 2000 * np.exp(-values - total)
+    # The samples at one place of all chains are independent.
+    for place in (0, 1, 9):
+        seen = np.bincount(each[:, place], minlength=64)
+        many = expected > 5.0
+        both = np.append(seen[many], seen[~many].sum()), np.append(expected[many], expected[~many].sum())
+        assert stats.chisquare(*both).pvalue > 1e-3
+    assert len(np.unique(each[0])) > 1
+    assert sample(model, 7, chains=3, random_state=0).labels.shape == (7, 6)
+
+
+def test_samples_do_not_depend_on_the_layout_nor_on_the_start():
+    # A pixel has few neighbors, whose thresholds are tabled; the same graph without its shape is a list of arcs.
+    grid, rng = Cut.grid(5, 7), np.random.default_rng(1)
+    unary, weights = rng.standard_normal(35), 0.8 * rng.random(len(grid.edges))
+    listed, table = LogSupermodular([Cut(35, grid.edges, weights)], unary), np.zeros(0)
+    image = Coupling(LogSupermodular([grid]).cuts.graphs, 35)
+    image.place(unary, weights, table)
+    network, places = arcs(grid.edges, 35)
+    long = np.zeros(len(network.heads))
+    long[places] = weights[:, None]
+    for i, labels in enumerate(sample(listed, 50, random_state=3).labels):
+        for start in (1, 3, 64):
+            sweeps, (found,) = image.draw(seed_of(3), i, start, 1 << 12)
+            assert sweeps >= start
+            np.testing.assert_array_equal(found, labels)
+        slow = np.zeros(35, np.int8)
+        assert couple(network, long, unary, table, seed_of(3), 2 * i, 1, 1 << 12, slow) > 0
+        np.testing.assert_array_equal(slow, labels)
 
 
 def test_what_does_not_meet_or_fit_is_refused():

@@ -44,12 +44,13 @@ def flipped(images: Binary, level: float, seed: int, part: int) -> Binary:
     return (images ^ (rng.random(images.shape) < level)).astype(np.int8)
 
 
-def errors_of(labels: Binary, truth: Binary) -> tuple[float, float]:
-    """In percent: the wrong pixels of all images, and the mean intersection over union of an image."""
+def errors_of(labels: Binary, truth: Binary) -> tuple[float, float, float]:
+    """In percent: the wrong pixels of all images, and the means of an image of intersection over union and of F1."""
     wrong = 100.0 * float((labels != truth).mean())
     axes = (1, 2)
-    union = np.maximum((labels | truth).sum(axis=axes), 1)
-    return wrong, 100.0 * float(((labels & truth).sum(axis=axes) / union).mean())
+    both, union = (labels & truth).sum(axis=axes), np.maximum((labels | truth).sum(axis=axes), 1)
+    # F1 is 2 both / (both + union).
+    return wrong, 100.0 * float((both / union).mean()), 100.0 * float((2.0 * both / (both + union)).mean())
 
 
 def duels(level: float, rows: Sequence[str], wrong: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> list[str]:

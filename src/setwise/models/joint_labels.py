@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_reals, as_shaped
+from setwise.core.checks import as_parts, as_reals, as_shaped
 from setwise.core.features import Features, as_base, as_lower
 from setwise.models.multi_label import MultiLabel
 
@@ -68,5 +68,5 @@ class JointLabels(Features):
     def _to_nodes(self, gradient: Floats, parts: Ints | None) -> Values:
         """The gradient with respect to the scores of the features of labels, flat."""
         offsets, p = self._nodes.offsets, len(self.kappa)
-        rows = int(offsets[-1]) if parts is None else int(np.diff(offsets)[parts].sum())
+        rows = int(offsets[-1]) if parts is None else int(np.diff(offsets)[as_parts(parts, len(offsets) - 1)].sum())
         return np.asarray((as_shaped(gradient, rows * p, "gradient").reshape(rows, p) @ self.kappa).ravel())

@@ -110,6 +110,8 @@ def distributions():
     rows = without(numbers(4), "matrix") | {"a row": np.ones(4), "no rows": np.zeros((0, 4)), "wide": np.ones((2, 5))}
     yield Parameter("perturbed_maxima(noise)", lambda v: perturbed_maxima(MODEL, v), rows)
     yield Parameter("sample(size)", lambda v: sample(MODEL, v), SIZES)
+    yield Parameter("sample(chains)", lambda v: sample(MODEL, 2, chains=v), without(SIZES, "None"))
+    yield Parameter("sample(gap)", lambda v: sample(MODEL, gap=v), SIZES)
     yield Parameter("sample(budget)", lambda v: sample(MODEL, budget=v), SIZES)
     yield Parameter("sample(random_state)", lambda v: sample(MODEL, random_state=v), SEEDS)
 

@@ -32,6 +32,7 @@ _PACKAGES = (
     "learners",
     "decisions",
     "probabilistic",
+    "spaces",
     "datasets",
     "graphs",
     "plotting",

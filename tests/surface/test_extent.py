@@ -17,6 +17,7 @@ from surface import (
     test_probabilistic,
     test_saved_models,
     test_set_classifier,
+    test_spaces,
     test_thresholds,
     test_training,
 )
@@ -44,6 +45,7 @@ PARAMETERS = [
     *test_saved_models.files(),
     *test_saved_models.models(),
     *test_set_classifier.calls(),
+    *test_spaces.PARAMETERS,
     *test_thresholds.PARAMETERS,
     *test_training.features(),
     *test_training.landmarks(),
@@ -63,10 +65,22 @@ ROOMS = (
     "graphs",
     "plotting",
     "probabilistic",
+    "spaces",
     "compare",
 )
 
-ABSTRACT = {"BaseFunction", "Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
+ABSTRACT = {
+    "BaseFunction",
+    "Evaluator",
+    "Features",
+    "Inference",
+    "Learner",
+    "Loss",
+    "Maximizer",
+    "Risk",
+    "Space",
+    "Surrogate",
+}
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
 RESULTS |= {
     "Answer",

@@ -33,6 +33,17 @@ def test_scores_are_bilinear_and_slopes_their_adjoint(parts):
     np.testing.assert_allclose(model.row_lengths, lengths)
 
 
+def test_each_label_may_have_a_bias(parts):
+    rng, X, kappa, offsets, plain = parts
+    model = JointLabels(X, kappa, offsets, intercept=2.0, bias=3.0)
+    w = rng.standard_normal(model.size)
+    assert model.size == plain.size + 4
+    expected = plain.scores(w[:-4]).reshape(7, 4) + 3.0 * w[-4:]
+    np.testing.assert_allclose(model.scores(w), expected.ravel())
+    np.testing.assert_allclose(model.centred(w).scores(w), 2 * expected.ravel())
+    np.testing.assert_allclose(model.row_lengths**2, plain.row_lengths**2 + 9.0)
+
+
 def test_with_the_identity_labels_are_their_own(parts):
     rng, X, _, offsets, _ = parts
     plain, joint = MultiLabel(X, 4, offsets), JointLabels(X, np.eye(4), offsets)

@@ -52,6 +52,7 @@ def features():
         yield Parameter(f"{name}.based(base)", lambda v, m=model: m.based(v, None), base)
         yield Parameter(f"{name}.based(lower)", partial(model.based, None), low)
     yield Parameter("JointLabels(kappa)", partial(JointLabels, X), without(MATRICES, "sparse complex", "sparse NaN"))
+    yield Parameter("JointLabels(bias)", lambda v: JointLabels(X, np.eye(2), bias=v), NUMBERS)
     yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
     yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
     columns = MultiLabel(X, 2, columns=True)

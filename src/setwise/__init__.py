@@ -17,6 +17,7 @@ _HOMES = {
     "GraphClassifier": "setwise.estimators",
     "LogSupermodularModel": "setwise.estimators",
     "MeasureClassifier": "setwise.estimators",
+    "MultilabelStructuredPredictor": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
     "describe": "setwise.description",

@@ -91,6 +91,9 @@ def test_one_node_and_the_root():
     assert Hierarchy({"a": []}).distances().tolist() == [[0.0]]
     tree = Hierarchy(ANIMALS | {"animal": "root", "vehicle": "root"})
     assert tree.distances()[tree.places["cow"], tree.places["bus"]] == 4
+    tuples = Hierarchy({("a", 1): ("a", 0), ("a", 2): [("a", 0)]})
+    assert tuples.names == (("a", 1), ("a", 0), ("a", 2))
+    assert Hierarchy(tuples.parents).names == tuples.names
     assert Hierarchy(ANIMALS).names == ("cow", "animal", "horse", "car", "vehicle", "bus")
 
 

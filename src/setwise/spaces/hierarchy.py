@@ -86,13 +86,13 @@ class Hierarchy(Space):
         return np.asarray(shortest_path(graph.tocsr(), directed=False, unweighted=True))[:p, :p]
 
 
-def _named(parents: dict[Any, tuple[Any, ...]]) -> list[Any]:
+def _named(parents: dict[Any, list[Any]]) -> list[Any]:
     """The nodes in the order in which they are first named, each before its parents."""
     return list(dict.fromkeys(name for node, above in parents.items() for name in (node, *above)))
 
 
-def _as_parents(given: Any, node: Any) -> tuple[Any, ...]:
-    """The parents of a node as a tuple."""
+def _as_parents(given: Any, node: Any) -> list[Any]:
+    """The parents of a node as a list."""
     if isinstance(given, list | set | frozenset):
-        return as_distinct(given, f"parents[{shown(node)}]") if given else ()
-    return as_distinct([given], f"parents[{shown(node)}]")
+        return list(as_distinct(given, f"parents[{shown(node)}]")) if given else []
+    return list(as_distinct([given], f"parents[{shown(node)}]"))

@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
-from setwise.models import GraphModel, GridModel, Independent, LandmarkModel, MultiLabel
+from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
 
@@ -22,6 +22,10 @@ def models(rng, sparse, intercept):
     yield MultiLabel(X, 3, intercept=intercept), np.array([0, 36])
     yield MultiLabel(X, 3, columns=True, intercept=intercept), 12 * np.arange(4)
     yield MultiLabel(X, 3, columns=True, intercept=intercept, base=rng.standard_normal(36)), 12 * np.arange(4)
+    kappa = rng.standard_normal((3, 2))
+    yield JointLabels(X, kappa, OFFSETS, intercept, bias=0.5), 3 * OFFSETS
+    yield JointLabels(X, kappa, np.arange(13), intercept, rng.standard_normal(36), bias=2.0), 3 * np.arange(13)
+    yield JointLabels(X, kappa, None, intercept), np.array([0, 36])
     # The second set has one node and no edge.
     edges = np.array([[0, 1], [2, 1], [4, 5], [8, 4], [5, 6], [11, 9]])
     graphs = Graphs(rng.random(12) < 0.5, OFFSETS, edges)

@@ -8,7 +8,7 @@ import pytest
 from cases import every_loss, examples, fits
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.losses import Capped, EarlyDetection, FBeta, Hamming, Jaccard, RocArea
+from setwise.losses import Capped, EarlyDetection, FBeta, Hamming, Jaccard, MaxLoss, RocArea
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale
 
 
@@ -99,7 +99,7 @@ def test_scores_do_not_change(kind):
 
 def test_a_convex_surrogate_is_its_own_majorant_and_has_no_noise(kind):
     sets = Sets.single([0, 1, 1])
-    evaluator = kind(Hamming()).on(sets)
+    evaluator = kind(MaxLoss()).on(sets)
     assert (evaluator.majorant(np.zeros(3)) is evaluator) == evaluator.convex
     if not evaluator.convex:
         return
@@ -109,18 +109,18 @@ def test_a_convex_surrogate_is_its_own_majorant_and_has_no_noise(kind):
 @pytest.mark.parametrize("size", [0, 3, 5, 4000])
 def test_the_number_of_scores_is_checked(kind, size):
     with pytest.raises(ValueError, match=r"scores must have shape \(4,\)"):
-        kind("jaccard").batch(Sets.rows([[1, 0], [0, 1]]), np.zeros(size))
+        kind("max").batch(Sets.rows([[1, 0], [0, 1]]), np.zeros(size))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_refused(kind, bad):
     with pytest.raises(ValueError, match="scores must be finite"):
-        kind(Jaccard()).batch(Sets.single([0, 1]), np.array([bad, 0.0]))
+        kind(MaxLoss()).batch(Sets.single([0, 1]), np.array([bad, 0.0]))
 
 
 def test_a_value_beyond_float64_is_refused_and_not_called_exact(kind):
     with pytest.raises(OverflowError, match="scores are too large"):
-        kind(Hamming())([1, 0, 1, 1], [-1.7e308, 1.7e308, -1.7e308, -1.7e308])
+        kind(MaxLoss(np.full(4, 10.0)))([1, 0, 1, 1], [-1.7e308, 1.7e308, -1.7e308, -1.7e308])
 
 
 @pytest.mark.parametrize("loss", [Capped([1, 1, 5], 9.0), Hamming([1, 2, 3]), EarlyDetection([1.0])])
@@ -130,7 +130,7 @@ def test_a_batch_checks_that_its_loss_fits(kind, loss):
 
 
 def test_names_are_taken_for_losses(kind):
-    assert kind("jaccard")([1, 0, 1], [0.1, 0.2, 0.3]).value == kind(Jaccard())([1, 0, 1], [0.1, 0.2, 0.3]).value
+    assert kind("max")([1, 0, 1], [0.1, 0.2, 0.3]).value == kind(MaxLoss())([1, 0, 1], [0.1, 0.2, 0.3]).value
     with pytest.raises(ValueError, match="there is no loss 'jacard'; use"):
         kind("jacard")
     with pytest.raises(ValueError, match=r"there is no loss 'capped' \(Capped needs parameters\)"):

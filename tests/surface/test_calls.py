@@ -7,7 +7,7 @@ import pytest
 
 from setwise import describe, loss_augmented_inference, max_marginals
 from setwise.core.sets import Sets
-from setwise.losses import LOSSES, Hamming, Jaccard, MeanOverClasses, as_loss, parse_losses
+from setwise.losses import LOSSES, Hamming, Jaccard, MeanOverClasses, Nearest, as_loss, parse_losses
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, is_extension, margin_scale
 from surface.malformed import FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, PARTS, Parameter, labels, numbers, try_all, without
 
@@ -37,6 +37,13 @@ def losses():
         yield Parameter(f"{name}.values(predictions)", partial(loss.values, batch), guesses)
 
 
+def label_costs():
+    """Costs of labels by the nearest true one."""
+    table = {"None": None, "text": "a", "flat": [1.0], "wide": np.ones((2, 3)), "negative": -np.ones((2, 2))}
+    yield Parameter("Nearest(distances)", Nearest, table | {"NaN": np.full((2, 2), np.nan), "cube": np.ones((2, 2, 2))})
+    yield Parameter("Nearest(missed)", lambda v: Nearest(np.ones((2, 2)), v), NUMBERS)
+
+
 def functions_of_mistakes():
     """A loss as a set function."""
     f = Jaccard().of_mistakes(Y)
@@ -52,7 +59,7 @@ def surrogates():
     """Every surrogate, of one set and of a batch."""
     tols = without(NUMBERS, "truth", "array") | {"three": [0.0] * 3, "tuple": (1.0, -1.0), "NaNs": [0.0, np.nan]}
     for kind in SURROGATES.values():
-        surrogate, name = kind("jaccard"), kind.__name__
+        surrogate, name = kind("max"), kind.__name__
         evaluator = surrogate.on(Sets.rows([Y[:2], Y[2:]]))
         yield Parameter(f"{name}.call(y)", lambda v, one=surrogate: one(v, S), LABELS)
         yield Parameter(f"{name}.call(scores)", partial(surrogate, Y), SCORES)
@@ -103,7 +110,7 @@ def descriptions():
     yield Parameter("is_extension(tolerance)", partial(is_extension, hinge, Y), NUMBERS)
 
 
-PARAMETERS = [*losses(), *functions_of_mistakes(), *surrogates(), *single_sets(), *descriptions()]
+PARAMETERS = [*losses(), *label_costs(), *functions_of_mistakes(), *surrogates(), *single_sets(), *descriptions()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.where)

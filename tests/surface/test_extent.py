@@ -13,10 +13,12 @@ from surface import (
     test_graphs,
     test_maximizers,
     test_measure_classifier,
+    test_multilabel,
     test_pictures,
     test_probabilistic,
     test_saved_models,
     test_set_classifier,
+    test_spaces,
     test_thresholds,
     test_training,
 )
@@ -37,6 +39,7 @@ PARAMETERS = [
     *test_graphs.weak_labels(),
     *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
+    *test_multilabel.PARAMETERS,
     *test_pictures.PARAMETERS,
     *test_probabilistic.distributions(),
     *test_probabilistic.likelihoods(),
@@ -44,6 +47,7 @@ PARAMETERS = [
     *test_saved_models.files(),
     *test_saved_models.models(),
     *test_set_classifier.calls(),
+    *test_spaces.PARAMETERS,
     *test_thresholds.PARAMETERS,
     *test_training.features(),
     *test_training.landmarks(),
@@ -63,10 +67,22 @@ ROOMS = (
     "graphs",
     "plotting",
     "probabilistic",
+    "spaces",
     "compare",
 )
 
-ABSTRACT = {"BaseFunction", "Evaluator", "Features", "Inference", "Learner", "Loss", "Maximizer", "Risk", "Surrogate"}
+ABSTRACT = {
+    "BaseFunction",
+    "Evaluator",
+    "Features",
+    "Inference",
+    "Learner",
+    "Loss",
+    "Maximizer",
+    "Risk",
+    "Space",
+    "Surrogate",
+}
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
 RESULTS |= {
     "Answer",

@@ -10,7 +10,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
-from setwise.models import GraphModel, GridModel, Independent, LandmarkModel, MultiLabel
+from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -19,6 +19,7 @@ X, ENDS = np.arange(12.0).reshape(4, 3), np.array([0, 2, 4])
 MODELS = {
     "Independent": lambda X=X, offsets=ENDS, **more: Independent(X, offsets, **more),
     "MultiLabel": lambda X=X, offsets=ENDS, **more: MultiLabel(X, 2, offsets, **more),
+    "JointLabels": lambda X=X, offsets=ENDS, **more: JointLabels(X, np.eye(2), offsets, **more),
 }
 MATRICES = {
     "None": None, "text": "a", "number": 1.0, "flat": X[0], "cube": X[None], "words": [["a"]], "NaN": X * np.nan,
@@ -50,6 +51,8 @@ def features():
         yield Parameter(f"{name}.centred(w)", model.centred, weights)
         yield Parameter(f"{name}.based(base)", lambda v, m=model: m.based(v, None), base)
         yield Parameter(f"{name}.based(lower)", partial(model.based, None), low)
+    yield Parameter("JointLabels(kappa)", partial(JointLabels, X), without(MATRICES, "sparse complex", "sparse NaN"))
+    yield Parameter("JointLabels(bias)", lambda v: JointLabels(X, np.eye(2), bias=v), NUMBERS)
     yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
     yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
     columns = MultiLabel(X, 2, columns=True)

@@ -4,6 +4,7 @@ from setwise.estimators.binary_denoiser import BinaryDenoiser
 from setwise.estimators.graph_classifier import GraphClassifier
 from setwise.estimators.log_supermodular_model import LogSupermodularModel
 from setwise.estimators.measure_classifier import MeasureClassifier
+from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
@@ -13,6 +14,7 @@ __all__ = [
     "GraphClassifier",
     "LogSupermodularModel",
     "MeasureClassifier",
+    "MultilabelStructuredPredictor",
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",

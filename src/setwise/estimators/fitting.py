@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.learner import Learner
 from setwise.core.progress import ProgressBar
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.learner import learner_for
 from setwise.estimators.threads import blas_threads
+from setwise.learners import NRBM
 
 
-def solve(model: Any, problem: Training, last: Values | None) -> Trained:
-    """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on."""
+def solve(model: Any, problem: Training, last: Values | None, descent: type[Learner] = NRBM) -> Trained:
+    """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on.
+
+    ``descent`` is the learner that ``learner="auto"`` takes for risks that are not convex.
+    """
     bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
     with blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs):
-        trained = problem.solve(partial(learner_for, model), isinstance(model.learner, str), last, bar)
+        trained = problem.solve(partial(learner_for, model, descent=descent), isinstance(model.learner, str), last, bar)
     if bar is not None:
         bar.close()
     return trained

@@ -27,12 +27,14 @@ def default_c(surrogate: Surrogate, rows: int, features: int) -> float:
     return SCALED if isinstance(surrogate, MarginRescaling) and surrogate.scale == "size" else OTHERS
 
 
-def learner_for(model: Any, surrogate: Surrogate, convex: bool, usual: float) -> Learner | None:
+def learner_for(
+    model: Any, surrogate: Surrogate, convex: bool, usual: float, descent: type[Learner] = NRBM
+) -> Learner | None:
     """The learner that the parameters of ``model`` name, for a risk that is convex or not; an object keeps its own.
 
-    There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and NRBM for others.
-    Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the majorants
-    of ConvexConcave. ``usual`` is what ``C="auto"`` stands for.
+    There is none with C = 0, where nothing is learned. ``"auto"`` is OneSlack for convex risks and ``descent`` for
+    others. Where the ramp was not asked for, as under ``surrogate="auto"``, the learner that was named minimizes the
+    majorants of ConvexConcave. ``usual`` is what ``C="auto"`` stands for.
     """
     if not isinstance(model.learner, str):
         found: Learner = model.learner
@@ -41,7 +43,7 @@ def learner_for(model: Any, surrogate: Surrogate, convex: bool, usual: float) ->
     if C == 0:
         return None
     common: dict[str, Any] = {"C": C, "tol": model.tol, "max_iter": int(model.max_iter)}
-    kind: Any = LEARNERS.get(model.learner, OneSlack if convex else NRBM)
+    kind: Any = LEARNERS.get(model.learner, OneSlack if convex else descent)
     if not convex and kind.needs_convex and model.surrogate == "auto":
         common["inner"] = kind.name
         kind = ConvexConcave

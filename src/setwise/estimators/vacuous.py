@@ -69,3 +69,13 @@ def warn_of_vacuous_bound(name: str) -> None:
         VacuousBoundWarning,
         stacklevel=6,
     )
+
+
+def warn_of_replaced_bound(name: str) -> None:
+    """Warn that ``"auto"`` has taken the ramp, because the bound of the surrogate ``name`` says nothing or little."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, or not much less: "
+        "surrogate='auto' has taken the ramp from independent training, whose minimum is local and certifies nothing.",
+        VacuousBoundWarning,
+        stacklevel=3,
+    )

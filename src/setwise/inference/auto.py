@@ -9,6 +9,7 @@ from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
+from setwise.inference.by_largest import ByLargest
 from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
@@ -51,6 +52,7 @@ class Auto(Inference):
     ``OneWayCut``              the same under an order of labels      exact
     ``ByRegions``              numbers of positives in regions         exact, O(p log p)
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
+    ``ByLargest``              the cost of the worst mistake           exact, O(p log p)   exact, O(p log p)
     ``CountSearch``            fn, fp, P, N                            exact or bounded    exact or bounded
     ``WorstRanking``           an order of scores                      exact, O(p log p)
     ``Enumeration(12)``        any loss of at most 12 decisions        exact               exact
@@ -118,6 +120,7 @@ FIRST: tuple[Inference, ...] = (
     OneWayCut(),
     ByRegions(),
     ByCardinality(),
+    ByLargest(),
     CountSearch(),
     WorstRanking(),
     Enumeration(12),

@@ -11,6 +11,7 @@ from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.core.registry import discover
 from setwise.core.traits import Trait
+from setwise.losses.label_costs import Nearest
 from setwise.losses.named import form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
@@ -20,7 +21,7 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
-    "LOSSES", "Loss", "Trait", "as_loss", "loss_forms", "parse_losses", "plain_losses",
+    "LOSSES", "Loss", "Nearest", "Trait", "as_loss", "loss_forms", "parse_losses", "plain_losses",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip
 

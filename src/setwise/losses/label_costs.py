@@ -1,0 +1,76 @@
+"""The cost of getting one label of a set wrong, given which labels are true: lambda(Y, y) of MLSP."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_number, as_reals, as_weights, shown
+from setwise.losses.weights import check_weights
+
+LabelCosts = Callable[[Bools], Any]
+
+
+def as_label_costs(costs: Any) -> Any:
+    """Check costs: None, numbers (p,) of 0 or above, or a function of the truth (p,) that returns such numbers."""
+    return costs if costs is None or callable(costs) else as_weights(costs, "costs")
+
+
+def check_label_costs(costs: Any, batch: Batch, loss: object) -> None:
+    """Raise ValueError for sets whose number of decisions is not the number of costs."""
+    if costs is not None and not callable(costs):
+        check_weights(costs, batch, loss)
+
+
+def bound_costs(costs: Any, batch: Batch) -> Values:
+    """The cost of each decision of a batch, (total,)."""
+    if costs is None:
+        return np.ones(batch.total)
+    if not callable(costs):
+        return np.asarray(np.asarray(costs)[batch.places])
+    truth = batch.truth.view()
+    truth.setflags(write=False)
+    found = [as_reals(costs(truth[a:b]), "costs(truth)", (b - a,)) for a, b in pairwise(batch.offsets.tolist())]
+    flat = np.concatenate(found)
+    if (flat < 0).any():
+        raise ValueError(f"costs(truth) must be {batch.sizes[0]} numbers of 0 or above; got {shown(flat.min())}.")
+    return flat
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """``lambda(Y, y) = min over true labels of distances[true, y]`` where y is false, ``missed`` where it is true.
+
+    A false label costs ``missed`` too where no label is true. MLSP 5.2 has distances of 0 between boxes that overlap
+    by half and 1 between others; a hierarchy has the lengths of paths.
+
+    Parameters
+    ----------
+    distances : (p, p) of 0 or above
+    missed : the cost of a true label that is not predicted, 0 or above
+    """
+
+    distances: Any
+    missed: float = 1.0
+
+    def __post_init__(self) -> None:
+        distances = as_reals(self.distances, "distances")
+        if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
+            raise ValueError(f"distances must have shape (p, p); got shape {distances.shape}.")
+        if (distances < 0).any():
+            raise ValueError(f"distances must be 0 or above; got {distances.min():.4g}.")
+        object.__setattr__(self, "distances", distances)
+        as_number(self.missed, "missed", low=0.0)
+
+    def __call__(self, truth: Bools) -> Values:
+        """The cost of each label, (p,)."""
+        if len(truth) != len(self.distances):
+            raise ValueError(f"distances must be those of {len(truth)} labels; got {len(self.distances)}.")
+        if not truth.any():
+            return np.full(len(truth), self.missed)
+        return np.where(truth, self.missed, self.distances[truth].min(axis=0))

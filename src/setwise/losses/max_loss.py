@@ -1,0 +1,64 @@
+"""The max loss of MLSP: the cost of the worst mistake."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from setwise.core.batch import Batch
+from setwise.core.largest import Largest
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.traits import Trait
+from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs
+from setwise.losses.weights import example_weights, weights_repr
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxLoss(Loss):
+    """``max_(i in A) costs_i``, and 0 for no mistake (MLSP 3): the 0/1 loss of a set where all costs are 1.
+
+    It is increasing and submodular, and its margin and slack rescaling are maximized exactly in O(p log p). The
+    surrogate of MLSP for it is :class:`setwise.surrogates.MultilabelHinge`.
+
+    Parameters
+    ----------
+    costs : lambda, the cost of a mistake on each label: None for 1; (p,) of 0 or above, where all sets have p labels;
+        or a function of the truth (p,) of a set that returns (p,) such numbers, as :class:`setwise.losses.Nearest`
+    """
+
+    costs: Any = None
+
+    name: ClassVar[str] = "max"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", as_label_costs(self.costs))
+
+    @classmethod
+    def examples(cls, p: int) -> "list[MaxLoss]":
+        return [MaxLoss(), MaxLoss(example_weights(p)), MaxLoss(np.arange(p) % 3 / 4), MaxLoss(_dear_positives)]
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        shapes = {Trait.INCREASING, Trait.SUBMODULAR}
+        return frozenset(shapes if callable(self.costs) else shapes | {Trait.LABEL_FREE})
+
+    def check(self, batch: Batch) -> None:
+        check_label_costs(self.costs, batch, self)
+
+    def bind(self, batch: Any) -> Structure:
+        if not isinstance(batch, Sets):
+            raise Refusal(f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.")
+        return Structure(batch, (Largest(bound_costs(self.costs, batch)),))
+
+    def __repr__(self) -> str:
+        shown = getattr(self.costs, "__name__", type(self.costs).__name__) if callable(self.costs) else None
+        return f"MaxLoss({shown or weights_repr(self.costs).replace('weights', 'costs')})"
+
+
+def _dear_positives(truth: Any) -> Any:
+    """Costs of an example: a missed label costs 1, a false one a half."""
+    return np.where(truth, 1.0, 0.5)

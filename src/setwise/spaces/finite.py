@@ -1,0 +1,66 @@
+"""A list of labels."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_reals, shown
+from setwise.spaces.space import Space, is_hashable
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Finite(Space):
+    """The labels of a list, each of which is right or wrong for an input.
+
+    Parameters
+    ----------
+    labels : distinct hashable objects, one or more
+    features : kappa (p, q), the features of each label, so that labels with the same features share weights; None
+        gives each label weights of its own
+    """
+
+    labels: Any
+    features: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", as_distinct(self.labels, "labels"))
+        if self.features is None:
+            return
+        kappa = as_reals(self.features, "features")
+        if kappa.ndim != 2 or len(kappa) != len(self.labels) or not kappa.size:
+            raise ValueError(
+                f"features must have shape (p, q) for p = {len(self.labels)} labels; got shape {kappa.shape}."
+            )
+        object.__setattr__(self, "features", kappa)
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        return tuple(self.labels)
+
+    @property
+    def kappa(self) -> Values | None:
+        return None if self.features is None else self.features
+
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        return {label: j for j, label in enumerate(self.labels)}
+
+
+def as_distinct(labels: Any, name: str) -> tuple[Hashable, ...]:
+    """``labels`` as a tuple of distinct hashable objects, one or more."""
+    try:
+        found = None if isinstance(labels, str | bytes | dict) else tuple(labels)
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(f"{name} must be a list of labels; got {shown(labels)}.")
+    for label in found:
+        # NaN is not equal to itself, so it would never be found again.
+        if not is_hashable(label) or label != label:
+            raise ValueError(f"{name} must be hashable objects that equal themselves; got {shown(label)}.")
+    if not found or len(set(found)) != len(found):
+        raise ValueError(f"{name} must be distinct, and one or more; got {shown(labels)}.")
+    return found

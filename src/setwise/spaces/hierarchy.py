@@ -1,0 +1,98 @@
+"""Labels that are the nodes of a tree, or of a graph of parents without a cycle."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, final
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.checks import shown
+from setwise.spaces.finite import as_distinct
+from setwise.spaces.space import Space
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Hierarchy(Space):
+    """The nodes of a hierarchy as labels, inner nodes too. ``kappa[y]`` marks y and its ancestors (MLSP 5.1).
+
+    So ``f(x, y)`` is a sum over the path to y, and a node shares the weights of its ancestors. All nodes that are named
+    are labels: name a single root only if it should be one.
+
+    Parameters
+    ----------
+    parents : a dict from each node to its parent, or to a list of its parents; an empty list for none. Nodes that occur
+        only as parents have none. A text or a tuple is one parent, as labels may be tuples. The columns have the order
+        in which nodes are first named, each before its parents
+    """
+
+    parents: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parents, Mapping):
+            raise TypeError(f"parents must be a dict from nodes to their parents; got {shown(self.parents)}.")
+        if not self.parents:
+            raise ValueError("parents must name one node or more; got an empty dict.")
+        found = {node: _as_parents(given, node) for node, given in self.parents.items()}
+        as_distinct(_named(found), "parents")
+        try:
+            TopologicalSorter(found).prepare()
+        except CycleError as error:
+            raise ValueError(f"parents must have no cycle; got {shown(error.args[1])}.") from None
+        object.__setattr__(self, "parents", found)
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        return tuple(self.places)
+
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        return {label: j for j, label in enumerate(_named(self.parents))}
+
+    @cached_property
+    def ancestors(self) -> Bools:
+        """(p, p) whether the second node is the first one, or one of its ancestors."""
+        reach = np.eye(len(self), dtype=bool)
+        # Parents come before their children, so that their rows are complete.
+        for node in TopologicalSorter(self.parents).static_order():
+            for parent in self.parents.get(node, ()):
+                reach[self.places[node]] |= reach[self.places[parent]]
+        return reach
+
+    @cached_property
+    def kappa(self) -> Values:
+        return self.ancestors.astype(np.float64)
+
+    def closed(self, Y: Any) -> Bools:
+        """The sets of labels with all ancestors of their members, (n, p); Y as for :meth:`encode`."""
+        return np.asarray(self.encode(Y).astype(np.float64) @ self.kappa > 0.0)
+
+    def distances(self) -> Values:
+        """(p, p) the numbers of edges on the shortest paths between nodes, for :class:`setwise.losses.Nearest`.
+
+        Paths may go up and down. Roots are joined by one more node above them, so that all distances are finite.
+        """
+        p = len(self)
+        edges = [(self.places[node], self.places[parent]) for node, above in self.parents.items() for parent in above]
+        below = {child for child, _ in edges}
+        edges += [(root, p) for root in range(p) if root not in below]
+        rows, columns = np.array(edges).T
+        graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(p + 1, p + 1))
+        return np.asarray(shortest_path(graph.tocsr(), directed=False, unweighted=True))[:p, :p]
+
+
+def _named(parents: dict[Any, list[Any]]) -> list[Any]:
+    """The nodes in the order in which they are first named, each before its parents."""
+    return list(dict.fromkeys(name for node, above in parents.items() for name in (node, *above)))
+
+
+def _as_parents(given: Any, node: Any) -> list[Any]:
+    """The parents of a node as a list."""
+    if isinstance(given, list | set | frozenset):
+        return list(as_distinct(given, f"parents[{shown(node)}]")) if given else []
+    return list(as_distinct([given], f"parents[{shown(node)}]"))

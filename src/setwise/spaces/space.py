@@ -1,0 +1,96 @@
+"""What all finite spaces of labels share: matrices of truths from sets of labels, and back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import as_array, shown
+from setwise.core.given import as_bools
+
+
+class Space(ABC):
+    """p labels, of which any number may be right for an input, none included.
+
+    Labels are any hashable objects. They are compared by ``==``, as the keys of a dict.
+    """
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[Hashable, ...]:
+        """The labels, in the order of the columns of :meth:`encode`."""
+
+    @property
+    @abstractmethod
+    def kappa(self) -> Values | None:
+        """The features of the labels, (p, q); None for the identity, where labels share nothing."""
+
+    @property
+    @abstractmethod
+    def places(self) -> dict[Hashable, int]:
+        """The column of each label."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def encode(self, Y: Any, name: str = "Y") -> Bools:
+        """The sets of labels as a matrix of truths (n, p).
+
+        Parameters
+        ----------
+        Y : a list of n collections of labels, which may be empty; or an array (n, p) of 0 and 1. An array of two
+            dimensions is always taken for such a matrix
+        name : what Y is called in sentences
+        """
+        if len(getattr(Y, "shape", ())) == 2:
+            given = as_array(Y, name)
+            if given.shape[1] != len(self):
+                raise ValueError(f"{name} must have a column for each of {len(self)} labels; got shape {given.shape}.")
+            return as_bools(given, name)
+        rows = _members(Y, name, "a list of collections of labels")
+        out = np.zeros((len(rows), len(self)), dtype=bool)
+        for i, row in enumerate(rows):
+            out[i, self._codes(row, f"{name}[{i}]")] = True
+        return out
+
+    def decode(self, matrix: Any) -> list[list[Any]]:
+        """The labels of each row of a matrix of 0 and 1 (n, p), in the order of the columns."""
+        given = as_array(matrix, "matrix")
+        if given.ndim != 2 or given.shape[1] != len(self):
+            raise ValueError(f"matrix must have shape (n, {len(self)}); got shape {given.shape}.")
+        truths = as_bools(given, "matrix")
+        return [[self.names[j] for j in np.flatnonzero(row)] for row in truths]
+
+    def _codes(self, row: Any, name: str) -> Ints:
+        """The columns of the labels of a collection."""
+        codes = [code_of(label, self.places, name) for label in _members(row, name, "a collection of labels")]
+        return np.array(codes, dtype=np.int64)
+
+
+def code_of(label: Any, places: dict[Hashable, int], name: str) -> int:
+    """The number of a label; raises ValueError for one that the space does not have."""
+    found = places.get(label) if is_hashable(label) else None
+    if found is None:
+        known = shown(list(places))
+        raise ValueError(f"{name} must hold labels of the space, {known}; got {shown(label)}.")
+    return found
+
+
+def is_hashable(label: Any) -> bool:
+    """Whether an object can be a label; tuples of lists, for one, cannot."""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _members(values: Any, name: str, what: str) -> list[Any]:
+    """The members of a collection; text and dicts are refused, whose members are letters and keys."""
+    # An array without dimensions says that it can be iterated over, and then cannot.
+    single = isinstance(values, str | bytes | Mapping) or getattr(values, "shape", None) == ()
+    if single or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be {what}; got {shown(values)}.")
+    return list(values)

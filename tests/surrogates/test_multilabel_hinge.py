@@ -1,0 +1,126 @@
+"""The hinge of MLSP: its formula, its place among the others, and predictions of label sets that it learns."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from cases import truths_and_scores
+from setwise.core import enumerate as brute
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.learners import OneSlack
+from setwise.losses import Hamming, Jaccard, MaxLoss, Nearest, SumLoss
+from setwise.models import MultiLabel
+from setwise.risks import MeanRisk
+from setwise.surrogates import MarginRescaling, MultilabelHinge, SlackRescaling
+
+
+def gains(y, scores):
+    """What a mistake on each label wins in score."""
+    return -np.where(y, 1.0, -1.0) * scores
+
+
+@given(truths_and_scores(dtypes=("f8",)))
+def test_it_is_the_worst_violation_of_a_single_label(problem):
+    y, scores, rng = problem
+    costs = np.round(rng.random(len(y)), 1)
+    for loss, c in ((MaxLoss(), np.ones(len(y))), (MaxLoss(costs), costs), (MaxLoss(lambda t: 0.2 + t), 0.2 + y)):
+        slack, margin = (MultilabelHinge(loss, how)(y, scores) for how in ("slack", "margin"))
+        scale = 1e-9 * (1 + np.abs(scores).sum())
+        assert slack.exact
+        assert slack.value == pytest.approx(max(0.0, (c * (1 + gains(y, scores))).max()), rel=1e-12, abs=scale)
+        assert margin.value == pytest.approx(max(0.0, (c + gains(y, scores)).max()), rel=1e-12, abs=scale)
+        assert np.count_nonzero(slack.gradient) <= 1
+        assert slack.value >= loss(y, scores > 0) - scale
+        assert margin.value >= loss(y, scores > 0) - scale
+
+
+@given(truths_and_scores(dtypes=("f8",)))
+def test_the_hinges_have_an_order(problem):
+    y, scores, rng = problem
+    costs = rng.random(len(y))
+    for c in (None, costs):
+        single = MultilabelHinge(MaxLoss(c), "margin")(y, scores).value
+        largest, summed = (MarginRescaling(kind(c))(y, scores).value for kind in (MaxLoss, SumLoss))
+        scale = 1e-9 * (1 + np.abs(scores).sum())
+        assert single <= largest + scale
+        assert largest <= summed + scale
+        assert summed <= len(y) * single + scale
+    same = [MultilabelHinge(MaxLoss(), how)(y, scores).value for how in ("slack", "margin")]
+    assert same[0] == pytest.approx(same[1], rel=1e-12)
+
+
+@given(truths_and_scores(dtypes=("f8",)))
+def test_rescaling_of_the_max_loss_is_exact(problem):
+    y, scores, rng = problem
+    for loss in (MaxLoss(), MaxLoss(np.round(rng.random(len(y)), 1)), MaxLoss(rng.random(len(y))) + 0.5 * Hamming()):
+        scale = 1e-9 * (1 + np.abs(scores).sum())
+        margin, slack = MarginRescaling(loss)(y, scores), SlackRescaling(loss)(y, scores)
+        assert margin.exact
+        assert margin.value == pytest.approx(brute.margin_rescaling(loss, y, scores), rel=1e-9, abs=scale)
+        assert slack.value <= brute.slack_rescaling(loss, y, scores) + scale <= slack.upper + 2 * scale
+
+
+def test_the_first_principles_of_set_losses():
+    # Positivity, monotonicity (MLSP Eq. 3 and 4), and modularity of the sum loss.
+    rng = np.random.default_rng(0)
+    for kind in (MaxLoss, SumLoss):
+        for costs in (None, 0.1 + rng.random(5)):
+            loss = kind(costs)
+            for _ in range(30):
+                y, guess, i = rng.random(5) < 0.5, rng.random(5) < 0.5, int(rng.integers(5))
+                assert (loss(y, guess) == 0) == (y == guess).all()
+                more = guess.copy()
+                more[i] = True
+                if not y[i]:
+                    assert loss(y, more) >= loss(y, guess)
+                wider = y.copy()
+                wider[i] = True
+                if not guess[i]:
+                    assert loss(wider, guess) >= loss(y, guess)
+
+
+def test_costs_by_the_nearest_truth():
+    distances = np.abs(np.arange(4.0)[:, None] - np.arange(4.0)) / 3
+    costs = Nearest(distances)
+    np.testing.assert_allclose(costs(np.array([False, True, False, False])), [1 / 3, 1, 1 / 3, 2 / 3])
+    np.testing.assert_allclose(costs(np.zeros(4, bool)), 1.0)
+    loss = MaxLoss(costs)
+    assert loss([0, 1, 0, 0], [0, 1, 0, 1]) == pytest.approx(2 / 3)
+    assert loss([0, 1, 0, 0], [0, 0, 0, 0]) == 1.0
+    assert SumLoss(costs, normalized=True)([0, 1, 0, 0], [1, 0, 0, 0]) == pytest.approx((1 + 1 / 3) / 4)
+
+
+def test_learners_certify_it_and_it_learns_sets():
+    rng = np.random.default_rng(1)
+    X, W = rng.standard_normal((60, 4)), rng.standard_normal((4, 5))
+    Y, sets = X @ W > 0.5, Sets.rows(X @ W > 0.5)
+    model = MultiLabel(X, 5, np.arange(61))
+    assert Y.any(axis=1).mean() < 1.0
+    risk = MeanRisk(model, MultilabelHinge(MaxLoss()).on(sets))
+    fit = OneSlack(C=1e3, tol=1e-4, max_iter=3000).minimize(risk)
+    assert fit.status == "converged"
+    assert MaxLoss().values(sets, model.scores(fit.w) > 0).mean() <= fit.objective / 1e3
+    assert MaxLoss().values(sets, model.scores(fit.w) > 0).mean() < 0.1
+
+
+def test_what_is_refused():
+    for make, words in (
+        (
+            lambda: MultilabelHinge("jaccard").on(Sets.single([1, 0])),
+            "MultilabelHinge refuses Jaccard.*: single mistakes",
+        ),
+        (lambda: MultilabelHinge("max", "ramp"), "rescaling must be"),
+        (lambda: MaxLoss([1.0, -1.0]), "costs must be finite and not negative"),
+        (lambda: MaxLoss([1.0, 2.0])([1, 0, 1], [1, 0, 0]), "has 2 weights, one for each place; got a set of 3"),
+        (lambda: MaxLoss(lambda truth: np.ones(2))([1, 0, 1], [1, 0, 0]), r"costs\(truth\) must have shape"),
+        (lambda: MaxLoss(lambda truth: -1.0 * truth)([1, 0, 1], [1, 0, 0]), r"costs\(truth\) must be 3 numbers"),
+        (lambda: Nearest(np.ones((2, 3))), "distances must have shape"),
+        (lambda: Nearest(-np.ones((2, 2))), "distances must be 0 or above"),
+        (lambda: Nearest(np.ones((2, 2)), missed=-1.0), "missed must be"),
+        (lambda: MaxLoss(Nearest(np.ones((2, 2))))([1, 0, 1], [1, 0, 0]), "distances must be those of 3 labels; got 2"),
+        (lambda: SumLoss(normalized=2), "normalized must be"),
+        (lambda: Jaccard() and MultilabelHinge(SumLoss()).on(Sets.single([1, 0])), "MultilabelHinge refuses SumLoss"),
+    ):
+        with pytest.raises((ValueError, TypeError, Refusal), match=words):
+            make()

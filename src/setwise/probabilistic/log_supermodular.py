@@ -199,7 +199,7 @@ class LogSupermodular:
         return minimizer_of(self.cuts.graphs, self.cuts.weights, self.table, self.oracle, self.scores)
 
     def minimum(self) -> Minimum:
-        """The most probable labels, the least value of f, and a lower bound of it, which is equal but for rounding."""
+        """The most probable labels, the least value of f, and a lower bound of it, which says how exact they are."""
         return self.minimizer(self.scores)
 
     def max_marginals(self) -> Values:

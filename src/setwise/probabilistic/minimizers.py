@@ -22,7 +22,11 @@ ITERATIONS = 10_000
 
 
 class Minimum(NamedTuple):
-    """Labels (p,), the value of f there, and a lower bound of all its values."""
+    """Labels (p,), the value of f there, and a lower bound of all its values.
+
+    They are equal but for rounding where f is a sum of cuts and a concave function of the size. For set functions the
+    min-norm point is exact to about 1e-6 of the largest gain of labels that it does not part: the bound tells.
+    """
 
     labels: Bools
     value: float

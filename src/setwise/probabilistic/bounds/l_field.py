@@ -85,7 +85,7 @@ def _proved(model: LogSupermodular, point: Values) -> BasePoint:
     size = summed(model) + float(np.abs(point).sum())
     if above > SHARE * size or abs(float(point.sum()) - whole) > SHARE * size:
         raise Refusal(
-            f"l_field refuses this point: it is no point of the base polytope, where <s, y> <= f(y), which it exceeds "
-            f"by {above:.3g}, and sum(s) = f(1) = {whole:.6g}; got {point.sum():.6g}."
+            f"l_field refuses this point: it is not proved to be one of the base polytope, where <s, y> <= f(y), which "
+            f"it may exceed by {above:.3g}, and sum(s) = f(1) = {whole:.6g}; got {point.sum():.6g}."
         )
     return BasePoint(point, above + 8.0 * EPSILON * (len(point) + 4) * size)

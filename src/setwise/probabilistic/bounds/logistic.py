@@ -5,15 +5,18 @@ from scipy.stats import t as student
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_flag, as_kind, as_number
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.noise import GAUSSIAN, LOGISTIC
 from setwise.probabilistic.bounds.l_field import EXAMPLE, base_point
 from setwise.probabilistic.bounds.log_partition import LogPartition
 from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.noise import kind_of, seed_of
+from setwise.probabilistic.noise import kind_of, noise_of, seed_of
 
-ENOUGH = 25
-"""Student's t is right for n numbers if n is at least so many times their squared skewness (Cochran 1977)."""
+FEW, ENOUGH = 10, 25
+"""Student's t is right for n numbers, 10 or more, if n is 25 times their squared skewness or more (Cochran 1977)."""
+
+POSITIVE = {LOGISTIC: float(np.log(2.0)), GAUSSIAN: float(1.0 / np.sqrt(2.0 * np.pi))}
+"""The mean of the positive part of a number of each kind of noise."""
 
 
 def logistic(
@@ -38,8 +41,8 @@ def logistic(
     samples : the number of minimizations, 2 or more; an odd one is raised by one
     noise : ``"logistic"``; or ``"gaussian"`` for standard normal noise, which bounds nothing
     control : whether the control variate is used; it needs the point of L-Field, and logistic noise
-    level : the probability with which the interval holds the mean, by Student's t over pairs, and by the controls too
-        where the pairs are too skewed for it; nearly so where samples are few
+    level : the probability with which the interval holds the mean, by Student's t over pairs, and by other numbers
+        of the same mean where the pairs are too few or too skewed for it; nearly so where samples are few
     random_state : seed, int, numpy Generator or None; threads do not change the result
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
@@ -50,28 +53,27 @@ def logistic(
     point = base_point(model).point if use else np.zeros(model.total)
     found = perturbed(model, samples + samples % 2, kind, seed, point)
     pairs, controls = (each.reshape(-1, 2).mean(axis=1) for each in (found.values, found.controls))
-    mean, means = float(np.logaddexp(0.0, -point).sum()), pairs
-    if use:
-        means = controlled(pairs, controls, mean)
-    # Less the control itself each pair has the same mean too, whatever the point is.
-    interval = _interval(means, pairs - (controls - mean) if kind == LOGISTIC else means, level)
-    return LogPartition(float(means.mean()), "estimate", found.ones / len(found.values), interval, level)
+    means = controlled(pairs, controls, float(np.logaddexp(0.0, -point).sum())) if use else pairs
+    value, interval = float(means.mean()), _around(means, level)
+    if _skewed(means, pairs):
+        # Maxima that seldom differ from one labeling are the same but for a few pairs, or but for none, and t is too
+        # short then. Less the positive parts of the noise they have the same mean too, and vary.
+        drawn = noise_of(kind, seed, 0, 0, len(found.values), model.total, True)
+        others = pairs - np.maximum(drawn, 0.0).sum(axis=1).reshape(-1, 2).mean(axis=1) + model.total * POSITIVE[kind]
+        low, high = _around(others, level)
+        interval = min(interval[0], low), max(interval[1], high)
+    return LogPartition(value, "estimate", found.ones / len(found.values), interval, level)
 
 
-def _interval(means: Values, others: Values, level: float) -> tuple[float, float]:
-    """The interval of Student's t around the mean; and that of other numbers of the same mean, where means are skewed.
-
-    Maxima that seldom differ from one labeling are 0 but for a few pairs, or but for none. Then t is too short, and the
-    controls, which differ more often, tell how far the mean may be away.
-    """
-    one = _around(means, level)
+def _skewed(means: Values, pairs: Values) -> bool:
+    """Whether numbers are too few, or too skewed, for Student's t; where the controls explain all, they are right."""
     centred = means - means.mean()
-    square = float(np.square(centred).mean())
-    rounding = (1e-12 * (1.0 + float(np.abs(means).max()))) ** 2
-    if square > rounding and len(means) >= ENOUGH * float((centred**3).mean()) ** 2 / square**3:
-        return one
-    two = _around(others, level)
-    return min(one[0], two[0]), max(one[1], two[1])
+    square, rounding = float(np.square(centred).mean()), (1e-12 * (1.0 + float(np.abs(pairs).max()))) ** 2
+    if len(means) < FEW:
+        return True
+    if square <= rounding:
+        return float(pairs.var()) <= rounding
+    return len(means) < ENOUGH * float((centred**3).mean()) ** 2 / square**3
 
 
 def _around(values: Values, level: float) -> tuple[float, float]:

@@ -111,7 +111,10 @@ class Beside:
 def serve(pipe) -> None:
     """The loop of the other process: a new instance, or samples of the last one."""
     while True:
-        asked = pipe.recv()
+        try:
+            asked = pipe.recv()
+        except EOFError:
+            return  # the benchmark has ended
         if asked is not None:
             kind, side, samples = asked
             model, zero = instance(kind, side), np.zeros(side * side)

@@ -12,6 +12,9 @@ from setwise.core.checks import as_count, as_vector, shown
 Floats = NDArray[np.float64]
 Gains = Callable[[NDArray[np.int64]], Floats]
 
+STALLED = 50
+"""After so many iterations without a smaller norm only rounding moves the point."""
+
 
 def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], float]:
     """Minimizes a submodular f with f(none) = 0 over sets: returns the best A that was found and a lower bound.
@@ -64,15 +67,21 @@ def _descent(gains: Gains, p: int, max_iter: int) -> Iterator[tuple[Floats, NDAr
     """Points of falling norm, each with its order and the gains along it; the last one has the least norm."""
     # The corral of Wolfe's algorithm: vertices of the base polytope whose convex hull holds x, with weights.
     corral, weights = _vertex(gains, np.zeros(p))[None, :], np.ones(1)
+    least, stalled = np.inf, 0
     for _ in range(max_iter):
         x = weights @ corral
+        norm = float(x @ x)
+        stalled = 0 if norm < least else stalled + 1
+        least = min(least, norm)
         # Edmonds' greedy algorithm gives the vertex that minimizes <x, b>, and f at all level sets of x.
         order = np.argsort(x, kind="stable")
         base = np.empty(p)
         base[order] = along = gains(order)
         yield x, order, along
         # No vertex is nearer to 0 than x: x is the min-norm point.
-        if x @ x <= x @ base + 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p):
+        if norm <= x @ base + 1e-13 * (1.0 + float(np.abs(corral).max()) ** 2 * p):
+            return
+        if stalled > STALLED:
             return
         corral, weights = _minor(np.vstack([corral, base]), np.append(weights, 0.0))
 

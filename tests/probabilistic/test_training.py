@@ -169,7 +169,7 @@ def test_the_bound_prefers_smaller_weights_than_the_likelihood():
     # On exact expectations of a grid without scores; the guide quotes these numbers.
     cut, none, seed = Cut.grid(3, 4), np.zeros(12), seed_of(1)
     values = cut.values(subsets(12))
-    for alpha, smaller in ((0.3, 0.162), (0.8, 0.526)):
+    for alpha, smaller in ((0.1, 0.053), (0.3, 0.162), (0.5, 0.289), (0.8, 0.524), (1.2, 0.948)):
         weights = np.exp(-alpha * values)
         expected = (weights @ values) / weights.sum()
         found = []

@@ -10,7 +10,6 @@ from setwise.core.arrays import Bools, Values
 from setwise.kernels.threads import map_units
 from setwise.probabilistic import LogSupermodular, l_field, logistic, mean_field, superdifferential, tree_reweighted
 from setwise.probabilistic.bounds.l_field import EPSILON
-from setwise.probabilistic.rounding import summed
 
 LEVEL, STEPS = 0.95, 15
 """The level of intervals, and the steps of the upper bound by trees, which gains little from more."""
@@ -71,7 +70,7 @@ def sum_of(model: LogSupermodular, samples: int, seed: int) -> Sum:
 
 def part_of(model: LogSupermodular, labels: Bools) -> Part:
     """``-f(labels)``."""
-    return Part(-float(model.values(labels)[0]), EPSILON * summed(model) * (model.total + 4))
+    return Part(-float(model.values(labels)[0]), EPSILON * model.largest * (model.total + 4))
 
 
 def given_labels(model: LogSupermodular, labels: Values) -> tuple[Part, LogSupermodular | None]:

@@ -49,6 +49,11 @@ class BaseFunction(ABC):
         """What f gains where each label is turned alone, ``f(y ^ e_i) - f(y)`` at y = ``labels`` (p,), (p,)."""
         return self.values(labels ^ np.eye(self.total, dtype=bool)) - self.values(labels[None])
 
+    @property
+    def largest(self) -> float:
+        """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+        return float(np.abs(self.gains(np.arange(self.total))).sum())
+
     @abstractmethod
     def condition(self, fixed: NDArray[np.int8]) -> Conditioned:
         """The function of the labels that are -1 in ``fixed`` (p,), at least one, where the others are 0 and 1."""

@@ -81,6 +81,10 @@ class Cut(BaseFunction):
         first, last = (np.bincount(own[:, end], self.weights, self.total) for end in (0, 1))
         return np.asarray(first - last)
 
+    @property
+    def largest(self) -> float:
+        return float(self.weights.sum())
+
     def turns(self, labels: Bools) -> Values:
         apart = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
         gained = np.repeat(np.where(apart, -self.weights, self.weights), 2)
@@ -109,14 +113,9 @@ class ConcaveOfSize(BaseFunction):
     Parameters
     ----------
     table : (p + 1,) finite, h of 0, 1, .., p; its second differences must not be above 0
-
-    Attributes
-    ----------
-    largest : the largest absolute number of the table, or of the whole one of which this is a part
     """
 
     table: Any
-    largest: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         table = as_reals(self.table, "table")
@@ -135,13 +134,19 @@ class ConcaveOfSize(BaseFunction):
                 "submodular."
             )
         object.__setattr__(self, "table", table)
-        object.__setattr__(self, "largest", float(np.abs(table).max()))
+        object.__setattr__(self, "_largest", float(np.abs(table).max()))
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute number of the table, or of the whole one of which this is a part."""
+        largest: float = self.__dict__["_largest"]
+        return largest
 
     def _part(self, first: int, last: int) -> "ConcaveOfSize":
         """The function of ``first``, .., ``last`` ones, less its first value; its rounding is that of the whole."""
         made = object.__new__(ConcaveOfSize)
         object.__setattr__(made, "table", self.table[first : last + 1] - self.table[first])
-        object.__setattr__(made, "largest", self.largest)
+        object.__setattr__(made, "_largest", self.largest)
         return made
 
     @property

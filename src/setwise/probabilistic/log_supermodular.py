@@ -218,6 +218,12 @@ class LogSupermodular:
             out = out + weight * term.turns(labels)
         return np.asarray(out)
 
+    @property
+    def largest(self) -> float:
+        """A number that is not below the sum of the absolute numbers that a value of f is summed up of."""
+        parts = [weight * term.largest for weight, term in zip(self.weights, self.terms, strict=True)]
+        return float(np.abs(self.scores).sum()) + float(sum(parts))
+
     def oracle(self) -> Oracle:
         """F by its gains."""
         return Oracle(self.gains, *self.singles)

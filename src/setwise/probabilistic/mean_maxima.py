@@ -12,13 +12,13 @@ from setwise.core.inference import Maximizer
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
-from setwise.inference.wires import wirings
 from setwise.kernels.perturbed import perturbed_cuts
 from setwise.kernels.search_trees import new_forest
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.energies import Energies
-from setwise.probabilistic.functions import Cut, Modular, joined
+from setwise.probabilistic.functions import Modular
 from setwise.probabilistic.noise import noise_of
+from setwise.probabilistic.wiring import Wiring, wiring_of
 
 CHUNK = 8
 """Samples of a set that a thread draws at a time."""
@@ -72,25 +72,6 @@ def mean_maxima_of(batch: Batch) -> MeanMaxima:
         kind = type(batch).__name__
         raise Refusal(f"The likelihood refuses {kind}: noise is added to one score of each binary decision.")
     return _ByInference(Auto().prepare(Structure(batch)))
-
-
-class Wiring(NamedTuple):
-    """The network of the cuts among some base functions, and the capacities of each, (K, arcs); 0 for all others."""
-
-    network: Any
-    capacities: Values
-
-
-def wiring_of(terms: tuple[Any, ...], p: int) -> Wiring | None:
-    """The cuts among the terms as one network; None if a term is neither a cut nor modular."""
-    if not all(isinstance(one, Cut | Modular) for one in terms):
-        return None
-    cuts = [one for one in terms if isinstance(one, Cut)]
-    (wires,) = wirings(joined(p, cuts, np.ones(len(cuts)))[0], p)
-    capacities = np.zeros((len(terms), len(new_forest(wires.network, p).capacities)))
-    for row, own in zip(np.flatnonzero([isinstance(one, Cut) for one in terms]), np.eye(len(cuts)), strict=True):
-        wires.place(joined(p, cuts, own)[1], capacities[row])
-    return Wiring(wires.network, capacities)
 
 
 @final

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.inference.wires import wirings
 from setwise.kernels.likelihood import Data, Plan, State, descend, move
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.search_trees import new_forest
 from setwise.probabilistic.base_function import BaseFunction
-from setwise.probabilistic.functions import Cut, joined
+from setwise.probabilistic.functions import Cut
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.noise import noise_of
+from setwise.probabilistic.wiring import wiring_of
 
 CHUNK = 100
 """Steps between two looks at the clock and at Ctrl-C."""
@@ -79,15 +79,12 @@ class Labelings:
         given = labels if labels is not None else observed
         assert given is not None
         n, p = given.shape
-        ways = [joined(p, cuts, weights) for weights in np.eye(len(cuts))]
-        (wires,) = wirings(ways[0][0], p)
-        self.network, self.forest = wires.network, new_forest(wires.network, p)
-        capacities = np.zeros((len(cuts), len(self.forest.capacities)))
-        for k, (_, weights) in enumerate(ways):
-            wires.place(weights, capacities[k])
+        wiring = wiring_of(cuts, p)
+        assert wiring is not None
+        self.network, self.forest = wiring.network, new_forest(wiring.network, p)
         known = np.full((n, p), -1.0) if labels is None else labels
         functions = np.stack([one.values(known > 0.5) for one in cuts], axis=1)
-        self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, capacities)
+        self.data = Data(np.zeros((n, p)) if observed is None else observed, known, functions, wiring.capacities)
 
     @classmethod
     def joint(cls, cuts: Sequence[Cut], rows: Bools) -> "Labelings":

@@ -11,7 +11,6 @@ from setwise.inference.nested_cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.minimizers import least_norm_of
-from setwise.probabilistic.rounding import summed
 
 EXAMPLE = "LogSupermodular([Cut.grid(5, 5)])"
 EPSILON = float(np.finfo(np.float64).eps)
@@ -82,7 +81,7 @@ def _proved(model: LogSupermodular, point: Values) -> BasePoint:
     """The point with what it is above f somewhere, which must be rounding."""
     above = max(-model.minimizer(model.scores + point).bound, 0.0)
     whole = float(model.values(np.ones(model.total, dtype=bool))[0])
-    size = summed(model) + float(np.abs(point).sum())
+    size = model.largest + float(np.abs(point).sum())
     if above > SHARE * size or abs(float(point.sum()) - whole) > SHARE * size:
         raise Refusal(
             f"l_field refuses this point: it is not proved to be one of the base polytope, where <s, y> <= f(y), which "

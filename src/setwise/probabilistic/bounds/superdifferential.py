@@ -9,7 +9,6 @@ from setwise.core.checks import as_kind
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular
-from setwise.probabilistic.rounding import summed
 
 
 class Touching(NamedTuple):
@@ -59,5 +58,5 @@ def best_touching(model: LogSupermodular) -> Touching:
 
 def rounded_down(model: LogSupermodular, value: float) -> float:
     """The value less what rounding may have added."""
-    size = summed(model) + abs(value) + model.total
+    size = model.largest + abs(value) + model.total
     return value - 8.0 * EPSILON * size * (2 + model.total.bit_length())

@@ -11,21 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
+from setwise.core.features import Features
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, solve
-from setwise.estimators.grouping import Grouping
+from setwise.estimators.grouping import Grouping, group_vector
 from setwise.estimators.label_predictor import LabelPredictor
-from setwise.estimators.label_problem import LabelProblem, features_of
+from setwise.estimators.label_problem import LabelModel, LabelProblem, as_basis
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.rows import as_matrix
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
 from setwise.estimators.vacuous import warn_of_replaced_bound
 from setwise.learners import ConvexConcave
+from setwise.models.kernels import PairBasis
 from setwise.surrogates.multilabel_hinge import Rescaling
 from setwise.surrogates.ramp import Ramp
 
@@ -38,21 +40,26 @@ class Objective:
     Attributes
     ----------
     surrogate, rescaling, start : as in :class:`setwise.estimators.label_problem.LabelProblem`
-    kappa : the features of labels, (p, q), or None for the identity
+    kernel : ``"linear"``, or a kernel of rows, or of rows with labels
     """
 
     surrogate: str | Surrogate
-    kappa: Values | None
     rescaling: Rescaling = "slack"
     start: Any = "zero"
+    kernel: Any = "linear"
 
 
 class LinearLabelPredictor(LabelPredictor):
-    """``f(x, y) = kappa(y)^T (W x + b) + c_y``, with weights that minimize ``0.5 |w|^2 + (C / n) sum_i risk_i``."""
+    """``f(x, y) = kappa(y)^T (W x + b) + c_y``, with weights that minimize ``0.5 |w|^2 + (C / n) sum_i risk_i``.
+
+    With a kernel, x are its features.
+    """
 
     coef_: Values
     intercept_: Values
     bias_: Values
+    _model: LabelModel
+    _weights: Values
     _radius: float
 
     @abstractmethod
@@ -82,8 +89,7 @@ class LinearLabelPredictor(LabelPredictor):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The score of each row and label, (n, p)."""
         check_is_fitted(self)
-        scores = linear_scores(as_matrix(self, X, reset=False), self.coef_, self.intercept_)
-        return np.asarray((scores if self._kappa is None else scores @ self._kappa.T) + self.bias_)
+        return self._scores(self._features(X))
 
     def certain(self, X: Any) -> Bools:
         """Which of the decisions (n, p) no further optimization can change: ``|f| > sqrt(2 gap) |psi(x, y)|``.
@@ -91,15 +97,27 @@ class LinearLabelPredictor(LabelPredictor):
         The minimizer of the objective is within ``sqrt(2 gap)`` of the weights. Refusal after the ramp, whose minimum
         is local.
         """
-        scores = self.decision_function(X)
+        check_is_fitted(self)
         if np.isnan(self._radius):
             raise Refusal(
                 "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
                 "surrogate='hinge'."
             )
-        X = as_matrix(self, X, reset=False)
-        lengths = features_of(X, len(self.space_), self._kappa, *self._constants).row_lengths
-        return certain(scores, lengths.reshape(scores.shape), False, self._radius)
+        features = self._features(X)
+        scores = self._scores(features)
+        return certain(scores, features.row_lengths.reshape(scores.shape), False, self._radius)
+
+    def _features(self, X: Any) -> Features:
+        """The fitted model of the scores, bound to rows."""
+        return self._model.features(as_matrix(self, X, reset=False))
+
+    def _scores(self, features: Features) -> NDArray[np.float64]:
+        """The scores of rows, (n, p); raises OverflowError where they are not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = features.scores(self._weights)
+        if not np.isfinite(scores).all():
+            raise OverflowError("the scores of X are too large for float64; scale X down.")
+        return scores.reshape(-1, len(self.space_))
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
@@ -118,24 +136,28 @@ class LinearLabelPredictor(LabelPredictor):
         goal = self._objective(loss)
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
-        grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
         intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
         bias = as_number(self.label_bias, "label_bias")
-        jobs = threads(self.n_jobs)
-        alone = Problem(X, truth, grouping, loss, loss, "auto", goal.start, "samples", intercept or bias, None, jobs)
-        return LabelProblem(alone, goal.kappa, intercept, bias, goal.rescaling, goal.surrogate, goal.start, jobs)
+        basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
+        model = LabelModel(self.space.names, self.space.kappa, intercept, bias, basis)
+        plain, jobs, groups = basis is not None, threads(self.n_jobs), np.repeat(np.arange(len(truth)), truth.shape[1])
+        if isinstance(basis, PairBasis):
+            truth = truth.ravel()
+            grouping = group_vector(truth, groups, np.array([False, True]))
+        else:
+            grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
+        alone = Problem(
+            rows, truth, grouping, loss, loss, "auto", goal.start, "samples", intercept or bias, None, jobs, plain=plain
+        )
+        features = model.of_coordinates(rows)
+        return LabelProblem(alone, model, features, goal.rescaling, goal.surrogate, goal.start, jobs)
 
     def _keep(self, problem: LabelProblem, trained: Trained) -> None:
         """Store the result of a fit in the attributes."""
         self.space_, self.loss_ = self.space, problem.alone.loss
-        self._constants, self._kappa = (problem.intercept, problem.bias), problem.kappa
-        p, kappa = len(self.space), problem.kappa
-        split = len(trained.w) - (p if problem.bias else 0)
-        weights = trained.w[:split].reshape(p if kappa is None else kappa.shape[1], -1)
-        d = problem.alone.X.shape[1]
-        self.coef_ = weights[:, :d].copy()
-        self.intercept_ = problem.intercept * weights[:, d] if problem.intercept else np.zeros(len(weights))
-        self.bias_ = problem.bias * trained.w[split:] if problem.bias else np.zeros(p)
+        self._model, self._weights = problem.model, trained.w
+        self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
+        self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained)
         warn_of_end(type(self).__name__, trained.fit)

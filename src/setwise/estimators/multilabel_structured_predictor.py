@@ -11,6 +11,7 @@ from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
+from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
 
 _SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
@@ -19,6 +20,7 @@ _CONSTRAINTS: dict[str, Any] = {
     "rescaling": [StrOptions({"slack", "margin"})],
     "surrogate": [StrOptions({"auto", "hinge", "ramp", "margin"}), Surrogate],
     "C": [Interval(Real, 0, None, closed="left")],
+    "kernel": [StrOptions({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
@@ -53,6 +55,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     fit_intercept, intercept_scaling : whether rows have a constant feature, and its value
     label_bias : the value of a constant feature that each label has alone; 0 for none. Labels that share nothing have
         one by ``fit_intercept``
+    kernel : ``"linear"``; a function of rows (a, d) and (b, d) that returns their kernel (a, b), or
+        :class:`setwise.models.Kernel` with it, for ``f(x, y) = sum_i k(x_i, x) <a_i, kappa(y)>`` (MLSP Eq. 14); or a
+        :class:`setwise.models.JointKernel` of rows with labels, which stands for the features of labels too
     start : ``"zero"``, or ``"logistic"`` for logistic regression of each label alone, with the best thresholds; labels
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
@@ -62,7 +67,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     Attributes
     ----------
-    coef_, intercept_, bias_ : (q, d), (q,) and (p,), the weights W, b and c; q = p where labels share nothing
+    coef_, intercept_, bias_ : (q, d), (q,) and (p,), the weights W, b and c; q = p where labels share nothing. With a
+        kernel W is about its features, as many as its rank
+    kernel_residual_ : no ``k(x, x)`` of training is off by more than this share of the largest one
     space_, loss_ : the space, and the loss that :meth:`score` measures
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
@@ -84,6 +91,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         label_bias: float = 0.0,
+        kernel: Any = "linear",
         start: str | LogisticRegression = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -100,6 +108,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.label_bias = label_bias
+        self.kernel = kernel
         self.start = start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,4 +116,4 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     def _objective(self, loss: Loss) -> Objective:
         rescaling: Any = self.rescaling
-        return Objective(self.surrogate, self.space.kappa, rescaling, self.start)
+        return Objective(self.surrogate, rescaling, self.start, self.kernel)

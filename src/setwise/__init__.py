@@ -16,6 +16,7 @@ _HOMES = {
     "BinaryDenoiser": "setwise.estimators",
     "GraphClassifier": "setwise.estimators",
     "IndependentSVMs": "setwise.estimators",
+    "JointKernelSupport": "setwise.estimators",
     "LogSupermodularModel": "setwise.estimators",
     "MeasureClassifier": "setwise.estimators",
     "MultilabelStructuredPredictor": "setwise.estimators",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from setwise import SSVM, IndependentSVMs, MultilabelStructuredPredictor, PowersetSSVM
+from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
 from setwise.losses import MaxLoss
 from setwise.spaces import Finite, Hierarchy
 from setwise.surrogates import MultilabelHinge
@@ -19,6 +19,7 @@ TREE = Hierarchy({"a": "b"})
 MODELS = [
     MultilabelStructuredPredictor(TREE, surrogate="hinge", max_iter=5, tol=0.5),
     *(kind(TREE, max_iter=20, tol=0.5) for kind in (PowersetSSVM, SSVM, IndependentSVMs)),
+    JointKernelSupport(TREE),
 ]
 NAMES = OBJECTS | {"unknown name": "hing", "empty text": ""}
 PARAMETERS_OF_MODELS = {
@@ -34,6 +35,9 @@ PARAMETERS_OF_MODELS = {
     "intercept_scaling": without(NUMBERS, "truth") | {"zero": 0.0},
     "label_bias": without(NUMBERS, "truth"),
     "start": NAMES,
+    "nu": without(NUMBERS, "truth") | {"zero": 0.0, "one": 1.0},
+    "kernel": without(NAMES, "class")
+    | {"of another shape": lambda A, B: A[:1], "NaN": lambda A, B: np.full((len(A), len(B)), np.nan)},
     "n_jobs": without(NO_NUMBERS, "truth") | {"half": 1.5, "zero": 0, "NaN": np.nan},
     "random_state": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},
     "verbose": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},
@@ -52,6 +56,8 @@ def calls(model):
     fitted = clone(model).fit(X, Y)
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name in ("predict", "predict_matrix", "decision_function", "certain"):
+        if not hasattr(fitted, name):
+            continue
         yield Parameter(f"{kind}.{name}(X)", getattr(fitted, name), new)
     yield Parameter(f"{kind}.score(X, Y)", lambda v: fitted.score(v, Y), new | {"short": X[:-1]})
     yield Parameter(f"{kind}.score(Y)", partial(fitted.score, X), TARGETS)

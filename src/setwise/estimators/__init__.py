@@ -3,6 +3,7 @@
 from setwise.estimators.binary_denoiser import BinaryDenoiser
 from setwise.estimators.graph_classifier import GraphClassifier
 from setwise.estimators.independent_svms import IndependentSVMs
+from setwise.estimators.joint_kernel_support import JointKernelSupport
 from setwise.estimators.log_supermodular_model import LogSupermodularModel
 from setwise.estimators.measure_classifier import MeasureClassifier
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
@@ -17,6 +18,7 @@ __all__ = [
     "BinaryDenoiser",
     "GraphClassifier",
     "IndependentSVMs",
+    "JointKernelSupport",
     "LogSupermodularModel",
     "MeasureClassifier",
     "MultilabelStructuredPredictor",

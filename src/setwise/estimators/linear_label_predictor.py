@@ -103,14 +103,9 @@ class LinearLabelPredictor(LabelPredictor):
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             problem = self._problem(X, Y)
             return problem, solve(self, problem, None, ConvexConcave)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _problem(self, X: Any, Y: Any) -> LabelProblem:
         """What is trained on; the arguments of fit are checked here."""

@@ -15,9 +15,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "BinaryDenoiser": "setwise.estimators",
     "GraphClassifier": "setwise.estimators",
+    "IndependentSVMs": "setwise.estimators",
+    "JointKernelSupport": "setwise.estimators",
     "LogSupermodularModel": "setwise.estimators",
     "MeasureClassifier": "setwise.estimators",
     "MultilabelStructuredPredictor": "setwise.estimators",
+    "PowersetSSVM": "setwise.estimators",
+    "SSVM": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
     "describe": "setwise.description",

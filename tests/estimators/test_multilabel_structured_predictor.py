@@ -3,13 +3,13 @@
 import pickle
 
 import numpy as np
-import piqp
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from estimators.label_programs import solved
 from setwise import MultilabelStructuredPredictor, SetClassifier
 from setwise.core.refusal import Refusal
 from setwise.estimators.vacuous import VacuousBoundWarning
@@ -50,15 +50,8 @@ def reference(X, Y, loss, kappa, rescaling, C):
         factor = (1.0 if Y[i, y] else -1.0) * (cost if rescaling == "slack" else 1.0)
         rows.append(np.append(-factor * np.outer(kappa[y], phi[i]).ravel(), -np.eye(n)[i]))
         bounds.append(-cost)
-    solver = piqp.DenseSolver()
-    solver.settings.verbose = False
-    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
-    P, c = np.diag(np.r_[np.ones(d), np.zeros(n)]), np.r_[np.zeros(d), np.full(n, C / n)]
-    low = np.r_[np.full(d, -np.inf), np.zeros(n)]
-    solver.setup(P, c, None, None, np.array(rows), None, np.array(bounds), low, None)
-    solver.solve()
-    v = solver.result.x
-    return phi @ v[:d].reshape(-1, phi.shape[1]).T @ kappa.T, 0.5 * v @ P @ v + c @ v
+    v, optimum = solved(d, rows, bounds, np.full(n, C / n))
+    return phi @ v[:d].reshape(-1, phi.shape[1]).T @ kappa.T, optimum
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setwise.spaces import Finite, Hierarchy, hierarchical_f1, hierarchical_precision, hierarchical_recall
+from setwise.spaces import (
+    Finite,
+    Hierarchy,
+    hierarchical_f1,
+    hierarchical_precision,
+    hierarchical_recall,
+    label_f1,
+    label_precision,
+    label_recall,
+    mean_average_precision,
+)
 from surface.malformed import OBJECTS, Odd, Parameter, try_all
 
 FINITE, TREE = Finite(["a", "b"]), Hierarchy({"a": "b"})
@@ -52,6 +62,32 @@ PARAMETERS = [
             ("Y", lambda v, score=score: score(TREE, v, [["a"]]), SETS),
             ("predictions", partial(score, TREE, [["a"]]), SETS | {"long": [["a"]] * 2}),
         )
+    ),
+    *(
+        Parameter(f"{score.__name__}({name})", call, values)
+        for score in (label_precision, label_recall, label_f1)
+        for name, call, values in (
+            ("space", lambda v, score=score: score(v, [["a"]], [["a"]]), OBJECTS),
+            ("Y", lambda v, score=score: score(TREE, v, [["a"]]), SETS),
+            ("Y", lambda v, score=score: score(TREE, v, v), {"empty": [], "no row": np.ones((0, 2))}),
+            ("predictions", partial(score, TREE, [["a"]]), SETS | {"long": [["a"]] * 2}),
+            (
+                "average",
+                partial(score, TREE, [["a"]], [["a"]]),
+                OBJECTS | {"unknown name": "row", "upper case": "ROWS"},
+            ),
+        )
+    ),
+    Parameter("mean_average_precision(space)", lambda v: mean_average_precision(v, [["a"]], [[1.0, 2.0]]), OBJECTS),
+    Parameter(
+        "mean_average_precision(Y)",
+        lambda v: mean_average_precision(TREE, v, [[1.0, 2.0]]),
+        SETS | {"nothing true": [[]]},
+    ),
+    Parameter(
+        "mean_average_precision(scores)",
+        partial(mean_average_precision, FINITE, [["a"], ["b"]]),
+        FEATURES | {"None": None},
     ),
 ]
 

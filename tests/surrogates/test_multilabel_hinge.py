@@ -1,11 +1,14 @@
 """The hinge of MLSP: its formula, its place among the others, and predictions of label sets that it learns."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from cases import truths_and_scores
 from setwise.core import enumerate as brute
+from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.learners import OneSlack
@@ -36,16 +39,15 @@ def test_it_is_the_worst_violation_of_a_single_label(problem):
 
 
 @given(truths_and_scores(dtypes=("f8",)))
-def test_the_hinges_have_an_order(problem):
+def test_the_losses_and_hinges_have_an_order(problem):
     y, scores, rng = problem
-    costs = rng.random(len(y))
-    for c in (None, costs):
-        single = MultilabelHinge(MaxLoss(c), "margin")(y, scores).value
-        largest, summed = (MarginRescaling(kind(c))(y, scores).value for kind in (MaxLoss, SumLoss))
-        scale = 1e-9 * (1 + np.abs(scores).sum())
-        assert single <= largest + scale
-        assert largest <= summed + scale
-        assert summed <= len(y) * single + scale
+    for c in (None, rng.random(len(y))):
+        loss = MaxLoss(c)
+        single = MultilabelHinge(loss, "margin")(y, scores).value
+        largest, summed = (brute.margin_rescaling(one, y, scores) for one in (loss, SumLoss(c)))
+        chain = [loss(y, scores > 0), single, largest, summed, len(y) * single]
+        assert (np.diff(chain) >= -1e-9 * (1 + np.abs(scores).sum())).all()
+        assert MarginRescaling(SumLoss(c))(y, scores).value == pytest.approx(summed, rel=1e-9, abs=1e-9)
     same = [MultilabelHinge(MaxLoss(), how)(y, scores).value for how in ("slack", "margin")]
     assert same[0] == pytest.approx(same[1], rel=1e-12)
 
@@ -61,23 +63,35 @@ def test_rescaling_of_the_max_loss_is_exact(problem):
         assert slack.value <= brute.slack_rescaling(loss, y, scores) + scale <= slack.upper + 2 * scale
 
 
-def test_the_first_principles_of_set_losses():
-    # Positivity, monotonicity (MLSP Eq. 3 and 4), and modularity of the sum loss.
-    rng = np.random.default_rng(0)
-    for kind in (MaxLoss, SumLoss):
-        for costs in (None, 0.1 + rng.random(5)):
-            loss = kind(costs)
-            for _ in range(30):
-                y, guess, i = rng.random(5) < 0.5, rng.random(5) < 0.5, int(rng.integers(5))
-                assert (loss(y, guess) == 0) == (y == guess).all()
-                more = guess.copy()
-                more[i] = True
-                if not y[i]:
-                    assert loss(y, more) >= loss(y, guess)
-                wider = y.copy()
-                wider[i] = True
-                if not guess[i]:
-                    assert loss(wider, guess) >= loss(y, guess)
+SET_LOSSES = [MaxLoss, SumLoss, partial(SumLoss, normalized=True)]
+
+
+@pytest.mark.parametrize("kind", SET_LOSSES)
+def test_the_first_principles_of_set_losses(kind):
+    # Positivity and monotonicity (MLSP Eq. 3 and 4), for all pairs of sets of four labels.
+    distances = np.abs(np.arange(4.0)[:, None] - np.arange(4.0)) / 3 + 0.1
+    for costs in (None, [0.2, 1.0, 0.5, 3.0], lambda truth: 0.5 + truth, Nearest(distances, missed=1.1)):
+        loss = kind(costs)
+        table = {(y.tobytes(), g.tobytes()): loss(y, g) for y in subsets(4) for g in subsets(4)}
+        for y in subsets(4):
+            for guess in subsets(4):
+                value = table[y.tobytes(), guess.tobytes()]
+                assert value >= 0.0
+                assert (value == 0.0) == (y == guess).all()
+                for i in np.flatnonzero(~y & ~guess):
+                    more = np.arange(4) == i
+                    assert table[y.tobytes(), (guess | more).tobytes()] >= value
+                    if not isinstance(costs, Nearest):
+                        assert table[(y | more).tobytes(), guess.tobytes()] >= value
+
+
+def test_costs_by_the_nearest_truth_may_fall_with_more_truths():
+    # One more truth that is missed may bring several false labels near to a truth, so Eq. 4 fails.
+    distances = np.ones((4, 4))
+    distances[1, 2:] = 0.0
+    y, more, guess = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)
+    loss = SumLoss(Nearest(distances))
+    assert (loss(y, guess), loss(more, guess)) == (3.0, 2.0)
 
 
 def test_costs_by_the_nearest_truth():

@@ -2,19 +2,27 @@
 
 from setwise.estimators.binary_denoiser import BinaryDenoiser
 from setwise.estimators.graph_classifier import GraphClassifier
+from setwise.estimators.independent_svms import IndependentSVMs
+from setwise.estimators.joint_kernel_support import JointKernelSupport
 from setwise.estimators.log_supermodular_model import LogSupermodularModel
 from setwise.estimators.measure_classifier import MeasureClassifier
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
+from setwise.estimators.powerset_ssvm import PowersetSSVM
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
+from setwise.estimators.ssvm import SSVM
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
 
 __all__ = [
+    "SSVM",
     "BinaryDenoiser",
     "GraphClassifier",
+    "IndependentSVMs",
+    "JointKernelSupport",
     "LogSupermodularModel",
     "MeasureClassifier",
     "MultilabelStructuredPredictor",
+    "PowersetSSVM",
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",

@@ -1,6 +1,8 @@
 """What all estimators of sets of labels share: scores above 0 are predicted, and a loss of sets measures them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,17 @@ class LabelPredictor(Versioned, ABC):
         if found.reads != "labels":
             raise Refusal(f"{type(self).__name__} refuses {found!r}, which reads {found.reads}. Use a loss of labels.")
         return found
+
+    @contextmanager
+    def _unchanged_by_errors(self) -> Iterator[None]:
+        """A fit that fails inside leaves the estimator as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

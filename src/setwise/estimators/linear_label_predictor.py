@@ -41,12 +41,14 @@ class Objective:
     ----------
     surrogate, rescaling, start : as in :class:`setwise.estimators.label_problem.LabelProblem`
     kernel : ``"linear"``, or a kernel of rows, or of rows with labels
+    alone : whether labels share nothing, whatever their features are
     """
 
     surrogate: str | Surrogate
     rescaling: Rescaling = "slack"
     start: Any = "zero"
     kernel: Any = "linear"
+    alone: bool = False
 
 
 class LinearLabelPredictor(LabelPredictor):
@@ -121,14 +123,9 @@ class LinearLabelPredictor(LabelPredictor):
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
-        before = dict(self.__dict__)
-        try:
+        with self._unchanged_by_errors():
             problem = self._problem(X, Y)
             return problem, solve(self, problem, None, ConvexConcave)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _problem(self, X: Any, Y: Any) -> LabelProblem:
         """What is trained on; the arguments of fit are checked here."""
@@ -139,7 +136,8 @@ class LinearLabelPredictor(LabelPredictor):
         intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
         bias = as_number(self.label_bias, "label_bias")
         basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
-        model = LabelModel(self.space.names, self.space.kappa, intercept, bias, basis)
+        kappa = None if goal.alone else self.space.kappa
+        model = LabelModel(self.space.names, kappa, intercept, bias, basis)
         plain, jobs, groups = basis is not None, threads(self.n_jobs), np.repeat(np.arange(len(truth)), truth.shape[1])
         if isinstance(basis, PairBasis):
             truth = truth.ravel()

@@ -1,0 +1,130 @@
+"""JointKernelSupport: where pairs of inputs and true labels lie, by a one-class SVM."""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import linear_kernel
+from sklearn.svm import OneClassSVM
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_number, as_reals
+from setwise.core.measure import Loss
+from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.label_predictor import LabelPredictor
+from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.spaces import Space
+
+
+@final
+class JointKernelSupport(LabelPredictor):
+    """``{y : f(x, y) > rho}``, where f minimizes ``0.5 |w|^2 - nu m (mean of the smallest nu m of f over m pairs)``.
+
+    Every row with each of its true labels is one of m pairs, and ``f(x, y) = <w, psi(x, y)>``. This is a one-class SVM
+    on the pairs (JKSE, Lampert and Blaschko 2009), solved by ``sklearn.svm.OneClassSVM`` with the kernel
+    ``k(x, x') <kappa(y), kappa(y')>``; rho is its threshold, close to the score that a share nu of the pairs has at
+    most. Labels that are not true are never seen. No constant is added to the features: a label is scored the higher,
+    the more often it is true nearby.
+
+    Memory is 8 m^2 bytes for the kernel of the pairs; prediction evaluates k for rows, never for pairs.
+
+    Parameters
+    ----------
+    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    loss : the loss of labels that :meth:`score` measures; it does not enter the training
+    nu : above 0 and below 1; at most this share of the pairs has scores below rho
+    kernel : ``"linear"``, or a function of rows (n, d) and (m, d) that returns k (n, m), positive semidefinite
+    tol : the tolerance of the solver
+
+    Attributes
+    ----------
+    support_ : (k, 2) the row and the column of the label of each pair with a weight
+    dual_coef_ : (k,) the weights of these pairs, in (0, 1], whose sum is nu m
+    rho_ : the threshold; :meth:`decision_function` is f - rho
+    coef_ : (q, d) for the linear kernel, f(x, y) = kappa(y)^T W x
+    space_, loss_ : the space, and the loss that :meth:`score` measures
+    n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "space": [Space],
+        "loss": CONSTRAINTS["loss"],
+        "nu": [Interval(Real, 0, 1, closed="neither")],
+        "kernel": [StrOptions({"linear"}), callable],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        space: Space,
+        loss: str | Loss = "max",
+        nu: float = 0.5,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        tol: float = 1e-3,
+    ) -> None:
+        self.space = space
+        self.loss = loss
+        self.nu = nu
+        self.kernel = kernel
+        self.tol = tol
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Train on rows with sets of labels.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR
+        Y : a list of n collections of labels, one or more of them not empty, or an array (n, p) of 0 and 1
+        """
+        self._validate_params()
+        with self._unchanged_by_errors():
+            return self._fit(X, Y)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """``f(x, y) - rho`` of each row and label, (n, p)."""
+        check_is_fitted(self)
+        X, kappa = as_matrix(self, X, reset=False), self.space_.kappa
+        if not isinstance(self.kernel_, str):
+            return np.asarray(_values(self.kernel_, X, self._rows) @ self._alpha - self.rho_)
+        scores = linear_scores(X, self.coef_, np.zeros(len(self.coef_)))
+        return np.asarray((scores if kappa is None else scores @ kappa.T) - self.rho_)
+
+    def _fit(self, X: Any, Y: Any) -> Self:
+        """The fit, for parameters that are checked."""
+        loss, truth = self._loss_of_labels(self.loss), self.space.encode(Y)
+        X, truth = as_matrix(self, X, truth, multi_output=True)
+        if not truth.any():
+            raise ValueError(f"Y must hold a true label in one row or more; got {len(truth)} empty sets.")
+        pairs, kappa = np.argwhere(truth), self.space.kappa
+        labels = np.eye(len(self.space)) if kappa is None else kappa @ kappa.T
+        used, rows = np.unique(pairs[:, 0], return_inverse=True)
+        gram = _values(self.kernel, X[used], X[used])[np.ix_(rows, rows)]
+        gram *= labels[np.ix_(pairs[:, 1], pairs[:, 1])]
+        tol = as_number(self.tol, "tol", low=0.0, open_low=True)
+        found = OneClassSVM(kernel="precomputed", nu=self.nu, tol=tol).fit(gram)
+        self.space_, self.loss_, self.kernel_, self.rho_ = self.space, loss, self.kernel, float(found.offset_[0])
+        self.support_, self.dual_coef_ = pairs[found.support_], found.dual_coef_[0].copy()
+        # The pairs of one row share its kernel, so their weights become one row of alpha.
+        kept, places = np.unique(self.support_[:, 0], return_inverse=True)
+        alpha = np.zeros((len(kept), len(self.space)))
+        alpha[places, self.support_[:, 1]] = self.dual_coef_
+        if isinstance(self.kernel, str):
+            self.coef_ = np.ascontiguousarray((X[kept].T @ (alpha if kappa is None else alpha @ kappa)).T)
+        else:
+            self._rows, self._alpha = X[kept], alpha @ labels
+        return self
+
+
+def _values(kernel: Any, A: Any, B: Any) -> Values:
+    """The kernel of the rows of A and B."""
+    if not isinstance(kernel, str):
+        return as_reals(kernel(A, B), "kernel(A, B)", (A.shape[0], B.shape[0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(linear_kernel(A, B, dense_output=True))
+    if not np.isfinite(found).all():
+        raise OverflowError("products of rows of X are too large for float64; scale X down.")
+    return found

@@ -1,0 +1,37 @@
+"""SSVM: a structured SVM of single labels, evaluated on sets of them."""
+
+from typing import final
+
+from setwise.core.measure import Loss
+from setwise.estimators.label_ranking import LabelRanking
+from setwise.estimators.linear_baseline import LinearBaseline
+from setwise.estimators.linear_label_predictor import Objective
+
+
+@final
+class SSVM(LinearBaseline):
+    """``0.5 |w|^2 + (C / n) sum_i sum_(y in Y_i) max_(y' not in Y_i) loss(Y_i, y') + f(x_i, y') - f(x_i, y)``.
+
+    Each maximum is not below 0. It is the structured SVM for one right label, with every true label of a row in turn,
+    and with the min-loss ``loss(Y, y') = min_(y in Y) loss(y, y')`` of Blaschko and Lampert (2008); ``{y : f(x, y) >
+    0}`` is predicted, as MLSP 5.1 evaluates it. Rows without a true label, or with all of them, add nothing.
+
+    Only differences of scores of one row are trained, so nothing learns where 0 is, and the objective bounds no loss of
+    sets. A feature that all labels share with equal values, as a constant, has no influence. Where labels share no
+    weights, the scores of a row sum to 0.
+
+    Parameters
+    ----------
+    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    loss : the loss of labels that :meth:`score` measures. ``loss(Y, y')`` is the cost of one false label: 1 for
+        ``"max"`` and ``"sum"``; ``MaxLoss(Nearest(distances))`` has the distance to the nearest true one
+    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
+        as in :class:`setwise.MultilabelStructuredPredictor`
+
+    Attributes
+    ----------
+    All are those of :class:`setwise.MultilabelStructuredPredictor`.
+    """
+
+    def _objective(self, loss: Loss) -> Objective:
+        return Objective(LabelRanking(loss), kernel=self.kernel)

@@ -1,0 +1,101 @@
+"""Precision, recall and F1 of sets of labels by row and pooled, and the mean average precision of rows."""
+
+from typing import Any
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import as_choice, as_kind, as_reals
+from setwise.spaces.space import Space
+
+AVERAGES = ("rows", "pooled")
+
+
+def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows") -> float:
+    """The mean over rows of ``|Y_i and G_i| / |G_i|``, or ``sum_i |Y_i and G_i| / sum_i |G_i|`` pooled.
+
+    A row that predicts nothing has a precision of 1 if nothing is true, and 0 otherwise. Pooled, precision is 0 where
+    no row predicts anything, as :func:`hierarchical_precision` is.
+
+    Parameters
+    ----------
+    space : the labels
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    average : ``"rows"`` or ``"pooled"``
+    """
+    both, predicted, true = _sizes(space, Y, predictions, average)
+    return _mean(both, predicted, (predicted == 0) & (true == 0), average)
+
+
+def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") -> float:
+    """The mean over rows of ``|Y_i and G_i| / |Y_i|``, or ``sum_i |Y_i and G_i| / sum_i |Y_i|`` pooled.
+
+    A row without true labels has a recall of 1 if nothing is predicted, and 0 otherwise. Pooled, recall is 0 where
+    nothing is true for any row. The parameters are those of :func:`label_precision`.
+    """
+    both, predicted, true = _sizes(space, Y, predictions, average)
+    return _mean(both, true, (predicted == 0) & (true == 0), average)
+
+
+def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> float:
+    """The mean over rows of ``2 |Y_i and G_i| / (|Y_i| + |G_i|)``, or that of the sums pooled.
+
+    A row with nothing true and nothing predicted has an F1 of 1; pooled, F1 is 0 where that holds for all rows. Pooled
+    F1 is the harmonic mean of pooled precision and recall. The mean over rows is not that of the mean precision and
+    the mean recall: it may be far below both (MLSP Table 1). The parameters are those of :func:`label_precision`.
+    """
+    both, predicted, true = _sizes(space, Y, predictions, average)
+    return _mean(2 * both, predicted + true, (predicted == 0) & (true == 0), average)
+
+
+def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
+    """The mean average precision of the rows that have a true label, by the scores of their labels: mAUC of MLSP 5.1.
+
+    The average precision of a row is ``(1 / |Y_i|) sum_(y in Y_i) |{y' in Y_i : s_y' >= s_y}| / |{y' : s_y' >= s_y}|``,
+    the area under the steps of its precision-recall curve, as ``sklearn.metrics.average_precision_score``.
+
+    Parameters
+    ----------
+    space : the labels
+    Y : the true sets of n rows, as for :meth:`Space.encode`; one of them or more is not empty
+    scores : (n, p) finite numbers, as of ``decision_function``
+    """
+    as_kind(space, "space", Space, "Finite(['a', 'b'])")
+    truth = space.encode(Y)
+    s = as_reals(scores, "scores", truth.shape)
+    some = truth.any(axis=1)
+    if not some.any():
+        raise ValueError(f"Y must hold a true label in one row or more; got {len(truth)} empty sets.")
+    return float(_average_precision(truth[some], s[some]).mean())
+
+
+def _average_precision(truth: Bools, s: Values) -> Values:
+    """The average precision of each row, (n,); each has a true label."""
+    p, order = truth.shape[1], np.argsort(-s, axis=1, kind="stable")
+    truth, s = np.take_along_axis(truth, order, axis=1), np.take_along_axis(s, order, axis=1)
+    # Equal scores are passed together, so each label has the counts of the last one with its score.
+    last = np.column_stack([s[:, :-1] != s[:, 1:], np.ones(len(s), dtype=bool)])
+    ends = np.where(last, np.arange(p), p)
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    precision = np.take_along_axis(truth.cumsum(axis=1), ends, axis=1) / (ends + 1)
+    return np.asarray((precision * truth).sum(axis=1) / truth.sum(axis=1))
+
+
+def _sizes(space: Space, Y: Any, predictions: Any, average: str) -> tuple[Ints, Ints, Ints]:
+    """The numbers of labels that are true and predicted, predicted, and true: of each row, or of all together."""
+    as_kind(space, "space", Space, "Finite(['a', 'b'])")
+    as_choice(average, "average", AVERAGES)
+    true, predicted = space.encode(Y), space.encode(predictions, "predictions")
+    if len(true) != len(predicted):
+        raise ValueError(f"predictions must be those of {len(true)} rows; got {len(predicted)}.")
+    if not len(true):
+        raise ValueError("Y must hold one row or more; got none.")
+    if average == "pooled":
+        true, predicted = true.reshape(1, -1), predicted.reshape(1, -1)
+    return (true & predicted).sum(axis=1), predicted.sum(axis=1), true.sum(axis=1)
+
+
+def _mean(part: Ints, whole: Ints, empty: Bools, average: str) -> float:
+    """The mean of ``part / whole``; 0/0 is 1 for rows that are ``empty``, and 0 otherwise."""
+    undefined = np.where(empty & (average == "rows"), 1.0, 0.0)
+    return float(np.where(whole > 0, part / np.maximum(whole, 1), undefined).mean())

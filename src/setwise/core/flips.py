@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,12 @@ class Flips(Batch):
         if len(np.unique(found, axis=0)) < len(found):
             raise ValueError(f"truths[{i}] must hold distinct labels; got {shown(found.tolist())}.")
         return found.astype(np.int64)
+
+    def to_predict(self) -> Self:
+        """The same inputs without right labels."""
+        unknown = self.take(np.arange(len(self)))
+        unknown.truths = tuple(rows[:0] for rows in self.truths)
+        return unknown
 
     @abstractmethod
     def check_labels(self, i: int, labels: Ints, name: str) -> None:

@@ -2,14 +2,14 @@
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_offsets, shown
+from setwise.core.checks import as_array, as_offsets, as_parts, shown
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -51,6 +51,15 @@ class Flips(Batch):
         if len(np.unique(found, axis=0)) < len(found):
             raise ValueError(f"truths[{i}] must hold distinct labels; got {shown(found.tolist())}.")
         return found.astype(np.int64)
+
+    def chosen(self, parts: Ints) -> Self:
+        """The chosen inputs, whose right labels need no second check, without the fields of a subclass."""
+        chosen = object.__new__(type(self))
+        chosen.offsets = chosen_offsets(as_parts(parts, len(self)), self.offsets)
+        chosen._score_offsets = chosen_offsets(parts, self._score_offsets)
+        chosen.labels = np.zeros(int(chosen.offsets[-1]), np.int64)
+        chosen.truths = tuple(self.truths[i] for i in parts.tolist())
+        return chosen
 
     @abstractmethod
     def check_labels(self, i: int, labels: Ints, name: str) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_offsets, shown
+from setwise.core.checks import as_array, as_offsets, as_parts, shown
 from setwise.kernels.segments import chosen_offsets
 
 
@@ -57,6 +57,15 @@ class Flips(Batch):
         unknown = self.take(np.arange(len(self)))
         unknown.truths = tuple(rows[:0] for rows in self.truths)
         return unknown
+
+    def chosen(self, parts: Ints) -> Self:
+        """The chosen inputs, whose right labels need no second check, without the fields of a subclass."""
+        chosen = object.__new__(type(self))
+        chosen.offsets = chosen_offsets(as_parts(parts, len(self)), self.offsets)
+        chosen._score_offsets = chosen_offsets(parts, self._score_offsets)
+        chosen.labels = np.zeros(int(chosen.offsets[-1]), np.int64)
+        chosen.truths = tuple(self.truths[i] for i in parts.tolist())
+        return chosen
 
     @abstractmethod
     def check_labels(self, i: int, labels: Ints, name: str) -> None:

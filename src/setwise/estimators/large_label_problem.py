@@ -17,11 +17,13 @@ from setwise.core.flips import Flips
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
+from setwise.core.structure import Structure
 from setwise.estimators.descent import Training
 from setwise.estimators.threads import threads
+from setwise.inference.auto import Auto
 from setwise.learners import OneSlack
 from setwise.risks import MeanRisk
-from setwise.spaces.large_space import LargeSpace
+from setwise.spaces.large_space import LargeSpace, Scored
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
 from setwise.surrogates.ramp import Ramp
@@ -132,7 +134,7 @@ class LargeLabelProblem(Training):
         """The mean loss of the labels with scores above 0, at most 100 for each input."""
         if not isinstance(self.layout, Flips):
             return float(self.loss.values(self.layout, scores > 0.0).mean())
-        found = self.space.best(self.layout.to_predict(), scores, LABELS, 0.0)
+        found = Auto().prepare(Structure(self.layout.to_predict())).above(scores, 0.0, LABELS)
         widths = self.layout.sizes.tolist()
         rows = [[one.labels - 1 for one in labels] for labels in found]
         return self._mean_loss([np.array(r, np.int64).reshape(-1, w) for r, w in zip(rows, widths, strict=True)])
@@ -188,13 +190,12 @@ def refuse_listed_only(model: Any) -> None:
 
 def best_labels(
     space: LargeSpace, X: Any, w: Values, constant: float, limit: int, threshold: float
-) -> list[list[tuple[Any, float]]]:
+) -> list[list[Scored]]:
     """The labels of inputs with scores above ``threshold``, best first, and at most ``limit`` of each."""
     layout, features = space.bind(X, None, constant)
-    found = space.best(layout, features.scores(w), limit, threshold)
-    return [[(space.decode(one.labels - 1), one.value) for one in labels] for labels in found]
+    return space.best(layout, features.scores(w), limit, threshold)
 
 
-def named(found: list[list[tuple[Any, float]]]) -> list[list[Any]]:
+def named(found: list[list[Scored]]) -> list[list[Any]]:
     """The labels without their scores."""
     return [[label for label, _ in row] for row in found]

@@ -32,7 +32,7 @@ from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Obje
 from setwise.estimators.notices import warn_of_end
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
-from setwise.spaces.large_space import LargeSpace
+from setwise.spaces.large_space import LargeSpace, Scored
 
 _SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 _CONSTRAINTS: dict[str, Any] = {
@@ -159,7 +159,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
             )
         return named([row[: limit or LABELS] for row in found])
 
-    def top(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+    def top(self, X: Any, k: int) -> list[list[Scored]]:
         """The k labels of largest scores of each input with these, best first, or all where there are fewer."""
         check_is_fitted(self)
         return self._best(X, as_count(k, "k"), -np.inf)
@@ -199,7 +199,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         if isinstance(self.space_, LargeSpace):
             raise Refusal(f"{what} refuses {type(self.space_).__name__}, whose labels are not listed. {way_out}")
 
-    def _best(self, X: Any, limit: int, threshold: float) -> list[list[tuple[Any, float]]]:
+    def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
         """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
         if isinstance(self.space_, LargeSpace):
             return best_labels(self.space_, X, self._weights, self._constant, limit, threshold)

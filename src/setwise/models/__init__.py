@@ -8,6 +8,8 @@ from setwise.models.joint_labels import JointLabels
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.models.landmark_model import LandmarkModel
 from setwise.models.multi_label import MultiLabel
+from setwise.models.sequence_model import SequenceModel
+from setwise.models.with_constant import WithConstant
 
 __all__ = [
     "Features",
@@ -19,4 +21,6 @@ __all__ = [
     "Kernel",
     "LandmarkModel",
     "MultiLabel",
+    "SequenceModel",
+    "WithConstant",
 ]

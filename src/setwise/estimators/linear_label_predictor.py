@@ -54,6 +54,8 @@ class LinearLabelPredictor(LabelPredictor):
     intercept_: Values
     bias_: Values
     _radius: float
+    _kappa: Values | None
+    _constants: tuple[float, float]
 
     @abstractmethod
     def _objective(self, loss: Loss) -> Objective:
@@ -100,6 +102,14 @@ class LinearLabelPredictor(LabelPredictor):
         X = as_matrix(self, X, reset=False)
         lengths = features_of(X, len(self.space_), self._kappa, *self._constants).row_lengths
         return certain(scores, lengths.reshape(scores.shape), False, self._radius)
+
+    @property
+    def _squared_norm(self) -> float:
+        """``|w|^2`` of the weights, in which constants are features with the values of :attr:`_constants`."""
+        found = float((self.coef_**2).sum())
+        for weights, value in zip((self.intercept_, self.bias_), self._constants, strict=True):
+            found += float(((weights / value) ** 2).sum()) if value else 0.0
+        return found
 
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""

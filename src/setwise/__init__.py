@@ -25,6 +25,7 @@ _HOMES = {
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
     "describe": "setwise.description",
+    "gibbs_bound": "setwise.estimators",
     "loss_augmented_inference": "setwise.one_set",
     "max_marginals": "setwise.one_set",
 }

@@ -154,7 +154,7 @@ def test_vacuous_bounds_warn_and_full_lists_too():
     long = [rng.standard_normal((8, 1))]
     model = MultilabelStructuredPredictor(LabelSequences((0, 1)), surrogate="hinge", C=1e4)
     model.fit(long, [[[0] * 8, [1] * 8]])
-    model._weights = np.r_[np.zeros(6), 1.0]
+    model.coef_ = np.r_[np.zeros(6), 1.0]
     with pytest.warns(UserWarning, match="more than 100 labels of an input have scores above 0"):
         assert len(model.predict(long)[0]) == 100
     assert len(model.predict(long, max_labels=256)[0]) == 256

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
+from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM, gibbs_bound
 from setwise.losses import MaxLoss
 from setwise.spaces import Finite, Hierarchy
 from setwise.surrogates import MultilabelHinge
@@ -63,7 +63,28 @@ def calls(model):
     yield Parameter(f"{kind}.score(Y)", partial(fitted.score, X), TARGETS)
 
 
-PARAMETERS = [parameter for model in MODELS for parameter in calls(model)]
+def calls_of_the_bound():
+    """Each argument of the bound."""
+    model = clone(MODELS[0]).fit(X, Y)
+    of_sums, costly = (
+        clone(MODELS[1]).set_params(loss=loss).fit(X, Y) for loss in ("sum", MaxLoss(lambda truth: 2.0 + truth))
+    )
+    new = without(MATRICES, "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
+    models = OBJECTS | {"without weights": clone(MODELS[-1]).fit(X, Y), "not fitted": clone(model)}
+    for name, call, values in (
+        ("model", lambda v: gibbs_bound(v, X, Y), models),
+        ("gibbs_bound", lambda v: gibbs_bound(v, X, Y), {"of sums": of_sums}),
+        ("X, Y", lambda v: gibbs_bound(model, v, Y), new),
+        ("Y", lambda v: gibbs_bound(model, X, v), TARGETS),
+        ("X", lambda v: gibbs_bound(model, v, Y[:1]), {"one row": X[:1]}),
+        ("sigma", lambda v: gibbs_bound(model, X, Y, sigma=v), without(NUMBERS, "truth") | {"one": 1.0, "zero": 0.0}),
+        ("largest", lambda v: gibbs_bound(costly, X, Y, largest=v), NUMBERS | {"less": 2.9, "None": None}),
+        ("rescale", lambda v: gibbs_bound(model, X, Y, rescale=v), FLAGS),
+    ):
+        yield Parameter(f"gibbs_bound({name})", call, values)
+
+
+PARAMETERS = [*(parameter for model in MODELS for parameter in calls(model)), *calls_of_the_bound()]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=lambda parameter: parameter.where)

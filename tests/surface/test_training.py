@@ -14,7 +14,9 @@ from setwise.models import (
     GraphModel,
     GridModel,
     Independent,
+    JointKernel,
     JointLabels,
+    Kernel,
     LandmarkModel,
     MultiLabel,
     SequenceModel,
@@ -62,6 +64,11 @@ def features():
         yield Parameter(f"{name}.based(lower)", partial(model.based, None), low)
     yield Parameter("JointLabels(kappa)", partial(JointLabels, X), without(MATRICES, "sparse complex", "sparse NaN"))
     yield Parameter("JointLabels(bias)", lambda v: JointLabels(X, np.eye(2), bias=v), NUMBERS)
+    for kernel in (Kernel, JointKernel):
+        name = kernel.__name__
+        yield Parameter(f"{name}(function)", kernel, without(OBJECTS, "class", "function"))
+        yield Parameter(f"{name}(rank)", lambda v, kernel=kernel: kernel(max, rank=v), without(COUNTS, "None"))
+        yield Parameter(f"{name}(tol)", lambda v, kernel=kernel: kernel(max, tol=v), NUMBERS)
     yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
     yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
     columns = MultiLabel(X, 2, columns=True)

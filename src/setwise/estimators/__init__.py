@@ -1,6 +1,7 @@
 """Estimators with the interface of scikit-learn."""
 
 from setwise.estimators.binary_denoiser import BinaryDenoiser
+from setwise.estimators.gibbs_bound import GibbsBound, gibbs_bound
 from setwise.estimators.graph_classifier import GraphClassifier
 from setwise.estimators.independent_svms import IndependentSVMs
 from setwise.estimators.joint_kernel_support import JointKernelSupport
@@ -16,6 +17,7 @@ from setwise.estimators.table_encoder import TableEncoder, tree_categories
 __all__ = [
     "SSVM",
     "BinaryDenoiser",
+    "GibbsBound",
     "GraphClassifier",
     "IndependentSVMs",
     "JointKernelSupport",
@@ -26,5 +28,6 @@ __all__ = [
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",
+    "gibbs_bound",
     "tree_categories",
 ]

@@ -72,6 +72,11 @@ class LabelModel:
         b = self.intercept * rows[:, d] if self.intercept else np.zeros(len(rows))
         return rows[:, :d].copy(), b, self.bias * w[end:] if self.bias else np.zeros(p)
 
+    def joined(self, W: Values, b: Values, c: Values) -> Values:
+        """The weights of which :meth:`split` makes these."""
+        rows = np.column_stack([W, b / self.intercept]) if self.intercept else W
+        return np.append(rows, c / self.bias) if self.bias else rows.ravel()
+
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,6 @@ class LinearLabelPredictor(LabelPredictor):
     intercept_: Values
     bias_: Values
     _model: LabelModel
-    _weights: Values
     _radius: float
 
     @abstractmethod
@@ -121,6 +120,17 @@ class LinearLabelPredictor(LabelPredictor):
             raise OverflowError("the scores of X are too large for float64; scale X down.")
         return scores.reshape(-1, len(self.space_))
 
+    @property
+    def _weights(self) -> Values:
+        """All weights, of which those of constants are divided by the values of these."""
+        return self._model.joined(self.coef_, self.intercept_, self.bias_)
+
+    @property
+    def _squared_norm(self) -> float:
+        """``|w|^2`` of all weights, those of constants included."""
+        w = self._weights
+        return float(w @ w)
+
     def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():
@@ -153,7 +163,7 @@ class LinearLabelPredictor(LabelPredictor):
     def _keep(self, problem: LabelProblem, trained: Trained) -> None:
         """Store the result of a fit in the attributes."""
         self.space_, self.loss_ = self.space, problem.alone.loss
-        self._model, self._weights = problem.model, trained.w
+        self._model = problem.model
         self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
         self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
         keep_certificates(self, trained)

@@ -173,7 +173,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         if not isinstance(self.space_, LargeSpace):
             return super().score(X, Y)
         problem = large_problem(self, self.loss_, X, Y)
-        return 1.0 - problem.loss_of_scores(problem.features.scores(self._weights))
+        return 1.0 - problem.loss_of_scores(problem.features.scores(self.coef_))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The score of each row and label, (n, p), where labels are listed."""
@@ -202,7 +202,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
         """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
         if isinstance(self.space_, LargeSpace):
-            return best_labels(self.space_, X, self._weights, self._constant, limit, threshold)
+            return best_labels(self.space_, X, self.coef_, self._constant, limit, threshold)
         scores, names = self.decision_function(X), self.space_.names
         orders = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
         rows = zip(scores, orders, strict=True)
@@ -219,8 +219,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
             super()._keep(problem, trained)
             return
         self.space_, self.loss_ = self.space, problem.loss
-        self._weights, self._constant = trained.w, constant_of(self)
-        self.coef_, self.certain_share_ = trained.w, np.nan
+        self._constant, self.coef_, self.certain_share_ = constant_of(self), trained.w, np.nan
         keep_certificates(self, trained)
         warn_of_end(type(self).__name__, trained.fit)
 

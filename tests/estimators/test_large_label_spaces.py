@@ -7,8 +7,9 @@ import numpy as np
 import piqp
 import pytest
 from sklearn.base import clone
+from sklearn.svm import OneClassSVM
 
-from setwise import MultilabelStructuredPredictor
+from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
 from setwise.core.flips import Flips
 from setwise.core.refusal import Refusal
 from setwise.estimators.vacuous import VacuousBoundWarning
@@ -207,3 +208,72 @@ def test_methods_that_need_a_list_of_labels_are_refused():
     with pytest.raises(ValueError, match="max_labels must be at least 1"):
         model.predict(X, max_labels=0)
     assert isinstance(space.bind(X)[0], Flips)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", [sequences, matchings, networks])
+def test_ssvm_of_a_large_space_is_that_of_listed_labels(make, seed):
+    space, X, every, Y, costs = problem(make, seed)
+    model = SSVM(space, MaxLoss(costs), C=20.0, tol=1e-7, max_iter=20000).fit(X, Y)
+    batch, features = space.bind(X, Y)
+    psis = reference(space, X, every, Y, costs, False, 1.0)[1]
+    rows, bounds, slacks = [], [], sum(map(len, Y))
+    k = 0
+    for i, labels in enumerate(every):
+        right = np.array([y.tolist() in [list(t) for t in Y[i]] for y in labels])
+        cost = costs.of(batch, i, labels)
+        for y in np.flatnonzero(right):
+            for other in np.flatnonzero(~right):
+                rows.append(np.append(psis[i][other] - psis[i][y], -np.eye(slacks)[k]))
+                bounds.append(-cost[other])
+            k += 1
+    d, solver = features.size, piqp.DenseSolver()
+    solver.settings.verbose = False
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    P, c = np.diag(np.r_[np.ones(d), np.zeros(slacks)]), np.r_[np.zeros(d), np.full(slacks, 20.0 / len(X))]
+    low = np.full(d, -np.inf) if features.lower is None else features.lower
+    solver.setup(P, c, None, None, np.array(rows), None, np.array(bounds), np.r_[low, np.zeros(slacks)], None)
+    solver.solve()
+    v = solver.result.x
+    assert model.objective_ == pytest.approx(0.5 * v @ P @ v + c @ v, rel=1e-6)
+    assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize("make", [sequences, matchings, networks, None])
+def test_joint_kernel_support_of_a_large_space_is_a_one_class_svm(make):
+    if make is None:
+        rng = np.random.default_rng(0)
+        space, X = Candidates(), [rng.standard_normal((m, 3)) for m in (4, 1, 6, 3, 5)]
+        Y = [list(range(len(x) // 2)) for x in X]
+        pairs = np.concatenate([x[y] for x, y in zip(X, Y, strict=True)])
+    else:
+        space, X, every, Y, costs = problem(make, 1)
+        psis = reference(space, X, every, Y, costs, False, 1.0)[1]
+        # The last feature is the constant, which a one-class SVM has not.
+        pairs = np.concatenate(
+            [
+                psi[[labels.tolist().index(list(y)) for y in right], :-1]
+                for psi, labels, right in zip(psis, every, Y, strict=True)
+                if right
+            ]
+        )
+    model = JointKernelSupport(space, nu=0.4, tol=1e-6).fit(X, Y)
+    svm = OneClassSVM(kernel="linear", nu=0.4, tol=1e-6).fit(pairs)
+    np.testing.assert_allclose(model.coef_, svm.coef_[0], atol=1e-4)
+    for i, row in enumerate(model.top(X, 3)):
+        if make is None:
+            expected = np.sort(svm.decision_function(X[i]))[::-1][:3]
+        else:
+            expected = np.sort(svm.decision_function(psis[i][:, :-1]))[::-1][:3]
+        np.testing.assert_allclose([score for _, score in row], expected, atol=1e-4)
+    with pytest.raises(Refusal, match="Use kernel='linear'"):
+        JointKernelSupport(space, kernel=lambda A, B: A @ B.T).fit(X, Y)
+    with pytest.raises(ValueError, match="Y must hold a true label for one input or more"):
+        JointKernelSupport(space).fit(X, [[] for _ in X])
+
+
+def test_baselines_over_all_sets_of_labels_take_listed_labels_alone():
+    space, X, _, Y, _ = problem(sequences, 0)
+    for kind in (PowersetSSVM, IndependentSVMs):
+        with pytest.raises(ValueError, match="The 'space' parameter"):
+            kind(space).fit(X, Y)

@@ -12,6 +12,7 @@ from setwise.core.sets import Sets
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.losses import MaxLoss
 from setwise.losses.label_costs import bound_costs
+from setwise.spaces import Space
 
 
 @final
@@ -92,6 +93,7 @@ def gibbs_bound(
     as_flag(rescale, "rescale")
     scores = model.decision_function(X)
     features = model._features(X)
+    assert isinstance(model.space_, Space)
     truth = model.space_.encode(Y)
     if truth.shape != scores.shape:
         raise ValueError(f"Y must hold a set of labels for each of {len(scores)} rows; got {len(truth)}.")

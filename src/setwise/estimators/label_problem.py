@@ -10,6 +10,7 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
+from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
@@ -106,6 +107,11 @@ class LabelProblem(Training):
     def features(self) -> Features:
         """The linear model of the scores."""
         return self.bound
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of sets of labels."""
+        return self.alone.loss
 
     @property
     def batch(self) -> Batch:

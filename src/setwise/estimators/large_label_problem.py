@@ -1,35 +1,27 @@
 """The training of labels that are too many to list, or are others for each input."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
-from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
-from setwise.core.structure import Structure
-from setwise.estimators.descent import Training
-from setwise.estimators.threads import threads
-from setwise.inference.auto import Auto
+from setwise.estimators.descent import Trained, Training
+from setwise.estimators.large_labels import mean_loss, mean_loss_of_none
 from setwise.learners import OneSlack
 from setwise.risks import MeanRisk
-from setwise.spaces.large_space import LargeSpace, Scored
+from setwise.spaces.large_space import LargeSpace
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
 from setwise.surrogates.ramp import Ramp
-
-LABELS = 100
-"""So many labels of an input with scores above 0 are looked at for the loss."""
 
 
 @final
@@ -45,6 +37,7 @@ class LargeLabelProblem(Training):
     bound : the model of the scores
     rescaling : of the hinge
     C : the weight of the hinge at whose minimum the ramp begins
+    constant_feature : the value of the feature that all labels have, 0 for none
     """
 
     space: LargeSpace
@@ -54,6 +47,7 @@ class LargeLabelProblem(Training):
     rescaling: Rescaling
     surrogate: str | Surrogate
     C: float
+    constant_feature: float
     jobs: int
     start: str = "auto"
     path: bool = False
@@ -82,7 +76,7 @@ class LargeLabelProblem(Training):
     @cached_property
     def constant(self) -> float:
         """The mean loss where no label is predicted."""
-        return self._mean_loss([np.zeros((0, int(width)), np.int64) for width in self.layout.sizes])
+        return mean_loss_of_none(self.loss, self.layout)
 
     @cached_property
     def logistic(self) -> tuple[Values, float]:
@@ -126,56 +120,17 @@ class LargeLabelProblem(Training):
         """The minimum of the hinge."""
         return self.logistic[0]
 
+    def certain_share(self, trained: Trained) -> float:
+        """Not known, since labels are not listed: nan."""
+        return np.nan
+
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights, by the best labels of each input."""
-        return self.loss_of_scores(self.features.scores(w))
-
-    def loss_of_scores(self, scores: Values) -> float:
-        """The mean loss of the labels with scores above 0, at most 100 for each input."""
-        if not isinstance(self.layout, Flips):
-            return float(self.loss.values(self.layout, scores > 0.0).mean())
-        found = Auto().prepare(Structure(self.layout.to_predict())).above(scores, 0.0, LABELS)
-        widths = self.layout.sizes.tolist()
-        rows = [[one.labels - 1 for one in labels] for labels in found]
-        return self._mean_loss([np.array(r, np.int64).reshape(-1, w) for r, w in zip(rows, widths, strict=True)])
-
-    def _mean_loss(self, predicted: Sequence[Ints]) -> float:
-        """The mean loss of lists of labels, (m, width) each."""
-        if not isinstance(self.layout, Flips):
-            return float(self.loss.values(self.layout, np.zeros(self.layout.total, dtype=bool)).mean())
-        term = self.loss.structure(self.layout).terms[0]
-        assert isinstance(term, FlipCosts)
-        losses = [_largest(self.layout, term, i, labels) for i, labels in enumerate(predicted)]
-        return float(np.mean(losses))
+        return mean_loss(self.loss, self.layout, self.features.scores(w))
 
 
-def _largest(batch: Flips, costs: FlipCosts, i: int, labels: Ints) -> float:
-    """The largest cost of a label of input i that is right or predicted, but not both."""
-    right, found = batch.truths[i], {row.tobytes() for row in labels}
-    known = {row.tobytes() for row in right}
-    missed = [row for row in right if row.tobytes() not in found]
-    wrong = np.array([*missed, *(row for row in labels if row.tobytes() not in known)], np.int64)
-    if not len(wrong):
-        return 0.0
-    return float(costs.factor * costs.of(batch, i, wrong).max())
-
-
-def large_problem(model: Any, loss: Loss, X: Any, Y: Any) -> LargeLabelProblem:
-    """What the predictor ``model`` trains on, or measures."""
-    layout, features = model.space.bind(X, Y, constant_of(model))
-    # Independent training cannot go over all labels, so "auto" stays at the hinge, with a warning where it is vacuous.
-    surrogate = "convex" if isinstance(model.surrogate, str) and model.surrogate == "auto" else model.surrogate
-    C, jobs = float(model.C), threads(model.n_jobs)
-    return LargeLabelProblem(model.space, loss, layout, features, model.rescaling, surrogate, C, jobs)
-
-
-def constant_of(model: Any) -> float:
-    """The value of the feature that all labels have, 0 for none."""
-    return as_number(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
-
-
-def refuse_listed_only(model: Any) -> None:
-    """Refuse parameters of the predictor that need a list of labels."""
+def refuse_listed_only(model: Any, start: Any) -> None:
+    """Refuse parameters of a predictor that need a list of labels."""
     name = type(model.space).__name__
     if model.kernel != "linear":
         raise Refusal(
@@ -184,18 +139,5 @@ def refuse_listed_only(model: Any) -> None:
         )
     if model.label_bias:
         raise Refusal(f"label_bias={model.label_bias:g} refuses {name}: its labels are too many for a bias each.")
-    if not (isinstance(model.start, str) and model.start in ("auto", "zero")):
-        raise Refusal(f"start={model.start!r} refuses {name}: its labels are too many to train each alone.")
-
-
-def best_labels(
-    space: LargeSpace, X: Any, w: Values, constant: float, limit: int, threshold: float
-) -> list[list[Scored]]:
-    """The labels of inputs with scores above ``threshold``, best first, and at most ``limit`` of each."""
-    layout, features = space.bind(X, None, constant)
-    return space.best(layout, features.scores(w), limit, threshold)
-
-
-def named(found: list[list[Scored]]) -> list[list[Any]]:
-    """The labels without their scores."""
-    return [[label for label, _ in row] for row in found]
+    if not (isinstance(start, str) and start in ("auto", "zero")):
+        raise Refusal(f"start={start!r} refuses {name}: its labels are too many to train each alone.")

@@ -6,9 +6,9 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
@@ -21,6 +21,7 @@ from setwise.estimators.fitting import keep_certificates, solve
 from setwise.estimators.grouping import Grouping, group_vector
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.label_problem import LabelModel, LabelProblem, as_basis
+from setwise.estimators.large_label_problem import LargeLabelProblem, refuse_listed_only
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.rows import as_matrix
 from setwise.estimators.threads import threads
@@ -28,6 +29,7 @@ from setwise.estimators.training import Problem
 from setwise.estimators.vacuous import warn_of_replaced_bound
 from setwise.learners import ConvexConcave
 from setwise.models.kernels import PairBasis
+from setwise.spaces import LargeSpace
 from setwise.surrogates.multilabel_hinge import Rescaling
 from setwise.surrogates.ramp import Ramp
 
@@ -61,6 +63,7 @@ class LinearLabelPredictor(LabelPredictor):
     intercept_: Values
     bias_: Values
     _model: LabelModel
+    _constant: float
     _radius: float
 
     @abstractmethod
@@ -75,8 +78,9 @@ class LinearLabelPredictor(LabelPredictor):
 
         Parameters
         ----------
-        X : (n, d), dense or CSR
-        Y : a list of n collections of labels, which may be empty, or an array (n, p) of 0 and 1
+        X : (n, d), dense or CSR; in large spaces what the space takes, as a list of arrays
+        Y : a list of n collections of labels, which may be empty; where labels are listed also an array (n, p) of 0 and
+            1
         """
         self._validate_params()
         problem, trained = self._trained(X, Y)
@@ -87,18 +91,21 @@ class LinearLabelPredictor(LabelPredictor):
             raise KeyboardInterrupt
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row and label, (n, p)."""
-        check_is_fitted(self)
+    def _listed_scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores(self._features(X))
 
-    def certain(self, X: Any) -> Bools:
-        """Which of the decisions (n, p) no further optimization can change: ``|f| > sqrt(2 gap) |psi(x, y)|``.
+    def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
+        assert isinstance(self.space_, LargeSpace)
+        layout, features = self.space_.bind(X, None, self._constant)
+        return layout, features.scores(self.coef_)
 
-        The minimizer of the objective is within ``sqrt(2 gap)`` of the weights. Refusal after the ramp, whose minimum
-        is local.
+    def certain(self, X: Any) -> Bools:
+        """Which of the decisions (n, p) no further optimization can change, where labels are listed.
+
+        They have ``|f| > sqrt(2 gap) |psi(x, y)|``, for the minimizer of the objective is within ``sqrt(2 gap)`` of the
+        weights. Refusal after the ramp, whose minimum is local.
         """
-        check_is_fitted(self)
+        self._listed("certain", "Use top(X, k), and duality_gap_.")
         if np.isnan(self._radius):
             raise Refusal(
                 "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
@@ -118,7 +125,7 @@ class LinearLabelPredictor(LabelPredictor):
             scores = features.scores(self._weights)
         if not np.isfinite(scores).all():
             raise OverflowError("the scores of X are too large for float64; scale X down.")
-        return scores.reshape(-1, len(self.space_))
+        return scores.reshape(-1, len(self._model.names))
 
     @property
     def _weights(self) -> Values:
@@ -131,41 +138,50 @@ class LinearLabelPredictor(LabelPredictor):
         w = self._weights
         return float(w @ w)
 
-    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
             return problem, solve(self, problem, None, ConvexConcave)
 
-    def _problem(self, X: Any, Y: Any) -> LabelProblem:
+    def _problem(self, X: Any, Y: Any) -> LabelProblem | LargeLabelProblem:
         """What is trained on; the arguments of fit are checked here."""
         loss = self._loss_of_labels(self.loss)
         goal = self._objective(loss)
+        intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
+        bias, jobs = as_number(self.label_bias, "label_bias"), threads(self.n_jobs)
+        if isinstance(self.space, LargeSpace):
+            refuse_listed_only(self, goal.start)
+            layout, bound = self.space.bind(X, Y, intercept)
+            # Independent training cannot go over all labels, so "auto" stays at the hinge.
+            surrogate = "convex" if isinstance(goal.surrogate, str) and goal.surrogate == "auto" else goal.surrogate
+            return LargeLabelProblem(
+                self.space, loss, layout, bound, goal.rescaling, surrogate, float(self.C), intercept, jobs
+            )
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
-        intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
-        bias = as_number(self.label_bias, "label_bias")
         basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
         kappa = None if goal.alone else self.space.kappa
         model = LabelModel(self.space.names, kappa, intercept, bias, basis)
-        plain, jobs, groups = basis is not None, threads(self.n_jobs), np.repeat(np.arange(len(truth)), truth.shape[1])
         if isinstance(basis, PairBasis):
-            truth = truth.ravel()
+            groups, truth = np.repeat(np.arange(len(truth)), truth.shape[1]), truth.ravel()
             grouping = group_vector(truth, groups, np.array([False, True]))
         else:
             grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
-        alone = Problem(
-            rows, truth, grouping, loss, loss, "auto", goal.start, "samples", intercept or bias, None, jobs, plain=plain
-        )
-        features = model.of_coordinates(rows)
-        return LabelProblem(alone, model, features, goal.rescaling, goal.surrogate, goal.start, jobs)
+        fixed, plain = ("auto", goal.start, "samples", intercept or bias, None, jobs), basis is not None
+        alone = Problem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
+        bound = model.of_coordinates(rows)
+        return LabelProblem(alone, model, bound, goal.rescaling, goal.surrogate, goal.start, jobs)
 
-    def _keep(self, problem: LabelProblem, trained: Trained) -> None:
+    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: Trained) -> None:
         """Store the result of a fit in the attributes."""
-        self.space_, self.loss_ = self.space, problem.alone.loss
-        self._model = problem.model
-        self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
-        self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
+        self.space_, self.loss_ = self.space, problem.loss
+        if isinstance(problem, LargeLabelProblem):
+            self._constant, self.coef_ = problem.constant_feature, trained.w
+        else:
+            self._model = problem.model
+            self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
+            self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained)
         warn_of_end(type(self).__name__, trained.fit)

@@ -1,38 +1,19 @@
 """MultilabelStructuredPredictor: any number of right labels of a space, trained for the worst mistake."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools
-from setwise.core.checks import as_count
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.descent import Trained
-from setwise.estimators.fitting import keep_certificates
-from setwise.estimators.large_label_problem import (
-    LABELS,
-    LargeLabelProblem,
-    best_labels,
-    constant_of,
-    large_problem,
-    named,
-    refuse_listed_only,
-)
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
-from setwise.estimators.notices import warn_of_end
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
-from setwise.spaces.large_space import LargeSpace, Scored
+from setwise.spaces.large_space import LargeSpace
 
 _SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 _CONSTRAINTS: dict[str, Any] = {
@@ -135,93 +116,6 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def predict(self, X: Any, max_labels: int | None = None) -> list[list[Any]]:
-        """The labels that are predicted for each input, all with scores above 0; a list may be empty.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-        max_labels : the most labels of an input, those of largest scores, best first. None is no limit where labels are
-            listed, in the order of the space, and 100 for large spaces, best first, with a warning where there are more
-        """
-        check_is_fitted(self)
-        limit = None if max_labels is None else as_count(max_labels, "max_labels")
-        if not isinstance(self.space_, LargeSpace):
-            return super().predict(X) if limit is None else named(self._best(X, limit, 0.0))
-        found = self._best(X, (limit or LABELS) + (limit is None), 0.0)
-        if limit is None and any(len(row) > LABELS for row in found):
-            warnings.warn(
-                f"more than {LABELS} labels of an input have scores above 0, and the best {LABELS} are returned: give "
-                "max_labels to see more.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return named([row[: limit or LABELS] for row in found])
-
-    def top(self, X: Any, k: int) -> list[list[Scored]]:
-        """The k labels of largest scores of each input with these, best first, or all where there are fewer."""
-        check_is_fitted(self)
-        return self._best(X, as_count(k, "k"), -np.inf)
-
-    def score(self, X: Any, Y: Any) -> float:
-        """``1 - mean loss`` of the predictions for the inputs X; Y as in :meth:`fit`.
-
-        In large spaces at most 100 labels of an input are looked at.
-        """
-        check_is_fitted(self)
-        if not isinstance(self.space_, LargeSpace):
-            return super().score(X, Y)
-        problem = large_problem(self, self.loss_, X, Y)
-        return 1.0 - problem.loss_of_scores(problem.features.scores(self.coef_))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row and label, (n, p), where labels are listed."""
-        self._only_listed("decision_function", "Use top(X, k).")
-        return super().decision_function(X)
-
-    def predict_matrix(self, X: Any) -> Bools:
-        """Which labels are predicted for each row, (n, p), where labels are listed: those with a score above 0."""
-        self._only_listed("predict_matrix", "Use predict(X).")
-        return super().predict_matrix(X)
-
-    def certain(self, X: Any) -> Bools:
-        """Which of the decisions (n, p) no further optimization can change, where labels are listed.
-
-        These are the ones with ``|f| > sqrt(2 gap) |psi(x, y)|``, for the minimizer of the objective is within
-        ``sqrt(2 gap)`` of the weights. Refusal after the ramp, whose minimum is local.
-        """
-        self._only_listed("certain", "Use top(X, k), and duality_gap_.")
-        return super().certain(X)
-
-    def _only_listed(self, what: str, way_out: str) -> None:
-        check_is_fitted(self)
-        if isinstance(self.space_, LargeSpace):
-            raise Refusal(f"{what} refuses {type(self.space_).__name__}, whose labels are not listed. {way_out}")
-
-    def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
-        """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
-        if isinstance(self.space_, LargeSpace):
-            return best_labels(self.space_, X, self.coef_, self._constant, limit, threshold)
-        scores, names = self.decision_function(X), self.space_.names
-        orders = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
-        rows = zip(scores, orders, strict=True)
-        return [[(names[j], float(row[j])) for j in order if row[j] > threshold] for row, order in rows]
-
-    def _problem(self, X: Any, Y: Any) -> Any:
-        if not isinstance(self.space, LargeSpace):
-            return super()._problem(X, Y)
-        refuse_listed_only(self)
-        return large_problem(self, self._loss_of_labels(self.loss), X, Y)
-
-    def _keep(self, problem: Any, trained: Trained) -> None:
-        if not isinstance(problem, LargeLabelProblem):
-            super()._keep(problem, trained)
-            return
-        self.space_, self.loss_ = self.space, problem.loss
-        self._constant, self.coef_, self.certain_share_ = constant_of(self), trained.w, np.nan
-        keep_certificates(self, trained)
-        warn_of_end(type(self).__name__, trained.fit)
 
     def _objective(self, loss: Loss) -> Objective:
         rescaling: Any = self.rescaling

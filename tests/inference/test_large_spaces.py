@@ -4,6 +4,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
 from kernels.falling import KINDS as SCORES
@@ -87,6 +89,18 @@ def test_searches_that_end_early_have_bounds(kind, slack):
             found = maximizer.maximize(scores, 0.5)
             check(batch, every, scores, costs, slack, found)
     assert open_ones
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(SCORES), st.booleans(), st.integers(1, 9))
+def test_certificates_hold_whatever_the_limit(seed, kind, draw, slack, limit):
+    rng = np.random.default_rng(seed)
+    batch, every = some_batch(rng, kind, n=1)
+    costs = every_cost(rng)[int(rng.integers(8))]
+    scores = some_scores(rng, batch, draw)
+    structure = Structure(batch, () if costs is None else (costs,))
+    tol = float(rng.choice([0.0, 0.3]))
+    check(batch, every, scores, costs, slack, METHODS[kind](limit).prepare(structure, slack).maximize(scores, tol))
 
 
 @pytest.mark.parametrize("kind", KINDS)

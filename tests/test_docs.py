@@ -152,5 +152,6 @@ def test_the_table_of_inference_is_the_one_that_is_asked():
         [f"Enumeration({m.limit})" if isinstance(m, Enumeration) else type(m).__name__ for m in methods]
         for methods in (FIRST, LAST)
     )
-    before, after = ("ByPieces(Auto())", "WithoutEdges(Auto())"), ("ByClass(Auto())", "KnownLabels(Auto())")
+    before = ("ByPieces(Auto())", "WithoutEdges(Auto())")
+    after = ("ByNetworks(Auto())", "ByClass(Auto())", "KnownLabels(Auto())")
     assert cells == [*before, *first, "ClassDecomposition", *last, *after]

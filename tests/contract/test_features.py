@@ -6,7 +6,16 @@ from scipy.sparse import csr_matrix
 
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
-from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel
+from setwise.models import (
+    GraphModel,
+    GridModel,
+    Independent,
+    JointLabels,
+    LandmarkModel,
+    MultiLabel,
+    SequenceModel,
+    WithConstant,
+)
 
 OFFSETS = np.array([0, 3, 4, 9, 12])
 
@@ -41,6 +50,15 @@ def models(rng, sparse, intercept):
     maps = [rng.standard_normal((*shape, 5)) for shape in ((3, 2), (1, 1), (2, 4))]
     images = Graphs.images([rng.random(one.shape[:2]) < 0.5 for one in maps], 8)
     yield GridModel(maps, images, maps, None, intercept), images.score_offsets
+    for k, fixed in ((1, None), (3, rng.standard_normal(12 * 3 + 4 * 9))):
+        yield SequenceModel(X, OFFSETS, k, fixed), k * OFFSETS + k * k * np.arange(5)
+    yield (
+        WithConstant(SequenceModel(X, OFFSETS, 2), 2 * OFFSETS + 4 * np.arange(5), intercept),
+        2 * OFFSETS + 5 * np.arange(5),
+    )
+    yield WithConstant(GraphModel(X, Z, graphs), graphs.score_offsets, intercept), graphs.score_offsets + np.arange(5)
+    fixed = rng.standard_normal(16)
+    yield WithConstant(Independent(X, OFFSETS, 0.0), OFFSETS, intercept, fixed), OFFSETS + np.arange(5)
     # Two points with four states, whose features they share or have of their own.
     yield LandmarkModel(rng.standard_normal((5, 4, 3)), 2), 8 * np.arange(6)
     yield LandmarkModel(rng.standard_normal((5, 2, 4, 3)), 2, base=rng.standard_normal(40)), 8 * np.arange(6)

@@ -80,8 +80,11 @@ def test_value_best_and_bound(method, slack, p):
                 assert close(found.values[0], best, scores), where
             if not method.approximate:
                 assert found.exact.all(), where
-    refuses_all = {"worst_ranking", "by_class", "by_order"} | (
-        {"modular", "by_area", "by_submodular_minimum", "known_labels"} if slack else set()
+    others = {"by_sequences", "by_matchings", "by_networks"}
+    refuses_all = (
+        {"worst_ranking", "by_class", "by_order"}
+        | others
+        | ({"modular", "by_area", "by_submodular_minimum", "known_labels"} if slack else set())
     )
     assert not (taken and method.name in refuses_all)
     assert taken or method.name not in ("auto", "enumeration", "greedy")

@@ -1,12 +1,14 @@
 """PowersetSSVM, SSVM and IndependentSVMs: their optima, and the face that they share."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
@@ -17,6 +19,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.losses import Jaccard, MaxLoss, Nearest, SumLoss
+from setwise.models import JointKernel, Kernel
 from setwise.risks import MeanRisk
 from setwise.spaces import Finite, Hierarchy
 from setwise.surrogates import MarginRescaling
@@ -192,6 +195,20 @@ def test_independent_svms_have_one_certificate(animals, intercept):
     assert (np.diff(model.history_["objective"]) <= 0).all()
     assert (np.diff(model.history_["lower_bound"]) >= 0).all()
     assert model.history_["objective"][-1] == model.objective_
+
+
+def test_independent_svms_with_kernels(animals):
+    X, Y = animals[0][:40], animals[1][:40]
+    rows = Kernel(partial(rbf_kernel, gamma=0.5))
+    joint = JointKernel(lambda A, a, B, b: rbf_kernel(A, B, gamma=0.5) * np.equal.outer(a, b))
+    by_label, at_once = (
+        IndependentSVMs(TREE, C=50.0, tol=1e-6, max_iter=20000, fit_intercept=False, kernel=kernel).fit(X, Y)
+        for kernel in (rows, joint)
+    )
+    # The joint kernel of equal labels is the same model.
+    assert at_once.objective_ == pytest.approx(by_label.objective_, rel=1e-5)
+    np.testing.assert_allclose(at_once.decision_function(X), by_label.decision_function(X), atol=2e-2)
+    assert by_label.n_iter_ == 6 < at_once.n_iter_
 
 
 def test_ctrl_c_leaves_the_labels_that_were_trained(animals, monkeypatch):

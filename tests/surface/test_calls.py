@@ -7,7 +7,18 @@ import pytest
 
 from setwise import describe, loss_augmented_inference, max_marginals
 from setwise.core.sets import Sets
-from setwise.losses import LOSSES, Hamming, Jaccard, MeanOverClasses, Nearest, as_loss, parse_losses
+from setwise.losses import (
+    LOSSES,
+    EqualCosts,
+    GivenCosts,
+    Hamming,
+    Jaccard,
+    MeanOverClasses,
+    Nearest,
+    NearestHamming,
+    as_loss,
+    parse_losses,
+)
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, is_extension, margin_scale
 from surface.malformed import FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, PARTS, Parameter, labels, numbers, try_all, without
 
@@ -42,6 +53,12 @@ def label_costs():
     table = {"None": None, "text": "a", "flat": [1.0], "wide": np.ones((2, 3)), "negative": -np.ones((2, 2))}
     yield Parameter("Nearest(distances)", Nearest, table | {"NaN": np.full((2, 2), np.nan), "cube": np.ones((2, 2, 2))})
     yield Parameter("Nearest(missed)", lambda v: Nearest(np.ones((2, 2)), v), NUMBERS)
+    yield Parameter("NearestHamming(missed)", NearestHamming, NUMBERS)
+    yield Parameter("GivenCosts(function)", GivenCosts, without(OBJECTS, "class", "function"))
+    yield Parameter("GivenCosts(most)", lambda v: GivenCosts(max, v), NUMBERS)
+    for costs in (EqualCosts, NearestHamming, partial(GivenCosts, max)):
+        name = getattr(costs, "__name__", "GivenCosts")
+        yield Parameter(f"{name}(factor)", lambda v, costs=costs: costs(factor=v), NUMBERS)
 
 
 def functions_of_mistakes():

@@ -10,7 +10,18 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
 from setwise.learners import LEARNERS
-from setwise.models import GraphModel, GridModel, Independent, JointLabels, LandmarkModel, MultiLabel
+from setwise.models import (
+    GraphModel,
+    GridModel,
+    Independent,
+    JointKernel,
+    JointLabels,
+    Kernel,
+    LandmarkModel,
+    MultiLabel,
+    SequenceModel,
+    WithConstant,
+)
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -53,6 +64,11 @@ def features():
         yield Parameter(f"{name}.based(lower)", partial(model.based, None), low)
     yield Parameter("JointLabels(kappa)", partial(JointLabels, X), without(MATRICES, "sparse complex", "sparse NaN"))
     yield Parameter("JointLabels(bias)", lambda v: JointLabels(X, np.eye(2), bias=v), NUMBERS)
+    for kernel in (Kernel, JointKernel):
+        name = kernel.__name__
+        yield Parameter(f"{name}(function)", kernel, without(OBJECTS, "class", "function"))
+        yield Parameter(f"{name}(rank)", lambda v, kernel=kernel: kernel(max, rank=v), without(COUNTS, "None"))
+        yield Parameter(f"{name}(tol)", lambda v, kernel=kernel: kernel(max, tol=v), NUMBERS)
     yield Parameter("MultiLabel(p)", partial(MultiLabel, X), COUNTS)
     yield Parameter("MultiLabel(columns)", lambda v: MultiLabel(X, 2, columns=v), FLAGS)
     columns = MultiLabel(X, 2, columns=True)
@@ -81,6 +97,33 @@ def networks():
     for name in ("pullback", "pullbacks"):
         yield Parameter(f"GraphModel.{name}(gradient)", getattr(model, name), gradients)
         yield Parameter(f"GraphModel.{name}(parts)", partial(getattr(model, name), np.ones(3)), SOME)
+
+
+def single_labels():
+    """Models of labels that are too many to list: two sequences of two places with one label, and their constants."""
+    sequences = SequenceModel(X, ENDS, 1)
+    models = {
+        "SequenceModel": (sequences, lambda X=X, offsets=ENDS, k=1, **more: SequenceModel(X, offsets, k, **more)),
+        "WithConstant": (
+            WithConstant(sequences, sequences.score_offsets),
+            lambda inner=sequences, offsets=sequences.score_offsets, **more: WithConstant(inner, offsets, **more),
+        ),
+    }
+    for name, (model, make) in models.items():
+        n_scores = len(model.row_lengths)
+        base, low = (without(numbers(n, negative=True), "None", *HUGE) for n in (n_scores, model.size))
+        gradients = without(numbers(n_scores, negative=True), "NaN", "inf", *HUGE)
+        w, half = np.ones(model.size), np.ones(n_scores // 2)
+        own = {"X": MATRICES, "k": COUNTS, "offsets": OFFSETS} if name == "SequenceModel" else {}
+        own = own or {"inner": OBJECTS | {"fixed": sequences.based(np.ones(6), None)}, "constant": NUMBERS}
+        for parameter, values in (own | {"base": base, "lower": low}).items():
+            yield Parameter(f"{name}({parameter})", lambda v, m=make, k=parameter: m(**{k: v}), values)
+        yield Parameter(f"{name}.scores(w)", model.scores, numbers(model.size, negative=True))
+        yield Parameter(f"{name}.scores(parts)", partial(model.scores, w), SOME)
+        for call in ("pullback", "pullbacks"):
+            yield Parameter(f"{name}.{call}(gradient)", getattr(model, call), gradients)
+            yield Parameter(f"{name}.{call}(parts)", partial(getattr(model, call), half), SOME)
+    yield Parameter("WithConstant(offsets)", partial(WithConstant, Independent(X, ENDS, 0.0)), OFFSETS | {"None": None})
 
 
 def landmarks():
@@ -166,7 +209,9 @@ def risks():
 
 
 @pytest.mark.parametrize(
-    "parameter", [*features(), *networks(), *grids(), *landmarks(), *risks()], ids=lambda parameter: parameter.where
+    "parameter",
+    [*features(), *networks(), *grids(), *landmarks(), *single_labels(), *risks()],
+    ids=lambda parameter: parameter.where,
 )
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

@@ -9,11 +9,10 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_flag, as_kind, as_number
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.estimators.label_problem import features_of
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
-from setwise.estimators.rows import as_matrix
 from setwise.losses import MaxLoss
 from setwise.losses.label_costs import bound_costs
+from setwise.spaces import Space
 
 
 @final
@@ -93,6 +92,8 @@ def gibbs_bound(
     sigma = as_number(sigma, "sigma", low=0.0, high=1.0, open_low=True, open_high=True)
     as_flag(rescale, "rescale")
     scores = model.decision_function(X)
+    features = model._features(X)
+    assert isinstance(model.space_, Space)
     truth = model.space_.encode(Y)
     if truth.shape != scores.shape:
         raise ValueError(f"Y must hold a set of labels for each of {len(scores)} rows; got {len(truth)}.")
@@ -102,7 +103,6 @@ def gibbs_bound(
         raise Refusal(f"gibbs_bound refuses {model.loss_!r}: the bound is one of the max loss. Train with MaxLoss.")
     costs = bound_costs(model.loss_.costs, Sets.rows(truth)).reshape(truth.shape)
     found = _largest(largest, model.loss_, costs)
-    features = features_of(as_matrix(model, X, reset=False), truth.shape[1], model._kappa, *model._constants)
     problem = _Problem(
         np.where(truth, scores, -scores), costs, model._squared_norm, float(features.row_lengths.max()), found, sigma
     )

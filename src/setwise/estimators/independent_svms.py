@@ -14,9 +14,11 @@ from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import solve
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.label_problem import LabelProblem
+from setwise.estimators.large_label_problem import LargeLabelProblem
 from setwise.estimators.linear_baseline import LinearBaseline
 from setwise.estimators.linear_label_predictor import Objective
 from setwise.losses import SumLoss
+from setwise.models.kernels import PairBasis
 from setwise.surrogates import MarginRescaling
 
 
@@ -25,16 +27,17 @@ class IndependentSVMs(LinearBaseline):
     """``0.5 |w_y|^2 + (C / n) sum_i max(0, 1 - v_y f(x_i, y))`` for each label y, which shares nothing with others.
 
     v_y is 1 where y is true and -1 where it is not. The sum of these objectives is that of
-    :class:`setwise.PowersetSSVM` with the sum loss, costs of 1, and without features of labels; each label is trained
-    to the tolerance in turn, which takes fewer steps than all at once. The constant is a feature, so its weight is
-    regularized, as in ``sklearn.svm.LinearSVC(loss="hinge", C=C / n)``.
+    :class:`setwise.PowersetSSVM` with the sum loss, costs of 1, and without features of labels. Each label is trained
+    to the tolerance in turn, which takes less time than all at once; labels that a kernel of rows with labels joins
+    are trained together. The constant is a feature, so its weight is regularized, as in
+    ``sklearn.svm.LinearSVC(loss="hinge", C=C / n)``.
 
     Parameters
     ----------
     space : the labels; their features are not used
     loss : the loss of labels that :meth:`score` measures; it does not enter the training
-    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, n_jobs, random_state, verbose : as in
-        :class:`setwise.MultilabelStructuredPredictor`
+    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
+        as in :class:`setwise.MultilabelStructuredPredictor`
 
     Attributes
     ----------
@@ -43,11 +46,14 @@ class IndependentSVMs(LinearBaseline):
     """
 
     def _objective(self, loss: Loss) -> Objective:
-        return Objective(MarginRescaling(SumLoss()), None)
+        return Objective(MarginRescaling(SumLoss()), kernel=self.kernel, alone=True)
 
-    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, Trained]:
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
+            assert isinstance(problem, LabelProblem)
+            if isinstance(problem.model.basis, PairBasis):
+                return problem, solve(self, problem, None)
             found: list[Trained] = []
             for j in range(len(self.space)):
                 found.append(solve(self, _alone(problem, j), None))
@@ -60,7 +66,9 @@ def _alone(problem: LabelProblem, j: int) -> LabelProblem:
     """The problem of one label."""
     truth = problem.alone.target[:, [j]]
     grouping = Grouping(Sets.rows(truth), "samples", np.arange(1), None)
-    return replace(problem, alone=replace(problem.alone, target=truth, grouping=grouping))
+    model = replace(problem.model, names=problem.model.names[j : j + 1])
+    alone = replace(problem.alone, target=truth, grouping=grouping)
+    return replace(problem, alone=alone, model=model, bound=model.of_coordinates(alone.X))
 
 
 def _joined(problem: LabelProblem, found: list[Trained], names: Any) -> Trained:
@@ -82,7 +90,7 @@ def _joined(problem: LabelProblem, found: list[Trained], names: Any) -> Trained:
         words = f"{fits[short].message} for the label {shown(names[short])}"
     W = np.zeros((p, len(found[0].w)))
     W[: len(found)] = [one.w for one in found]
-    split = W.shape[1] - bool(problem.bias)
+    split = W.shape[1] - bool(problem.model.bias)
     w = np.append(W[:, :split], W[:, split:])
     fit = Fit(w, end.objective, end.lower_bound, end.upper_bound, end.gap, status, words, tuple(history))
     return Trained(w, C, fit, found[0].surrogate, radius(fit, convex=True))

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_reals
 from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.label_predictor import LabelPredictor
+from setwise.estimators.large_labels import lowered, right_pairs
 from setwise.estimators.rows import as_matrix, linear_scores
-from setwise.spaces import Space
+from setwise.spaces import LargeSpace, Space
 
 
 @final
@@ -42,16 +44,16 @@ class JointKernelSupport(LabelPredictor):
 
     Attributes
     ----------
-    support_ : (k, 2) the row and the column of the label of each pair with a weight
+    support_ : (k, 2) the row and the column of the label of each pair with a weight, where labels are listed
     dual_coef_ : (k,) the weights of these pairs, in (0, 1], whose sum is nu m
     rho_ : the threshold; :meth:`decision_function` is f - rho
-    coef_ : (q, d) for the linear kernel, f(x, y) = kappa(y)^T W x
+    coef_ : (q, d) for the linear kernel, f(x, y) = kappa(y)^T W x; all weights in large spaces
     space_, loss_ : the space, and the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "space": [Space],
+        "space": [Space, LargeSpace],
         "loss": CONSTRAINTS["loss"],
         "nu": [Interval(Real, 0, 1, closed="neither")],
         "kernel": [StrOptions({"linear"}), callable],
@@ -60,7 +62,7 @@ class JointKernelSupport(LabelPredictor):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | LargeSpace,
         loss: str | Loss = "max",
         nu: float = 0.5,
         kernel: str | Callable[[Any, Any], Any] = "linear",
@@ -77,25 +79,32 @@ class JointKernelSupport(LabelPredictor):
 
         Parameters
         ----------
-        X : (n, d), dense or CSR
+        X : (n, d), dense or CSR; in large spaces what the space takes
         Y : a list of n collections of labels, one or more of them not empty, or an array (n, p) of 0 and 1
         """
         self._validate_params()
         with self._unchanged_by_errors():
             return self._fit(X, Y)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """``f(x, y) - rho`` of each row and label, (n, p)."""
-        check_is_fitted(self)
+    def _listed_scores(self, X: Any) -> NDArray[np.float64]:
+        assert isinstance(self.space_, Space)
         X, kappa = as_matrix(self, X, reset=False), self.space_.kappa
         if not isinstance(self.kernel_, str):
             return np.asarray(_values(self.kernel_, X, self._rows) @ self._alpha - self.rho_)
         scores = linear_scores(X, self.coef_, np.zeros(len(self.coef_)))
         return np.asarray((scores if kappa is None else scores @ kappa.T) - self.rho_)
 
+    def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
+        assert isinstance(self.space_, LargeSpace)
+        layout, features = self.space_.bind(X, None, 0.0)
+        return layout, lowered(layout, features.scores(self.coef_), self.rho_)
+
     def _fit(self, X: Any, Y: Any) -> Self:
         """The fit, for parameters that are checked."""
-        loss, truth = self._loss_of_labels(self.loss), self.space.encode(Y)
+        loss, tol = self._loss_of_labels(self.loss), as_number(self.tol, "tol", low=0.0, open_low=True)
+        if isinstance(self.space, LargeSpace):
+            return self._fit_large(X, Y, loss, tol)
+        truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True)
         if not truth.any():
             raise ValueError(f"Y must hold a true label in one row or more; got {len(truth)} empty sets.")
@@ -104,7 +113,6 @@ class JointKernelSupport(LabelPredictor):
         used, rows = np.unique(pairs[:, 0], return_inverse=True)
         gram = _values(self.kernel, X[used], X[used])[np.ix_(rows, rows)]
         gram *= labels[np.ix_(pairs[:, 1], pairs[:, 1])]
-        tol = as_number(self.tol, "tol", low=0.0, open_low=True)
         found = OneClassSVM(kernel="precomputed", nu=self.nu, tol=tol).fit(gram)
         self.space_, self.loss_, self.kernel_, self.rho_ = self.space, loss, self.kernel, float(found.offset_[0])
         self.support_, self.dual_coef_ = pairs[found.support_], found.dual_coef_[0].copy()
@@ -116,6 +124,24 @@ class JointKernelSupport(LabelPredictor):
             self.coef_ = np.ascontiguousarray((X[kept].T @ (alpha if kappa is None else alpha @ kappa)).T)
         else:
             self._rows, self._alpha = X[kept], alpha @ labels
+        return self
+
+    def _fit_large(self, X: Any, Y: Any, loss: Loss, tol: float) -> Self:
+        """The fit where labels are not listed, on the features of inputs with their right labels."""
+        if not isinstance(self.kernel, str):
+            raise Refusal(
+                f"kernel={self.kernel!r} refuses {type(self.space).__name__}: the features of its labels make the "
+                "scores that are searched. Use kernel='linear'."
+            )
+        assert isinstance(self.space, LargeSpace)
+        layout, features = self.space.bind(X, Y, 0.0)
+        pairs = right_pairs(layout, features)
+        if not len(pairs):
+            raise ValueError(f"Y must hold a true label for one input or more; got {len(layout)} empty sets.")
+        found = OneClassSVM(kernel="precomputed", nu=self.nu, tol=tol).fit(pairs @ pairs.T)
+        self.space_, self.loss_, self.rho_ = self.space, loss, float(found.offset_[0])
+        self.dual_coef_ = found.dual_coef_[0].copy()
+        self.coef_ = self.dual_coef_ @ pairs[found.support_]
         return self
 
 

@@ -8,47 +8,104 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools
+from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_count
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.estimators.large_labels import LABELS, mean_loss, named, warn_of_full_lists
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
-from setwise.spaces import Space
+from setwise.spaces import LargeSpace, Space
+from setwise.spaces.large_space import Scored
 
 
 class LabelPredictor(Versioned, ABC):
-    """``{y : f(x, y) > 0}`` for the scores f of :meth:`decision_function`.
+    """``{y : f(x, y) > 0}`` for the scores f of inputs with labels.
 
     Attributes
     ----------
     space_, loss_ : the space, and the loss that :meth:`score` measures
     """
 
-    space_: Space
+    space_: Space | LargeSpace
     loss_: Loss
 
     @abstractmethod
+    def _listed_scores(self, X: Any) -> NDArray[np.float64]:
+        """The score of each row and label, (n, p), where labels are listed."""
+
+    @abstractmethod
+    def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
+        """The layout of inputs, without right labels, and their scores, where labels are not listed."""
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row and label, (n, p)."""
+        """The score of each row and label, (n, p), where labels are listed."""
+        self._listed("decision_function", "Use top(X, k).")
+        return self._listed_scores(X)
 
     def predict_matrix(self, X: Any) -> Bools:
-        """Which labels are predicted for each row, (n, p): those with a score above 0."""
-        return self.decision_function(X) > 0.0
+        """Which labels are predicted for each row, (n, p), where labels are listed: those with a score above 0."""
+        self._listed("predict_matrix", "Use predict(X).")
+        return self._listed_scores(X) > 0.0
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """The labels that are predicted for each row; a list may be empty."""
-        predicted = self.predict_matrix(X)
-        return self.space_.decode(predicted)
+    def predict(self, X: Any, max_labels: int | None = None) -> list[list[Any]]:
+        """The labels that are predicted for each input, all with scores above 0; a list may be empty.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        max_labels : the most labels of an input, those of largest scores, best first. None is no limit where labels are
+            listed, in the order of the space, and 100 for large spaces, best first, with a warning where there are more
+        """
+        check_is_fitted(self)
+        limit = None if max_labels is None else as_count(max_labels, "max_labels")
+        if limit is not None:
+            return named(self._best(X, limit, 0.0))
+        if isinstance(self.space_, Space):
+            return self.space_.decode(self.predict_matrix(X))
+        found = self._best(X, LABELS + 1, 0.0)
+        if any(len(row) > LABELS for row in found):
+            warn_of_full_lists()
+        return named([row[:LABELS] for row in found])
+
+    def top(self, X: Any, k: int) -> list[list[Scored]]:
+        """The k labels of largest scores of each input with these, best first, or all where there are fewer."""
+        check_is_fitted(self)
+        return self._best(X, as_count(k, "k"), -np.inf)
 
     def score(self, X: Any, Y: Any) -> float:
-        """``1 - mean loss`` of the predictions for the rows of X; Y as in :meth:`fit`."""
+        """``1 - mean loss`` of the predictions for the inputs X; Y as in :meth:`fit`.
+
+        In large spaces at most 100 labels of an input are looked at.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.space_, Space):
+            layout, _ = self.space_.bind(X, Y)
+            return 1.0 - mean_loss(self.loss_, layout, self._bound_scores(X)[1])
         predictions = self.predict_matrix(X)
         truth = self.space_.encode(Y)
         if truth.shape != predictions.shape:
             raise ValueError(f"Y must hold a set of labels for each of {len(predictions)} rows; got {len(truth)}.")
         return 1.0 - float(self.loss_.values(Sets.rows(truth), predictions.ravel()).mean())
+
+    def _best(self, X: Any, limit: int, threshold: float) -> list[list[Scored]]:
+        """The labels with scores above ``threshold``, best first, and at most ``limit`` of them."""
+        if not isinstance(self.space_, Space):
+            return self.space_.best(*self._bound_scores(X), limit, threshold)
+        scores, names = self._listed_scores(X), self.space_.names
+        orders = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
+        rows = zip(scores, orders, strict=True)
+        return [[(names[j], float(row[j])) for j in order if row[j] > threshold] for row, order in rows]
+
+    def _listed(self, what: str, way_out: str) -> None:
+        """Refuse spaces whose labels are not listed."""
+        check_is_fitted(self)
+        if not isinstance(self.space_, Space):
+            raise Refusal(f"{what} refuses {type(self.space_).__name__}, whose labels are not listed. {way_out}")
 
     def _loss_of_labels(self, loss: Any) -> Loss:
         """The parameter ``loss`` as a loss, which must be one of labels."""

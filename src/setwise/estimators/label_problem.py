@@ -10,16 +10,73 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
+from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.start import scaled
 from setwise.estimators.training import Problem
-from setwise.models import JointLabels, MultiLabel
+from setwise.models import Independent, JointLabels, MultiLabel
+from setwise.models.kernels import JointKernel, Kernel, PairBasis, RowBasis
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
 from setwise.surrogates.ramp import Ramp
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelModel:
+    """``f(x, y)`` as a linear model: the features of rows with each label.
+
+    Attributes
+    ----------
+    names : the p labels
+    kappa : the features of labels, (p, q), or None for the identity
+    intercept, bias : the values of the constant features of rows and of labels, 0 for none
+    basis : of a kernel of rows, or of rows with labels, which then stands for kappa too; None for the linear kernel
+    """
+
+    names: tuple[Any, ...]
+    kappa: Values | None
+    intercept: float
+    bias: float
+    basis: RowBasis | PairBasis | None = None
+
+    def features(self, X: Any) -> Features:
+        """The model of the scores of all labels for each row of X, which is a set."""
+        return self.of_coordinates(self.coordinates(X))
+
+    def coordinates(self, X: Any) -> Any:
+        """X itself, or the features of its rows, or of these with each label, that a kernel has."""
+        if isinstance(self.basis, PairBasis):
+            return self.basis.coordinates(X, self.names)
+        return X if self.basis is None else self.basis.coordinates(X)
+
+    def of_coordinates(self, rows: Any) -> Features:
+        """The model where these are known."""
+        p = len(self.names)
+        if isinstance(self.basis, PairBasis):
+            return Independent(rows, p * np.arange(len(rows) // p + 1), self.intercept)
+        ends = np.arange(rows.shape[0] + 1)
+        if self.kappa is None and self.bias == 0.0:
+            return MultiLabel(rows, p, ends, intercept=self.intercept)
+        kappa = np.eye(p) if self.kappa is None else self.kappa
+        return JointLabels(rows, kappa, ends, self.intercept, bias=self.bias)
+
+    def split(self, w: Values) -> tuple[Values, Values, Values]:
+        """The weights W (q, d), b (q,) and c (p,); those of a kernel of rows with labels are one row, (1, r)."""
+        p, q = len(self.names), len(self.names) if self.kappa is None else self.kappa.shape[1]
+        end = len(w) - (p if self.bias else 0)
+        rows = w[:end].reshape(1 if isinstance(self.basis, PairBasis) else q, -1)
+        d = rows.shape[1] - (self.intercept > 0.0)
+        b = self.intercept * rows[:, d] if self.intercept else np.zeros(len(rows))
+        return rows[:, :d].copy(), b, self.bias * w[end:] if self.bias else np.zeros(p)
+
+    def joined(self, W: Values, b: Values, c: Values) -> Values:
+        """The weights of which :meth:`split` makes these."""
+        rows = np.column_stack([W, b / self.intercept]) if self.intercept else W
+        return np.append(rows, c / self.bias) if self.bias else rows.ravel()
 
 
 @final
@@ -29,16 +86,16 @@ class LabelProblem(Training):
 
     Attributes
     ----------
-    alone : the same rows, where each label has weights of its own
-    kappa : the features of labels, (p, q), or None for the identity
-    intercept, bias : the values of the constant features of rows and of labels, 0 for none
+    alone : the same rows, where each label has weights of its own; or all rows with each label, where a kernel joins
+        them
+    model : the linear model of the scores
+    bound : the model bound to the rows
     rescaling : of the hinge
     """
 
     alone: Problem
-    kappa: Values | None
-    intercept: float
-    bias: float
+    model: LabelModel
+    bound: Features
     rescaling: Rescaling
     surrogate: str | Surrogate
     start: Any
@@ -46,10 +103,15 @@ class LabelProblem(Training):
     path: bool = False
     bare: bool = False
 
-    @cached_property
+    @property
     def features(self) -> Features:
         """The linear model of the scores."""
-        return features_of(self.alone.X, len(self.alone.grouping.classes), self.kappa, self.intercept, self.bias)
+        return self.bound
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of sets of labels."""
+        return self.alone.loss
 
     @property
     def batch(self) -> Batch:
@@ -79,14 +141,18 @@ class LabelProblem(Training):
         """
         w = self.alone.logistic[0]
         if isinstance(self.features, JointLabels):
-            own, p = w.reshape(len(self.features.kappa), -1), len(self.features.kappa)
-            split = own.shape[1] - (self.bias > 0.0 and self.intercept == 0.0)
-            shared = np.linalg.lstsq(self.features.kappa, own[:, :split], rcond=None)[0]
-            rest = np.zeros(p) if self.bias == 0.0 else own[:, -1]
-            if self.bias > 0.0 and self.intercept > 0.0:
-                rest = (rest - self.features.kappa @ shared[:, -1]) * self.intercept / self.bias
-            w = np.append(shared, rest if self.bias > 0.0 else [])
+            w = self._shared(w.reshape(len(self.features.kappa), -1), self.features.kappa)
         return w, float(np.abs(self.features.scores(w)).mean())
+
+    def _shared(self, own: Values, kappa: Values) -> Values:
+        """Weights of labels that share them, as close as they can be to weights of labels alone."""
+        intercept, bias = self.model.intercept, self.model.bias
+        split = own.shape[1] - (bias > 0.0 and intercept == 0.0)
+        shared = np.linalg.lstsq(kappa, own[:, :split], rcond=None)[0]
+        rest = np.zeros(len(kappa)) if bias == 0.0 else own[:, -1]
+        if bias > 0.0 and intercept > 0.0:
+            rest = (rest - kappa @ shared[:, -1]) * intercept / bias
+        return np.append(shared, rest if bias > 0.0 else [])
 
     @property
     def bare_start(self) -> Values:
@@ -133,9 +199,12 @@ class LabelProblem(Training):
         return float(certain(features.scores(trained.w), features.row_lengths, False, trained.radius).mean())
 
 
-def features_of(X: Any, p: int, kappa: Values | None, intercept: float, bias: float) -> Features:
-    """The model of the scores of p labels for each row of X, which is a set."""
-    ends = np.arange(X.shape[0] + 1)
-    if kappa is None and bias == 0.0:
-        return MultiLabel(X, p, ends, intercept=intercept)
-    return JointLabels(X, np.eye(p) if kappa is None else kappa, ends, intercept, bias=bias)
+def as_basis(kernel: Any, X: Any, names: tuple[Any, ...], bias: float) -> tuple[RowBasis | PairBasis | None, Any]:
+    """The basis of a kernel, and the coordinates of the rows of X, or of these with each label, in it."""
+    if isinstance(kernel, JointKernel):
+        if bias:
+            raise Refusal(f"label_bias={bias:g} refuses {kernel!r}: a kernel of labels holds a constant of its own.")
+        return kernel.basis(X, names)
+    if isinstance(kernel, str):
+        return None, X
+    return (kernel if isinstance(kernel, Kernel) else Kernel(kernel)).basis(X)

@@ -8,7 +8,10 @@ import numpy as np
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.flips import Flips
+from setwise.core.inference import Maximizer
 from setwise.core.measure import Loss
+from setwise.inference.auto import Auto
 from setwise.kernels.segments import segment_sums
 from setwise.losses import as_loss
 
@@ -33,8 +36,16 @@ class LabelRanking(Surrogate):
         object.__setattr__(self, "loss", as_loss(self.loss))
 
     def on(self, batch: Batch) -> Evaluator:
-        """The hinge of a batch of binary decisions; the costs of false labels are computed here, once."""
+        """The hinge of a batch of listed labels, or of labels of a large space.
+
+        Where a large space is searched under slack rescaling alone, as windows, whose costs are 0 and 1, the hinge is
+        ``loss(Y, y') (1 + s_y' - s_y)``: labels that cost nothing have no effect.
+        """
         structure = self.loss.structure(batch)
+        if isinstance(batch, Flips):
+            # Windows are searched under slack rescaling alone, with costs of 0 and 1.
+            slack = Auto().refuses(structure) is not None
+            return _RankedLarge(batch, Auto().prepare(structure, slack=slack))
         return _Ranked(batch, structure.marginals(structure.batch.labels))
 
 
@@ -66,3 +77,38 @@ class _Ranked(Evaluator):
 
     def __repr__(self) -> str:
         return "the hinge of true labels against false ones"
+
+
+@final
+class _RankedLarge(Evaluator):
+    """The hinge of each input of a large space, by one search for the worst false label."""
+
+    def __init__(self, batch: Flips, maximizer: Maximizer) -> None:
+        self.batch, self.flips, self.maximizer, self.floor = batch, batch, maximizer, 0.0
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        batch, ends = self.flips, self.flips.score_offsets
+        own = scores.astype(np.float64)
+        # A constant that is added to all labels makes right ones the worst choice of the search.
+        raised = own.copy()
+        raised[ends[1:] - 1] += 1.0 + 2.0 * segment_sums(np.abs(own), ends)
+        found = self.maximizer.solve(raised, tol)
+        costs, f = self.maximizer.structure.values(found.labels), batch.won(own, found.labels)
+        rivals = batch.named(found.labels) & ~batch.right(found.labels)
+        values, upper, gradient = np.zeros(len(batch)), np.zeros(len(batch)), np.zeros(batch.n_scores)
+        for i in np.flatnonzero(rivals).tolist():
+            span, right = slice(int(ends[i]), int(ends[i + 1])), batch.truths[i]
+            won, slack = f[i] - batch.label_scores(i, own[span], right), self.maximizer.slack
+            over = costs[i] * (1.0 + won) if slack else costs[i] + won
+            values[i] = over[over > 0.0].sum()
+            upper[i] = np.maximum(over + found.bounds[i] - found.values[i], 0.0).sum()
+            one, rival = batch.take(np.array([i])), found.labels[batch.offsets[i] : batch.offsets[i + 1]]
+            for label in right[over > 0.0]:
+                gradient[span] += (costs[i] if slack else 1.0) * (one.indicators(rival) - one.indicators(label + 1))
+        return Evaluation(values, gradient.astype(scores.dtype), upper, found.exact | ~rivals)
+
+    def take(self, parts: Ints) -> "_RankedLarge":
+        return _RankedLarge(self.flips.take(parts), self.maximizer.take(parts))
+
+    def __repr__(self) -> str:
+        return "the hinge of right labels against others of a large space"

@@ -3,12 +3,13 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
+from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
 
 _SAME = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")
@@ -21,6 +22,7 @@ class LinearBaseline(LinearLabelPredictor):
         "space": [Space],
         "C": [Interval(Real, 0, None, closed="neither")],
         "label_bias": [Interval(Real, 0, None, closed="left")],
+        "kernel": [StrOptions({"linear"}), Kernel, JointKernel, callable],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -37,6 +39,7 @@ class LinearBaseline(LinearLabelPredictor):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         label_bias: float = 0.0,
+        kernel: Any = "linear",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -50,6 +53,7 @@ class LinearBaseline(LinearLabelPredictor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.label_bias = label_bias
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -6,26 +6,30 @@ from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.batch import Batch
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
+from setwise.core.features import Features
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, solve
-from setwise.estimators.grouping import Grouping
+from setwise.estimators.grouping import Grouping, group_vector
 from setwise.estimators.label_predictor import LabelPredictor
-from setwise.estimators.label_problem import LabelProblem, features_of
+from setwise.estimators.label_problem import LabelModel, LabelProblem, as_basis
+from setwise.estimators.large_label_problem import LargeLabelProblem, refuse_listed_only
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.rows import as_matrix
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
 from setwise.estimators.vacuous import warn_of_replaced_bound
 from setwise.learners import ConvexConcave
+from setwise.models.kernels import PairBasis
+from setwise.spaces import LargeSpace
 from setwise.surrogates.multilabel_hinge import Rescaling
 from setwise.surrogates.ramp import Ramp
 
@@ -38,24 +42,29 @@ class Objective:
     Attributes
     ----------
     surrogate, rescaling, start : as in :class:`setwise.estimators.label_problem.LabelProblem`
-    kappa : the features of labels, (p, q), or None for the identity
+    kernel : ``"linear"``, or a kernel of rows, or of rows with labels
+    alone : whether labels share nothing, whatever their features are
     """
 
     surrogate: str | Surrogate
-    kappa: Values | None
     rescaling: Rescaling = "slack"
     start: Any = "zero"
+    kernel: Any = "linear"
+    alone: bool = False
 
 
 class LinearLabelPredictor(LabelPredictor):
-    """``f(x, y) = kappa(y)^T (W x + b) + c_y``, with weights that minimize ``0.5 |w|^2 + (C / n) sum_i risk_i``."""
+    """``f(x, y) = kappa(y)^T (W x + b) + c_y``, with weights that minimize ``0.5 |w|^2 + (C / n) sum_i risk_i``.
+
+    With a kernel, x are its features.
+    """
 
     coef_: Values
     intercept_: Values
     bias_: Values
+    _model: LabelModel
+    _constant: float
     _radius: float
-    _kappa: Values | None
-    _constants: tuple[float, float]
 
     @abstractmethod
     def _objective(self, loss: Loss) -> Objective:
@@ -69,8 +78,9 @@ class LinearLabelPredictor(LabelPredictor):
 
         Parameters
         ----------
-        X : (n, d), dense or CSR
-        Y : a list of n collections of labels, which may be empty, or an array (n, p) of 0 and 1
+        X : (n, d), dense or CSR; in large spaces what the space takes, as a list of arrays
+        Y : a list of n collections of labels, which may be empty; where labels are listed also an array (n, p) of 0 and
+            1
         """
         self._validate_params()
         problem, trained = self._trained(X, Y)
@@ -81,66 +91,97 @@ class LinearLabelPredictor(LabelPredictor):
             raise KeyboardInterrupt
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row and label, (n, p)."""
-        check_is_fitted(self)
-        scores = linear_scores(as_matrix(self, X, reset=False), self.coef_, self.intercept_)
-        return np.asarray((scores if self._kappa is None else scores @ self._kappa.T) + self.bias_)
+    def _listed_scores(self, X: Any) -> NDArray[np.float64]:
+        return self._scores(self._features(X))
+
+    def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
+        assert isinstance(self.space_, LargeSpace)
+        layout, features = self.space_.bind(X, None, self._constant)
+        return layout, features.scores(self.coef_)
 
     def certain(self, X: Any) -> Bools:
-        """Which of the decisions (n, p) no further optimization can change: ``|f| > sqrt(2 gap) |psi(x, y)|``.
+        """Which of the decisions (n, p) no further optimization can change, where labels are listed.
 
-        The minimizer of the objective is within ``sqrt(2 gap)`` of the weights. Refusal after the ramp, whose minimum
-        is local.
+        They have ``|f| > sqrt(2 gap) |psi(x, y)|``, for the minimizer of the objective is within ``sqrt(2 gap)`` of the
+        weights. Refusal after the ramp, whose minimum is local.
         """
-        scores = self.decision_function(X)
+        self._listed("certain", "Use top(X, k), and duality_gap_.")
         if np.isnan(self._radius):
             raise Refusal(
                 "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
                 "surrogate='hinge'."
             )
-        X = as_matrix(self, X, reset=False)
-        lengths = features_of(X, len(self.space_), self._kappa, *self._constants).row_lengths
-        return certain(scores, lengths.reshape(scores.shape), False, self._radius)
+        features = self._features(X)
+        scores = self._scores(features)
+        return certain(scores, features.row_lengths.reshape(scores.shape), False, self._radius)
+
+    def _features(self, X: Any) -> Features:
+        """The fitted model of the scores, bound to rows."""
+        return self._model.features(as_matrix(self, X, reset=False))
+
+    def _scores(self, features: Features) -> NDArray[np.float64]:
+        """The scores of rows, (n, p); raises OverflowError where they are not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = features.scores(self._weights)
+        if not np.isfinite(scores).all():
+            raise OverflowError("the scores of X are too large for float64; scale X down.")
+        return scores.reshape(-1, len(self._model.names))
+
+    @property
+    def _weights(self) -> Values:
+        """All weights, of which those of constants are divided by the values of these."""
+        return self._model.joined(self.coef_, self.intercept_, self.bias_)
 
     @property
     def _squared_norm(self) -> float:
-        """``|w|^2`` of the weights, in which constants are features with the values of :attr:`_constants`."""
-        found = float((self.coef_**2).sum())
-        for weights, value in zip((self.intercept_, self.bias_), self._constants, strict=True):
-            found += float(((weights / value) ** 2).sum()) if value else 0.0
-        return found
+        """``|w|^2`` of all weights, those of constants included."""
+        w = self._weights
+        return float(w @ w)
 
-    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem, Trained]:
+    def _trained(self, X: Any, Y: Any) -> tuple[LabelProblem | LargeLabelProblem, Trained]:
         """What is trained on, and the result; where that fails the estimator stays as it was."""
         with self._unchanged_by_errors():
             problem = self._problem(X, Y)
             return problem, solve(self, problem, None, ConvexConcave)
 
-    def _problem(self, X: Any, Y: Any) -> LabelProblem:
+    def _problem(self, X: Any, Y: Any) -> LabelProblem | LargeLabelProblem:
         """What is trained on; the arguments of fit are checked here."""
         loss = self._loss_of_labels(self.loss)
         goal = self._objective(loss)
+        intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
+        bias, jobs = as_number(self.label_bias, "label_bias"), threads(self.n_jobs)
+        if isinstance(self.space, LargeSpace):
+            refuse_listed_only(self, goal.start)
+            layout, bound = self.space.bind(X, Y, intercept)
+            # Independent training cannot go over all labels, so "auto" stays at the hinge.
+            surrogate = "convex" if isinstance(goal.surrogate, str) and goal.surrogate == "auto" else goal.surrogate
+            return LargeLabelProblem(
+                self.space, loss, layout, bound, goal.rescaling, surrogate, float(self.C), intercept, jobs
+            )
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
-        grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
-        intercept = as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
-        bias = as_number(self.label_bias, "label_bias")
-        jobs = threads(self.n_jobs)
-        alone = Problem(X, truth, grouping, loss, loss, "auto", goal.start, "samples", intercept or bias, None, jobs)
-        return LabelProblem(alone, goal.kappa, intercept, bias, goal.rescaling, goal.surrogate, goal.start, jobs)
+        basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
+        kappa = None if goal.alone else self.space.kappa
+        model = LabelModel(self.space.names, kappa, intercept, bias, basis)
+        if isinstance(basis, PairBasis):
+            groups, truth = np.repeat(np.arange(len(truth)), truth.shape[1]), truth.ravel()
+            grouping = group_vector(truth, groups, np.array([False, True]))
+        else:
+            grouping = Grouping(Sets.rows(truth), "samples", np.arange(len(self.space)), None)
+        fixed, plain = ("auto", goal.start, "samples", intercept or bias, None, jobs), basis is not None
+        alone = Problem(rows, truth, grouping, loss, loss, *fixed, plain=plain)
+        bound = model.of_coordinates(rows)
+        return LabelProblem(alone, model, bound, goal.rescaling, goal.surrogate, goal.start, jobs)
 
-    def _keep(self, problem: LabelProblem, trained: Trained) -> None:
+    def _keep(self, problem: LabelProblem | LargeLabelProblem, trained: Trained) -> None:
         """Store the result of a fit in the attributes."""
-        self.space_, self.loss_ = self.space, problem.alone.loss
-        self._constants, self._kappa = (problem.intercept, problem.bias), problem.kappa
-        p, kappa = len(self.space), problem.kappa
-        split = len(trained.w) - (p if problem.bias else 0)
-        weights = trained.w[:split].reshape(p if kappa is None else kappa.shape[1], -1)
-        d = problem.alone.X.shape[1]
-        self.coef_ = weights[:, :d].copy()
-        self.intercept_ = problem.intercept * weights[:, d] if problem.intercept else np.zeros(len(weights))
-        self.bias_ = problem.bias * trained.w[split:] if problem.bias else np.zeros(p)
+        self.space_, self.loss_ = self.space, problem.loss
+        if isinstance(problem, LargeLabelProblem):
+            self._constant, self.coef_ = problem.constant_feature, trained.w
+        else:
+            self._model = problem.model
+            self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)
+            self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained)
         warn_of_end(type(self).__name__, trained.fit)

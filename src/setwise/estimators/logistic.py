@@ -42,6 +42,7 @@ class Logistic:
     sample_weight : (n,) or None; only the ratios of weights count
     intercept : whether there is one
     model : the logistic regression whose parameters are used as they are, or None to choose C
+    plain : whether the features have sizes that mean something, as those of a kernel, and are not scaled
 
     Attributes
     ----------
@@ -57,9 +58,10 @@ class Logistic:
         sample_weight: Any,
         intercept: bool,
         model: LogisticRegression | None = None,
+        plain: bool = False,
     ) -> None:
         # A sparse matrix stays sparse, so it is not centred.
-        scaler = StandardScaler(with_mean=intercept and not issparse(X)).fit(X)
+        scaler = StandardScaler(with_mean=intercept and not issparse(X), with_std=not plain).fit(X)
         rows, weight = scaler.transform(X), _mean_one(sample_weight)
         positive = grouping.classes[-1] if grouping.layout == "vector" else 1
         classes = grouping.layout == "classes"
@@ -75,7 +77,7 @@ class Logistic:
                 found = _tune(one, rows, labels, weight, _folds(grouping, labels))
                 self.held_out = None if found is None else found.reshape(target.shape if grouping.is_matrix else -1)
             parts = [_fitted(one, rows, column, weight) for column in labels.T]
-        self.coef = np.vstack([coef for coef, _ in parts]) / np.asarray(scaler.scale_)
+        self.coef = np.vstack([coef for coef, _ in parts]) / (1.0 if plain else np.asarray(scaler.scale_))
         self.intercept = np.concatenate([bias for _, bias in parts]) if intercept else np.zeros(len(self.coef))
         if scaler.mean_ is not None and scaler.with_mean:
             self.intercept -= self.coef @ scaler.mean_

@@ -11,14 +11,17 @@ from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
+from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
+from setwise.spaces.large_space import LargeSpace
 
 _SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 _CONSTRAINTS: dict[str, Any] = {
-    "space": [Space],
+    "space": [Space, LargeSpace],
     "rescaling": [StrOptions({"slack", "margin"})],
     "surrogate": [StrOptions({"auto", "hinge", "ramp", "margin"}), Surrogate],
     "C": [Interval(Real, 0, None, closed="left")],
+    "kernel": [StrOptions({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
@@ -36,7 +39,8 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     Parameters
     ----------
-    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    space : the labels and their features, as :class:`setwise.spaces.Finite`; or labels that are too many to list, as
+        :class:`setwise.spaces.LabelSequences`, for which :meth:`fit` takes what the space does
     loss : ``"max"``, or ``MaxLoss(costs)`` with the costs lambda. Other losses of labels, as ``"sum"``, have no hinge
         of single labels
     rescaling : ``"slack"``, or ``"margin"`` for ``max_y lambda(Y, y) - v_y f(x, y)``; equal where lambda is 1
@@ -53,6 +57,9 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     fit_intercept, intercept_scaling : whether rows have a constant feature, and its value
     label_bias : the value of a constant feature that each label has alone; 0 for none. Labels that share nothing have
         one by ``fit_intercept``
+    kernel : ``"linear"``; a function of rows (a, d) and (b, d) that returns their kernel (a, b), or
+        :class:`setwise.models.Kernel` with it, for ``f(x, y) = sum_i k(x_i, x) <a_i, kappa(y)>`` (MLSP Eq. 14); or a
+        :class:`setwise.models.JointKernel` of rows with labels, which stands for the features of labels too
     start : ``"zero"``, or ``"logistic"`` for logistic regression of each label alone, with the best thresholds; labels
         that share weights come as close to its scores as they can. The regularizer is the distance from there.
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
@@ -62,7 +69,10 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     Attributes
     ----------
-    coef_, intercept_, bias_ : (q, d), (q,) and (p,), the weights W, b and c; q = p where labels share nothing
+    coef_, intercept_, bias_ : (q, d), (q,) and (p,), the weights W, b and c; q = p where labels share nothing. With a
+        kernel W is about its features, as many as its rank. In large spaces ``coef_`` holds all weights, in the order
+        of the space
+    kernel_residual_ : no ``k(x, x)`` of training is off by more than this share of the largest one
     space_, loss_ : the space, and the loss that :meth:`score` measures
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
@@ -84,6 +94,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         label_bias: float = 0.0,
+        kernel: Any = "linear",
         start: str | LogisticRegression = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -100,6 +111,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.label_bias = label_bias
+        self.kernel = kernel
         self.start = start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,4 +119,4 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     def _objective(self, loss: Loss) -> Objective:
         rescaling: Any = self.rescaling
-        return Objective(self.surrogate, self.space.kappa, rescaling, self.start)
+        return Objective(self.surrogate, rescaling, self.start, self.kernel)

@@ -21,8 +21,8 @@ class PowersetSSVM(LinearBaseline):
     ----------
     space : the labels and their features, as :class:`setwise.spaces.Finite`
     loss : ``"max"`` or ``"sum"``, ``MaxLoss(costs)`` or ``SumLoss(costs)``, or another loss of labels
-    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, n_jobs, random_state, verbose : as in
-        :class:`setwise.MultilabelStructuredPredictor`
+    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
+        as in :class:`setwise.MultilabelStructuredPredictor`
 
     Attributes
     ----------
@@ -30,4 +30,4 @@ class PowersetSSVM(LinearBaseline):
     """
 
     def _objective(self, loss: Loss) -> Objective:
-        return Objective(MarginRescaling(loss), self.space.kappa)
+        return Objective(MarginRescaling(loss), kernel=self.kernel)

@@ -1,11 +1,12 @@
 """SSVM: a structured SVM of single labels, evaluated on sets of them."""
 
-from typing import final
+from typing import Any, ClassVar, final
 
 from setwise.core.measure import Loss
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.estimators.linear_baseline import LinearBaseline
 from setwise.estimators.linear_label_predictor import Objective
+from setwise.spaces import LargeSpace, Space
 
 
 @final
@@ -22,16 +23,21 @@ class SSVM(LinearBaseline):
 
     Parameters
     ----------
-    space : the labels and their features, as :class:`setwise.spaces.Finite`
+    space : the labels and their features, as :class:`setwise.spaces.Finite`; or a large space, as
+        :class:`setwise.spaces.LabelSequences`
     loss : the loss of labels that :meth:`score` measures. ``loss(Y, y')`` is the cost of one false label: 1 for
         ``"max"`` and ``"sum"``; ``MaxLoss(Nearest(distances))`` has the distance to the nearest true one
-    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, n_jobs, random_state, verbose : as in
-        :class:`setwise.MultilabelStructuredPredictor`
+    learner, C, tol, max_iter, fit_intercept, intercept_scaling, label_bias, kernel, n_jobs, random_state, verbose :
+        as in :class:`setwise.MultilabelStructuredPredictor`
 
     Attributes
     ----------
     All are those of :class:`setwise.MultilabelStructuredPredictor`.
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = LinearBaseline._parameter_constraints | {
+        "space": [Space, LargeSpace]
+    }
+
     def _objective(self, loss: Loss) -> Objective:
-        return Objective(LabelRanking(loss), self.space.kappa)
+        return Objective(LabelRanking(loss), kernel=self.kernel)

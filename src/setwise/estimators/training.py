@@ -44,6 +44,7 @@ class Problem(Training):
     path : whether it is solved for several C, so that planes are remembered
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
         several folds would differ by noise
+    plain : whether logistic regression takes the features as they are, without a scale
     """
 
     X: Any
@@ -59,6 +60,7 @@ class Problem(Training):
     jobs: int
     path: bool = False
     bare: bool = False
+    plain: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,7 +105,7 @@ class Problem(Training):
     @cached_property
     def _regression(self) -> Logistic:
         rows = self.X, self.grouping, self.target, self.row_weights
-        return Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start)
+        return Logistic(*rows, self.intercept != 0.0, None if isinstance(self.start, str) else self.start, self.plain)
 
     @property
     def bare_start(self) -> Values:

@@ -10,9 +10,12 @@ from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
 from setwise.inference.by_class import ByClass
 from setwise.inference.by_largest import ByLargest
+from setwise.inference.by_matchings import ByMatchings
+from setwise.inference.by_networks import ByNetworks
 from setwise.inference.by_order import ByOrder
 from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
+from setwise.inference.by_sequences import BySequences
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
 from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
@@ -67,6 +70,9 @@ class Auto(Inference):
     ``DualDecomposition``      any loss there, with ``Greedy``         bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
     ``ByOrder``                the order of points                    exact or bounded
+    ``BySequences``            one wrong labeling of a sequence        exact or bounded    exact or bounded
+    ``ByMatchings``            one wrong assignment                    exact or bounded    exact or bounded
+    ``ByNetworks(Auto())``     one wrong labeling of a network         exact or bounded    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
     =========================  ======================================  ==================  ====================
@@ -82,7 +88,7 @@ class Auto(Inference):
     def choice(self, structure: Structure, slack: bool = False) -> Inference | None:
         """Returns the method that :meth:`prepare` binds, or None where all refuse."""
         # Those around the table hold an inference for the problems they make, which is this one again.
-        before, after = (ByPieces(self), WithoutEdges(self)), (ByClass(self), KnownLabels(self))
+        before, after = (ByPieces(self), WithoutEdges(self)), (ByNetworks(self), ByClass(self), KnownLabels(self))
         for method in (*before, *FIRST, ClassDecomposition(self), *LAST, *after):
             if method.refuses(structure, slack) is None:
                 return method
@@ -136,5 +142,7 @@ LAST: tuple[Inference, ...] = (
     DualDecomposition(loss=Greedy()),
     Greedy(),
     ByOrder(),
+    BySequences(),
+    ByMatchings(),
 )
 """The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

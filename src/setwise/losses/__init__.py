@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from setwise.core.checks import shown
+from setwise.core.flip_costs import EqualCosts, GivenCosts, NearestHamming
 from setwise.core.measure import Loss
 from setwise.core.registry import discover
 from setwise.core.traits import Trait
@@ -21,7 +22,8 @@ LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
 
 __all__ = [
-    "LOSSES", "Loss", "Nearest", "Trait", "as_loss", "loss_forms", "parse_losses", "plain_losses",
+    "LOSSES", "EqualCosts", "GivenCosts", "Loss", "Nearest", "NearestHamming", "Trait",
+    "as_loss", "loss_forms", "parse_losses", "plain_losses",
     *(kind.__name__ for kind in LOSSES.values()),
 ]  # fmt: skip
 

@@ -10,20 +10,41 @@ import numpy as np
 from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_reals, as_weights, shown
-from setwise.losses.weights import check_weights
+from setwise.core.flip_costs import EqualCosts, FlipCosts
+from setwise.core.flips import Flips
+from setwise.core.refusal import Refusal
+from setwise.losses.weights import check_weights, weights_repr
 
 LabelCosts = Callable[[Bools], Any]
 
 
 def as_label_costs(costs: Any) -> Any:
-    """Check costs: None, numbers (p,) of 0 or above, or a function of the truth (p,) that returns such numbers."""
-    return costs if costs is None or callable(costs) else as_weights(costs, "costs")
+    """Check costs: None, numbers (p,) of 0 or above, a function of the truth (p,) that returns such numbers, or a term.
+
+    A term is one of :mod:`setwise.core.flip_costs`, for labels that are too many to list.
+    """
+    return costs if costs is None or callable(costs) or isinstance(costs, FlipCosts) else as_weights(costs, "costs")
 
 
 def check_label_costs(costs: Any, batch: Batch, loss: object) -> None:
-    """Raise ValueError for sets whose number of decisions is not the number of costs."""
-    if costs is not None and not callable(costs):
+    """Refuse costs that are not those of the labels of a batch, and sets of another length than the costs."""
+    if isinstance(batch, Flips):
+        if costs is not None and not isinstance(costs, FlipCosts):
+            raise Refusal(
+                f"{loss!r} refuses {type(batch).__name__}, whose labels are too many to list. Use costs of single "
+                "labels, as MaxLoss(GivenCosts(function, most))."
+            )
+    elif isinstance(costs, FlipCosts):
+        raise Refusal(
+            f"{loss!r} refuses {type(batch).__name__}, whose labels are listed. Use numbers for costs, or a function."
+        )
+    elif costs is not None and not callable(costs):
         check_weights(costs, batch, loss)
+
+
+def flip_costs(costs: Any) -> FlipCosts:
+    """The costs of the labels of a large space; None stands for 1."""
+    return EqualCosts() if costs is None else costs
 
 
 def bound_costs(costs: Any, batch: Batch) -> Values:
@@ -39,6 +60,15 @@ def bound_costs(costs: Any, batch: Batch) -> Values:
     if (flat < 0).any():
         raise ValueError(f"costs(truth) must be {batch.sizes[0]} numbers of 0 or above; got {shown(flat.min())}.")
     return flat
+
+
+def costs_repr(costs: Any) -> str:
+    """Costs as text."""
+    if isinstance(costs, FlipCosts):
+        return repr(costs)
+    if callable(costs):
+        return str(getattr(costs, "__name__", type(costs).__name__))
+    return weights_repr(costs).replace("weights", "costs")
 
 
 @final

@@ -6,14 +6,15 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.batch import Batch
+from setwise.core.flips import Flips
 from setwise.core.largest import Largest
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs
-from setwise.losses.weights import example_weights, weights_repr
+from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs, costs_repr, flip_costs
+from setwise.losses.weights import example_weights
 
 
 @final
@@ -27,7 +28,8 @@ class MaxLoss(Loss):
     Parameters
     ----------
     costs : lambda, the cost of a mistake on each label: None for 1; (p,) of 0 or above, where all sets have p labels;
-        or a function of the truth (p,) of a set that returns (p,) such numbers, as :class:`setwise.losses.Nearest`
+        or a function of the truth (p,) of a set that returns (p,) such numbers, as :class:`setwise.losses.Nearest`.
+        Labels that are too many to list take :class:`setwise.losses.NearestHamming` and its like, or None
     """
 
     costs: Any = None
@@ -50,13 +52,14 @@ class MaxLoss(Loss):
         check_label_costs(self.costs, batch, self)
 
     def bind(self, batch: Any) -> Structure:
+        if isinstance(batch, Flips):
+            return Structure(batch, (flip_costs(self.costs),))
         if not isinstance(batch, Sets):
             raise Refusal(f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.")
         return Structure(batch, (Largest(bound_costs(self.costs, batch)),))
 
     def __repr__(self) -> str:
-        shown = getattr(self.costs, "__name__", type(self.costs).__name__) if callable(self.costs) else None
-        return f"MaxLoss({shown or weights_repr(self.costs).replace('weights', 'costs')})"
+        return f"MaxLoss({costs_repr(self.costs)})"
 
 
 def _dear_positives(truth: Any) -> Any:

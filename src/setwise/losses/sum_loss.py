@@ -13,8 +13,8 @@ from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.core.traits import CURVATURES, Trait
-from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs
-from setwise.losses.weights import example_weights, weights_repr
+from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs, costs_repr
+from setwise.losses.weights import example_weights
 
 
 @final
@@ -56,8 +56,7 @@ class SumLoss(Loss):
         return Structure(batch, (Mistakes(costs / np.repeat(batch.sizes, batch.sizes) if self.normalized else costs),))
 
     def __repr__(self) -> str:
-        shown = getattr(self.costs, "__name__", type(self.costs).__name__) if callable(self.costs) else None
-        inner = [shown or weights_repr(self.costs).replace("weights", "costs"), "normalized" if self.normalized else ""]
+        inner = [costs_repr(self.costs), "normalized" if self.normalized else ""]
         return f"SumLoss({', '.join(part for part in inner if part)})"
 
 

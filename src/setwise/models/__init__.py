@@ -5,7 +5,22 @@ from setwise.models.graph_model import GraphModel
 from setwise.models.grid_model import GridModel
 from setwise.models.independent import Independent
 from setwise.models.joint_labels import JointLabels
+from setwise.models.kernels import JointKernel, Kernel
 from setwise.models.landmark_model import LandmarkModel
 from setwise.models.multi_label import MultiLabel
+from setwise.models.sequence_model import SequenceModel
+from setwise.models.with_constant import WithConstant
 
-__all__ = ["Features", "GraphModel", "GridModel", "Independent", "JointLabels", "LandmarkModel", "MultiLabel"]
+__all__ = [
+    "Features",
+    "GraphModel",
+    "GridModel",
+    "Independent",
+    "JointKernel",
+    "JointLabels",
+    "Kernel",
+    "LandmarkModel",
+    "MultiLabel",
+    "SequenceModel",
+    "WithConstant",
+]

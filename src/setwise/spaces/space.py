@@ -49,7 +49,7 @@ class Space(ABC):
             if given.shape[1] != len(self):
                 raise ValueError(f"{name} must have a column for each of {len(self)} labels; got shape {given.shape}.")
             return as_bools(given, name)
-        rows = _members(Y, name, "a list of collections of labels")
+        rows = members(Y, name, "a list of collections of labels")
         out = np.zeros((len(rows), len(self)), dtype=bool)
         for i, row in enumerate(rows):
             out[i, self._codes(row, f"{name}[{i}]")] = True
@@ -65,7 +65,7 @@ class Space(ABC):
 
     def _codes(self, row: Any, name: str) -> Ints:
         """The columns of the labels of a collection."""
-        codes = [code_of(label, self.places, name) for label in _members(row, name, "a collection of labels")]
+        codes = [code_of(label, self.places, name) for label in members(row, name, "a collection of labels")]
         return np.array(codes, dtype=np.int64)
 
 
@@ -87,7 +87,7 @@ def is_hashable(label: Any) -> bool:
     return True
 
 
-def _members(values: Any, name: str, what: str) -> list[Any]:
+def members(values: Any, name: str, what: str) -> list[Any]:
     """The members of a collection; text and dicts are refused, whose members are letters and keys."""
     # An array without dimensions says that it can be iterated over, and then cannot.
     single = isinstance(values, str | bytes | Mapping) or getattr(values, "shape", None) == ()

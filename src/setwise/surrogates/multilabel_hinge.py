@@ -1,15 +1,18 @@
 """The hinge of MLSP: the worst violation of a single label."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 from setwise.core.batch import Batch
 from setwise.core.checks import as_choice
 from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.flips import Flips
+from setwise.core.inference import Maximizer
 from setwise.core.largest import Largest, OneMistake
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
+from setwise.inference.auto import Auto
 from setwise.inference.by_largest import ByLargest
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack, Support
@@ -23,7 +26,8 @@ class MultilabelHinge(Surrogate):
     """``max_i costs_i (1 - v_i s_i)``, not below 0, for labels v_i of -1 and 1 (MLSP Eq. 6); Eq. 7 by the margin.
 
     That is slack rescaling of the max loss, over the labelings that differ from the truth in one label at most. It is
-    not below the max loss, and not above slack or margin rescaling over all labelings.
+    not below the max loss, and not above slack or margin rescaling over all labelings. On labels that are too many to
+    list, as those of :class:`setwise.core.label_sequences.Sequences`, inference searches for the worst one.
 
     Parameters
     ----------
@@ -41,13 +45,17 @@ class MultilabelHinge(Surrogate):
         as_choice(self.rescaling, "rescaling", ("slack", "margin"))
 
     def on(self, batch: Batch) -> Evaluator:
-        structure = self.loss.structure(batch)
+        structure, slack = self.loss.structure(batch), self.rescaling == "slack"
+        if isinstance(batch, Flips):
+            return _evaluator(Auto().prepare(structure, slack=slack))
         if not all(isinstance(term, Largest) for term in structure.terms) or not structure.terms:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
                 "surrogate='margin'."
             )
         single = Structure(structure.batch, (*structure.terms, OneMistake()), self.loss)
-        slack = self.rescaling == "slack"
-        maximizer: Any = ByLargest().prepare(single, slack=slack)
-        return Slack(maximizer) if slack else Support(maximizer)
+        return _evaluator(ByLargest().prepare(single, slack=slack))
+
+
+def _evaluator(maximizer: Maximizer) -> Evaluator:
+    return Slack(maximizer) if maximizer.slack else Support(maximizer)

@@ -1,0 +1,146 @@
+"""What one wrong label of a large space costs: lambda(Y, y) of MLSP as terms of a batch of single mistakes."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_factor, as_number, as_reals, shown
+from setwise.core.flips import Flips
+from setwise.core.refusal import Refusal
+from setwise.core.terms import Term
+from setwise.core.traits import Trait
+
+
+class FlipCosts(Term):
+    """``factor * lambda(Y, y)`` where a labeling names the label y, and 0 where it names none.
+
+    Attributes
+    ----------
+    factor : above 0
+    """
+
+    factor: float
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """No label costs more than this, before the factor."""
+
+    @abstractmethod
+    def of(self, batch: Any, i: int, labels: Ints) -> Values:
+        """``lambda(Y_i, y)`` of ``labels`` (m, width) of input i, (m,) of 0 or above, before the factor."""
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        return frozenset()
+
+    def check(self, batch: Batch) -> None:
+        if not isinstance(batch, Flips):
+            raise Refusal(
+                f"{type(self).__name__} refuses {type(batch).__name__}: it costs single labels of a large space, as "
+                "LabelSequences."
+            )
+
+    def values(self, batch: Flips, labels: NDArray[Any]) -> Values:
+        out = np.zeros(len(batch))
+        for i in np.flatnonzero(batch.named(labels)).tolist():
+            out[i] = self.factor * self.of(batch, i, batch.of_input(i, labels)[None])[0]
+        return out
+
+    def scaled(self, factor: float) -> Self:
+        return replace(self, factor=self.factor * factor)  # type: ignore[type-var]
+
+    def take(self, batch: Flips, parts: Ints) -> Self:
+        return self
+
+
+@final
+@dataclass(frozen=True)
+class EqualCosts(FlipCosts):
+    """1 for every label, so that the max loss is whether the whole set is right."""
+
+    factor: float = 1.0
+
+    @property
+    def most(self) -> float:
+        return 1.0
+
+    def __post_init__(self) -> None:
+        as_factor(self.factor)
+
+    def of(self, batch: Flips, i: int, labels: Ints) -> Values:
+        return np.ones(len(labels))
+
+    def values(self, batch: Flips, labels: NDArray[Any]) -> Values:
+        return np.where(batch.named(labels), self.factor, 0.0)
+
+
+@final
+@dataclass(frozen=True)
+class NearestHamming(FlipCosts):
+    """``missed`` for right labels, and for others the least share of places in which they differ from a right label.
+
+    Where no label is right, each costs ``missed``. This is the minimum over Y of a loss of single labels (Blaschko and
+    Lampert 2008) for the Hamming loss.
+
+    Parameters
+    ----------
+    missed : the cost of a right label that is not predicted, 0 or above
+    """
+
+    missed: float = 1.0
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        as_number(self.missed, "missed", low=0.0)
+        as_factor(self.factor)
+
+    @property
+    def most(self) -> float:
+        return max(1.0, self.missed)
+
+    def of(self, batch: Flips, i: int, labels: Ints) -> Values:
+        truths = batch.truths[i]
+        if not len(truths):
+            return np.full(len(labels), self.missed)
+        shares = (labels[:, None] != truths[None]).mean(axis=2).min(axis=1)
+        return np.where(shares == 0.0, self.missed, shares)
+
+
+@final
+@dataclass(frozen=True)
+class GivenCosts(FlipCosts):
+    """``function(truths, label)``, a number from 0 to ``most``.
+
+    Searches go down the best labels until no other can cost more, so the smaller ``most`` is, the sooner they end.
+
+    Parameters
+    ----------
+    function : of the right labels (m, width) of an input and a label (width,), as whole numbers
+    most : no label costs more than this, 0 or above
+    """
+
+    function: Callable[[Ints, Ints], float]
+    most: float = 1.0
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function must be callable; got {shown(self.function)}.")
+        as_number(self.most, "most", low=0.0)
+        as_factor(self.factor)
+
+    def of(self, batch: Flips, i: int, labels: Ints) -> Values:
+        truths = batch.truths[i].view()
+        truths.setflags(write=False)
+        found = as_reals([self.function(truths, label) for label in labels], "function(truths, label)", (len(labels),))
+        if len(found) and (found.min() < 0.0 or found.max() > self.most):
+            wrong = found.min() if found.min() < 0.0 else found.max()
+            raise ValueError(f"function(truths, label) must be from 0 to {self.most:.4g}; got {wrong:.4g}.")
+        return found

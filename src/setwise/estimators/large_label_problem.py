@@ -1,0 +1,143 @@
+"""The training of labels that are too many to list, or are others for each input."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Values
+from setwise.core.batch import Batch
+from setwise.core.evaluator import Surrogate
+from setwise.core.features import Features
+from setwise.core.flips import Flips
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.risk import Risk
+from setwise.estimators.descent import Trained, Training
+from setwise.estimators.large_labels import mean_loss, mean_loss_of_none
+from setwise.learners import OneSlack
+from setwise.risks import MeanRisk
+from setwise.spaces.large_space import LargeSpace
+from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.multilabel_hinge import MultilabelHinge, Rescaling
+from setwise.surrogates.ramp import Ramp
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LargeLabelProblem(Training):
+    """What is trained on, bound once.
+
+    Attributes
+    ----------
+    space : the labels
+    loss : of sets of labels
+    layout : the inputs with their right labels
+    bound : the model of the scores
+    rescaling : of the hinge
+    C : the weight of the hinge at whose minimum the ramp begins
+    constant_feature : the value of the feature that all labels have, 0 for none
+    """
+
+    space: LargeSpace
+    loss: Loss
+    layout: Batch
+    bound: Features
+    rescaling: Rescaling
+    surrogate: str | Surrogate
+    C: float
+    constant_feature: float
+    jobs: int
+    start: str = "auto"
+    path: bool = False
+    bare: bool = False
+
+    @property
+    def features(self) -> Features:
+        """The linear model of the scores."""
+        return self.bound
+
+    @property
+    def batch(self) -> Batch:
+        """The inputs with their right labels."""
+        return self.layout
+
+    @property
+    def weights(self) -> None:
+        """All inputs have the same weight."""
+        return
+
+    @property
+    def multiplications(self) -> int:
+        """The number of scores; each takes a few multiplications."""
+        return self.layout.n_scores
+
+    @cached_property
+    def constant(self) -> float:
+        """The mean loss where no label is predicted."""
+        return mean_loss_of_none(self.loss, self.layout)
+
+    @cached_property
+    def logistic(self) -> tuple[Values, float]:
+        """The weights at the minimum of the hinge, and the mean size of their scores: where the ramp begins."""
+        risk = MeanRisk(self.features, self.named("hinge").on(self.batch), n_jobs=self.jobs)
+        w = OneSlack(C=self.C, tol=1e-2, max_iter=200).minimize(risk).w
+        return w, float(np.abs(self.features.scores(w)).mean())
+
+    @property
+    def bare_start(self) -> Values:
+        """The same weights."""
+        return self.logistic[0]
+
+    @property
+    def ramp_alone(self) -> bool:
+        """The ramp comes only where it is asked for."""
+        return False
+
+    def named(self, name: str) -> Surrogate:
+        """The surrogate of this name for the loss."""
+        if name == Ramp.name:
+            return Ramp(self.loss)
+        if name == MarginRescaling.name:
+            if isinstance(self.layout, Flips):
+                raise Refusal(
+                    f"surrogate='margin' refuses {type(self.space).__name__}: it goes over all sets of labels, and the "
+                    "labels alone are too many to list (MLSP 4.1). Use surrogate='hinge'."
+                )
+            return MarginRescaling(self.loss)
+        return MultilabelHinge(self.loss, self.rescaling)
+
+    def convex(self) -> Surrogate:
+        """The hinge of single labels."""
+        return self.named("hinge")
+
+    def usual_c(self, surrogate: Surrogate) -> float:
+        """The weight of the mean risk; the predictor always names one."""
+        return 1.0
+
+    def beginning(self, risk: Risk) -> Values:
+        """The minimum of the hinge."""
+        return self.logistic[0]
+
+    def certain_share(self, trained: Trained) -> float:
+        """Not known, since labels are not listed: nan."""
+        return np.nan
+
+    def loss_at(self, w: Values) -> float:
+        """The mean training loss of the weights, by the best labels of each input."""
+        return mean_loss(self.loss, self.layout, self.features.scores(w))
+
+
+def refuse_listed_only(model: Any, start: Any) -> None:
+    """Refuse parameters of a predictor that need a list of labels."""
+    name = type(model.space).__name__
+    if model.kernel != "linear":
+        raise Refusal(
+            f"kernel={model.kernel!r} refuses {name}: the features of its labels make the scores that are searched, "
+            "which a kernel has for listed labels alone. Use kernel='linear', or Finite."
+        )
+    if model.label_bias:
+        raise Refusal(f"label_bias={model.label_bias:g} refuses {name}: its labels are too many for a bias each.")
+    if not (isinstance(start, str) and start in ("auto", "zero")):
+        raise Refusal(f"start={start!r} refuses {name}: its labels are too many to train each alone.")

@@ -1,0 +1,57 @@
+"""Assignments of rows to columns by Murty's list of the best ones."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.matchings import Assignments
+from setwise.core.structure import Structure
+from setwise.inference.ranked import Falling, RankedMaximizer, unfit_for_flips
+from setwise.kernels.assignments import best_assignments
+
+
+@final
+@dataclass(frozen=True)
+class ByMatchings(Inference):
+    """The worst assignment of each input, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
+
+    Exact for equal costs, by the |Y| + 1 best assignments (Murty 1968), and under margin rescaling for Hamming costs to
+    one right assignment. Otherwise it goes down the best assignments until no other can be worse. After ``limit`` of
+    them it answers with a bound. Each assignment costs O(n^3 m) for n rows and m columns.
+
+    Parameters
+    ----------
+    limit : so many assignments are looked at for an input and a call, at most
+    """
+
+    limit: int = 1000
+
+    name: ClassVar[str] = "by_matchings"
+    about: ClassVar[str] = "the best assignments, one after another"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.limit, "limit")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        return unfit_for_flips(self, structure, Assignments)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByMatchings(self, structure, slack, self.limit)
+
+
+@final
+class _ByMatchings(RankedMaximizer):
+    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
+        pairs, constant = self.flips.parts(i, scores)
+        shift = 0.0
+        if apart is not None:
+            # A row that does not differ loses its part of the weight, which all assignments have first.
+            pairs, shift = pairs.copy(), weight
+            pairs[np.arange(len(pairs)), apart] -= weight / len(pairs)
+        for value, columns in best_assignments(pairs):
+            yield value + constant + shift, columns

@@ -1,0 +1,69 @@
+"""Labelings of sequences by the Viterbi algorithm: the best ones in order, and the best at each distance."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.label_sequences import Sequences
+from setwise.core.structure import Structure
+from setwise.inference.ranked import Falling, RankedMaximizer, unfit_for_flips
+from setwise.kernels.sequences import best_by_distance, best_sequences
+
+
+@final
+@dataclass(frozen=True)
+class BySequences(Inference):
+    """The worst labeling of each sequence, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
+
+    Exact for equal costs, by the |Y| + 1 best labelings, O(T k^2 |Y|); and for Hamming costs to one right labeling, by
+    position and distance, O(T^2 k^2). Otherwise it goes down the best labelings, O(T k^2) each, until no other can be
+    worse. After ``limit`` of them it answers with a bound.
+
+    Parameters
+    ----------
+    limit : so many labelings are looked at for an input and a call, at most
+    """
+
+    limit: int = 1000
+
+    name: ClassVar[str] = "by_sequences"
+    about: ClassVar[str] = "the best labelings of a sequence, one after another"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.limit, "limit")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        return unfit_for_flips(self, structure, Sequences)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _BySequences(self, structure, slack, self.limit)
+
+
+@final
+class _BySequences(RankedMaximizer):
+    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
+        unary, pairs, constant = self.flips.parts(i, scores)
+        T, shift = len(unary), 0.0
+        if apart is not None:
+            # A place that does not differ loses its part of the weight, which all labelings have first.
+            unary, shift = unary.copy(), weight
+            unary[np.arange(T), apart] -= weight / T
+        whole, seen = np.array([0, T]), 0
+        while True:
+            labels, sums = best_sequences(unary, pairs[None], whole, many)
+            for r in range(seen, many):
+                if sums[r, 0] == -np.inf:
+                    return
+                yield float(sums[r, 0] + constant + shift), labels[r]
+            # A longer list begins with the shorter one.
+            seen, many = many, 4 * many
+
+    def by_distance(self, i: int, scores: Values, truth: Ints) -> tuple[Values, Ints]:
+        unary, pairs, constant = self.flips.parts(i, scores)
+        sums, labels = best_by_distance(unary, pairs, truth)
+        return sums[1:] + constant, labels[1:]

@@ -1,0 +1,137 @@
+"""The best labelings of sequences: the K best of each, and the best at each distance from a given one."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import kernel, require_length
+
+Array = NDArray[Any]
+
+
+@kernel
+def best_sequences(unary: Array, pairs: Array, offsets: Array, K: int) -> tuple[Array, Array]:
+    """Returns the K labelings y of each sequence with the largest ``sum_t u_t[y_t] + sum_t P[y_t, y_t+1]``.
+
+    By lists of the K best beginnings that end in each label; O(T k^2 K) for a sequence of length T. Of equal sums the
+    same one comes first for every K.
+
+    Parameters
+    ----------
+    unary : (total, k) the scores of the labels at each place
+    pairs : (n, k, k) the scores of neighboring labels, one table for each sequence
+    offsets : (n+1,) int64; sequence i has the places ``offsets[i]:offsets[i+1]``, one or more
+    K : how many, 1 or more
+
+    Returns
+    -------
+    labels : (K, total) int64, the best first; -1 in the rows beyond the last labeling
+    sums : (K, n) in falling order; -inf beyond the last labeling
+    """
+    require_length(unary, offsets)
+    require_length(offsets[1:], np.array([0, len(pairs)]))
+    n, k = len(offsets) - 1, unary.shape[1]
+    labels, sums = np.full((K, len(unary)), -1, np.int64), np.full((K, n), -np.inf)
+    for i in range(n):
+        low, T = offsets[i], offsets[i + 1] - offsets[i]
+        # Where the r-th best beginning that ends in b at place t comes from: rank * k + label at place t - 1.
+        back = np.empty((T, k, K), np.int64)
+        best, found = np.empty((k, K)), np.ones(k, np.int64)
+        best[:, 0] = unary[low]
+        ends, heads = np.empty(K), np.empty(k, np.int64)
+        for t in range(1, T):
+            longer = np.empty((k, K))
+            counts = np.empty(k, np.int64)
+            for b in range(k):
+                heads[:] = 0
+                counts[b] = _merged(best, found, pairs[i, :, b], heads, longer[b], back[t, b])
+                for r in range(counts[b]):
+                    longer[b, r] += unary[low + t, b]
+            best, found = longer, counts
+        last = np.empty(K, np.int64)
+        heads[:] = 0
+        many = _merged(best, found, np.zeros(k), heads, ends, last)
+        for r in range(many):
+            sums[r, i] = ends[r]
+            at = last[r]
+            for t in range(T - 1, -1, -1):
+                rank, label = at // k, at % k
+                labels[r, low + t] = label
+                if t > 0:
+                    at = back[t, label, rank]
+    return labels, sums
+
+
+@kernel
+def _merged(lists: Array, sizes: Array, added: Array, heads: Array, out: Array, sources: Array) -> int:
+    """Merges falling lists, to each of which a number is added, and returns the length of the merged one.
+
+    Writes its largest numbers and where they come from, ``rank * k + list``. ``heads`` must be 0.
+    """
+    k, count = len(lists), 0
+    while count < len(out):
+        top, value = -1, -np.inf
+        for a in range(k):
+            if heads[a] < sizes[a] and (top < 0 or lists[a, heads[a]] + added[a] > value):
+                top, value = a, lists[a, heads[a]] + added[a]
+        if top < 0:
+            break
+        out[count], sources[count] = value, heads[top] * k + top
+        heads[top] += 1
+        count += 1
+    return count
+
+
+@kernel
+def best_by_distance(unary: Array, pairs: Array, truth: Array) -> tuple[Array, Array]:
+    """Returns the best labeling of one sequence among those that differ from ``truth`` at d places, for d = 0..T.
+
+    The sum of a labeling is that of :func:`best_sequences`. O(T^2 k^2) time and O(T^2 k) memory.
+
+    Parameters
+    ----------
+    unary : (T, k)
+    pairs : (k, k)
+    truth : (T,) labels in 0..k-1
+
+    Returns
+    -------
+    sums : (T+1,) the largest sum at each distance; -inf where there is no such labeling, as with one label
+    labels : (T+1, T) int64, the labelings; -1 where there is none
+    """
+    T, k = unary.shape
+    if len(truth) != T:
+        raise ValueError("truth must have a label for each place of the sequence")
+    best = np.full((k, T + 1), -np.inf)
+    for b in range(k):
+        best[b, 0 if b == truth[0] else 1] = unary[0, b]
+    back = np.full((T, k, T + 1), -1, np.int32)
+    for t in range(1, T):
+        longer = np.full((k, T + 1), -np.inf)
+        for b in range(k):
+            wrong = 0 if b == truth[t] else 1
+            for a in range(k):
+                # After t places at most t of them differ.
+                for d in range(t + 1):
+                    value = best[a, d] + pairs[a, b]
+                    if value > longer[b, d + wrong]:
+                        longer[b, d + wrong] = value
+                        back[t, b, d + wrong] = a
+            for d in range(t + 2):
+                longer[b, d] += unary[t, b]
+        best = longer
+    sums, labels = np.full(T + 1, -np.inf), np.full((T + 1, T), -1, np.int64)
+    for d in range(T + 1):
+        label = np.argmax(best[:, d])
+        sums[d] = best[label, d]
+        if sums[d] == -np.inf:
+            continue
+        left = d
+        for t in range(T - 1, -1, -1):
+            labels[d, t] = label
+            if t > 0:
+                before = back[t, label, left]
+                left -= 0 if label == truth[t] else 1
+                label = before
+    return sums, labels

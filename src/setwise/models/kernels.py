@@ -1,0 +1,180 @@
+"""Kernels as explicit features: the coordinates of inputs, or of inputs with labels, in a basis of some of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_count, as_number, as_reals, shown
+
+CHUNK = 64
+"""The diagonal of a kernel is computed in square blocks of this size."""
+
+
+@final
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel ``k(x, x')`` of inputs; that of inputs with labels is ``k(x, x') <kappa(y), kappa(y')>``.
+
+    The inputs are factored alone, ``K = Phi Phi^T`` by pivoted Cholesky, and labels stay explicit. So labels that occur
+    in no constraint of a working set are as exact as others.
+
+    Parameters
+    ----------
+    function : of rows (a, d) and rows (b, d), dense or CSR as X is, that returns their kernel (a, b): symmetric and
+        positive semidefinite, as ``functools.partial(sklearn.metrics.pairwise.rbf_kernel, gamma=0.1)``
+    rank : the largest number of features, None for no limit. The memory is 8 n rank bytes
+    tol : the factorization ends once no ``k(x, x)`` is off by more than this share of the largest one
+    """
+
+    function: Callable[[Any, Any], Any]
+    rank: int | None = None
+    tol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def basis(self, X: Any) -> tuple["RowBasis", Values]:
+        """The basis of the rows of X, and their coordinates (n, r)."""
+        found = _factor(X.shape[0], lambda a, b: _block(self.function, X[a], X[b]), self)
+        return RowBasis(self.function, X[found.pivots], found.triangle, found.residual), found.coordinates
+
+
+@final
+@dataclass(frozen=True)
+class JointKernel:
+    """Any kernel ``k((x, y), (x', y'))`` of inputs with labels, for labels that are listed.
+
+    All pairs of an input and a label are factored together by pivoted Cholesky, so none of them is out of the basis.
+
+    Parameters
+    ----------
+    function : of rows (a, d), their labels (a list of a), rows (b, d) and their labels, that returns the kernel (a, b)
+    rank, tol : as in :class:`Kernel`; the memory is 8 n p rank bytes for p labels
+    """
+
+    function: Callable[[Any, list[Any], Any, list[Any]], Any]
+    rank: int | None = None
+    tol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def basis(self, X: Any, labels: Sequence[Any]) -> tuple["PairBasis", Values]:
+        """The basis of all rows of X with all labels, and their coordinates (n p, r), flat by rows."""
+        p = len(labels)
+
+        def block(a: Ints, b: Ints) -> Values:
+            return _block(self.function, X[a // p], [labels[j] for j in a % p], X[b // p], [labels[j] for j in b % p])
+
+        found = _factor(X.shape[0] * p, block, self)
+        rows, named = X[found.pivots // p], [labels[j] for j in found.pivots % p]
+        return PairBasis(self.function, rows, named, found.triangle, found.residual), found.coordinates
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowBasis:
+    """Features ``Phi(x) = L^-1 k(landmarks, x)`` with ``<Phi(x), Phi(x')> = k(x, x')``, up to the residual.
+
+    Attributes
+    ----------
+    landmarks : (r, d)
+    triangle : L (r, r), the Cholesky factor of the kernel of the landmarks
+    residual : ``|Phi(x)|^2`` is below ``k(x, x)`` by at most this share of the largest ``k(x, x)`` in training
+    """
+
+    function: Callable[[Any, Any], Any]
+    landmarks: Any
+    triangle: Values
+    residual: float
+
+    def coordinates(self, X: Any) -> Values:
+        """The features of rows, (n, r)."""
+        return _solved(self.triangle, _block(self.function, self.landmarks, X))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PairBasis:
+    """Features of rows with labels, as in :class:`RowBasis`."""
+
+    function: Callable[[Any, list[Any], Any, list[Any]], Any]
+    landmarks: Any
+    labels: list[Any]
+    triangle: Values
+    residual: float
+
+    def coordinates(self, X: Any, labels: Sequence[Any]) -> Values:
+        """The features of all rows with all ``labels``, (n p, r), flat by rows."""
+        n, p = X.shape[0], len(labels)
+        rows, named = X[np.repeat(np.arange(n), p)], list(labels) * n
+        return _solved(self.triangle, _block(self.function, self.landmarks, self.labels, rows, named))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """``K = Phi Phi^T`` up to ``residual``, where the rows ``pivots`` of Phi are the lower triangle."""
+
+    pivots: Ints
+    coordinates: Values
+    triangle: Values
+    residual: float
+
+
+def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | JointKernel) -> _Factor:
+    """The pivoted Cholesky factorization of the kernel of m points, O(m r^2) and m r columns of it.
+
+    The next pivot is the point whose kernel with itself is explained the least.
+    """
+    spans = [np.arange(a, min(a + CHUNK, m)) for a in range(0, m, CHUNK)]
+    left = np.concatenate([np.diag(block(span, span)) for span in spans])
+    most, scale, pivots = min(m, kernel.rank or m), float(left.max()), np.zeros(0, np.int64)
+    if not scale > 0.0:
+        raise ValueError(f"kernel must be above 0 for some point with itself; got at most {scale:.4g}.")
+    every, phi = np.arange(m), np.zeros((m, min(most, CHUNK)))
+    while len(pivots) < most:
+        k, at = len(pivots), int(left.argmax())
+        if left[at] <= kernel.tol * scale:
+            break
+        if k == phi.shape[1]:
+            phi = np.concatenate([phi, np.zeros((m, min(most, 2 * k) - k))], axis=1)
+        column = block(every, every[at : at + 1])[:, 0] - phi[:, :k] @ phi[at, :k]
+        phi[:, k] = column / np.sqrt(left[at])
+        # The points of the basis are explained in full: what rounding leaves of them is no feature.
+        phi[pivots, k], phi[at, k] = 0.0, np.sqrt(left[at])
+        left -= phi[:, k] ** 2
+        pivots = np.append(pivots, at)
+        left[pivots] = 0.0
+    if left.min() < -1e-6 * scale:
+        raise ValueError(
+            f"kernel must be positive semidefinite; a point with itself is {-left.min() / scale:.2g} of the largest "
+            "below what other points explain of it."
+        )
+    phi = np.ascontiguousarray(phi[:, : len(pivots)])
+    return _Factor(pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale)
+
+
+def _solved(triangle: Values, block: Values) -> Values:
+    return np.ascontiguousarray(solve_triangular(triangle, block, lower=True).T)
+
+
+def _block(function: Callable[..., Any], *points: Any) -> Values:
+    """The kernel of some points with others; raises ValueError for what is no finite array of their shape."""
+    half = len(points) // 2
+    shape = points[0].shape[0], points[half].shape[0]
+    found = function(*points)
+    return as_reals(found.toarray() if issparse(found) else found, "kernel(A, B)", shape)
+
+
+def _check(kernel: Kernel | JointKernel) -> None:
+    if not callable(kernel.function):
+        raise TypeError(f"function must be callable; got {shown(kernel.function)}.")
+    if kernel.rank is not None:
+        as_count(kernel.rank, "rank")
+    as_number(kernel.tol, "tol", low=0.0)

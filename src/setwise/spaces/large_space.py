@@ -1,0 +1,105 @@
+"""What spaces of labels that are too many to list share: from inputs and right labels to a batch and a model."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.batch import Batch
+from setwise.core.checks import as_reals, shown
+from setwise.core.features import Features
+from setwise.core.structure import Structure
+from setwise.inference.auto import Auto
+from setwise.spaces.space import members
+
+Scored = tuple[Any, float]
+"""A label and its score."""
+
+
+class LargeSpace(ABC):
+    """Labels that are too many to list, of which any number may be right for an input, none included."""
+
+    @abstractmethod
+    def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Batch, Features]:
+        """The batch of the right labels of n inputs, and the model of their scores.
+
+        Parameters
+        ----------
+        X : a list of n inputs
+        Y : a list of n collections of labels, each of which may be empty; None for inputs to predict
+        constant : the size of the constant feature that all labels have; 0 leaves it out
+
+        Raises
+        ------
+        ValueError, TypeError : for inputs and labels that the space does not have
+        """
+
+    @abstractmethod
+    def decode(self, labels: NDArray[Any]) -> Any:
+        """The label of one input that a labeling of the batch names, as in Y; None where it names none."""
+
+    def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:
+        """The labels of each input with scores above ``threshold`` and these, best first, and at most ``limit``.
+
+        ``batch`` is one without right labels.
+        """
+        found = Auto().prepare(Structure(batch))
+        lists = found.k_best(scores, limit) if threshold == -np.inf else found.above(scores, threshold, limit)
+        return [[(self.decode(one.labels), one.value) for one in row] for row in lists]
+
+
+def as_arrays(X: Any, axes: int, shape: str) -> list[Values]:
+    """X as a list of finite arrays with so many axes, none of them empty, the last one equal in all of them."""
+    found = [as_reals(x, f"X[{i}]") for i, x in enumerate(members(X, "X", f"a list of arrays {shape}"))]
+    if not found:
+        raise ValueError(f"X must hold one array {shape} or more; got none.")
+    for i, x in enumerate(found):
+        if x.ndim != axes or x.size == 0:
+            raise ValueError(f"X[{i}] must have shape {shape}, no axis of it empty; got shape {x.shape}.")
+        if x.shape[-1] != found[0].shape[-1]:
+            raise ValueError(f"X[{i}] must have {found[0].shape[-1]} features, as X[0]; got {x.shape[-1]}.")
+    return found
+
+
+def as_right(Y: Any, n: int) -> list[list[Any]]:
+    """Y as a list of n lists of labels; None stands for no right labels."""
+    if Y is None:
+        return [[] for _ in range(n)]
+    rows = members(Y, "Y", "a list of collections of labels")
+    if len(rows) != n:
+        raise ValueError(f"Y must hold a collection of labels for each of {n} inputs; got {len(rows)}.")
+    return [members(row, f"Y[{i}]", "a collection of labels") for i, row in enumerate(rows)]
+
+
+def as_numbers(label: Any, width: int, name: str, what: str) -> Ints:
+    """One label as whole numbers (width,)."""
+    try:
+        found = np.asarray(label)
+    except (TypeError, ValueError, OverflowError):
+        found = np.zeros(0)
+    if found.shape != (width,) or found.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold {what} of shape ({width},); got {shown(label)}.")
+    return found.astype(np.int64)
+
+
+def as_written(rows: list[Ints], width: int, name: str) -> Ints:
+    """Distinct labels as int64 (m, width)."""
+    found = np.array(rows, dtype=np.int64).reshape(-1, width)
+    if len(np.unique(found, axis=0)) < len(found):
+        raise ValueError(f"{name} must hold each label once; got {shown(found.tolist())}.")
+    return found
+
+
+def offsets_of(sizes: list[int]) -> Ints:
+    """Where parts of these sizes begin and end in a flat array."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def named(labels: Any) -> Ints | None:
+    """The numbers that a labeling of one input holds, or None where it names no label."""
+    found = np.asarray(labels)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.min() < 0:
+        raise ValueError(f"labels must be whole numbers of shape (width,), as Solution.labels; got {shown(labels)}.")
+    return found.astype(np.int64) - 1 if found.all() else None

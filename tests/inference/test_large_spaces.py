@@ -1,0 +1,248 @@
+"""The worst single label, the best labels and those above a threshold equal enumeration, for every kind of label."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
+from kernels.falling import KINDS as SCORES
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.graphs import Graphs
+from setwise.core.label_sequences import Sequences
+from setwise.core.matchings import Assignments
+from setwise.core.network_labelings import Labelings
+from setwise.core.refusal import Refusal
+from setwise.core.structure import Structure
+from setwise.inference import Auto, ByMatchings, ByNetworks, BySequences, MaxFlow, TreeMaxProduct, TreeReweighted
+from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHamming
+
+METHODS = {
+    "sequences": BySequences,
+    "matchings": ByMatchings,
+    "networks": lambda limit=1000: ByNetworks(TreeMaxProduct(), limit),
+    "classes": lambda limit=1000: ByNetworks(TreeMaxProduct(), limit),
+}
+
+
+def every_cost(rng):
+    table = rng.random(5) * (rng.random(5) < 0.6)
+    return [
+        None,
+        EqualCosts(),
+        EqualCosts(0.3),
+        NearestHamming(),
+        NearestHamming(missed=0.0),
+        NearestHamming(missed=2.5, factor=3.0),
+        GivenCosts(lambda truths, label: table[(7 * len(truths) + int(label.sum())) % 5]),
+        GivenCosts(lambda truths, label: 0.0, most=0.0),
+    ]
+
+
+def check(batch, every, scores, costs, slack, found):
+    """The certificates of the answers, by enumeration; returns how many are exact."""
+    for i, labels in enumerate(every):
+        values = np.append(objectives(batch, i, scores, labels, costs, slack), 0.0)
+        slip = slip_of(batch, i, scores, costs, values)
+        one = found.labels[batch.offsets[i] : batch.offsets[i + 1]]
+        own_value = 0.0
+        if one.any():
+            own_value = objectives(batch, i, scores, one[None] - 1, costs, slack)[0]
+        assert found.values[i] == pytest.approx(own_value, rel=0, abs=slip)
+        assert found.values[i] <= values.max() + slip
+        assert found.bounds[i] >= values.max() - slip
+        if found.exact[i]:
+            assert found.values[i] == pytest.approx(values.max(), rel=0, abs=slip)
+            assert found.bounds[i] == found.values[i]
+    return int(found.exact.sum())
+
+
+@pytest.mark.parametrize("slack", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_worst_label_is_that_of_enumeration(kind, slack):
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        batch, every = some_batch(rng, kind)
+        for costs in every_cost(rng):
+            structure = Structure(batch, () if costs is None else (costs,))
+            maximizer = METHODS[kind]().prepare(structure, slack)
+            scores = some_scores(rng, batch, str(rng.choice(SCORES)))
+            found = maximizer.maximize(scores)
+            # The lists of so few labels end before the limit.
+            assert check(batch, every, scores, costs, slack, found) == len(batch), (costs, batch.truths)
+
+
+@pytest.mark.parametrize("slack", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_searches_that_end_early_have_bounds(kind, slack):
+    rng = np.random.default_rng(1)
+    open_ones = 0
+    for _ in range(15):
+        batch, every = some_batch(rng, kind, most=4)
+        for costs in every_cost(rng)[3:7]:
+            maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (costs,)), slack)
+            scores = some_scores(rng, batch, "normal")
+            exact = check(batch, every, scores, costs, slack, maximizer.maximize(scores))
+            open_ones += len(batch) - exact
+            found = maximizer.maximize(scores, 0.5)
+            check(batch, every, scores, costs, slack, found)
+    assert open_ones
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_costs_need_no_more_than_one_label_that_is_not_right(kind):
+    rng = np.random.default_rng(2)
+    for slack in (False, True):
+        for _ in range(10):
+            batch, every = some_batch(rng, kind, right=6)
+            scores = some_scores(rng, batch, str(rng.choice(["normal", "ties", "zero"])))
+            maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (EqualCosts(2.0),)), slack)
+            assert check(batch, every, scores, EqualCosts(2.0), slack, maximizer.maximize(scores)) == len(batch)
+
+
+def test_hamming_costs_to_one_right_labeling_need_no_list():
+    rng = np.random.default_rng(3)
+    for slack in (False, True):
+        for kind in ("sequences", "matchings"):
+            if slack and kind == "matchings":
+                continue
+            for _ in range(30):
+                batch, every = some_batch(rng, kind, right=1)
+                scores = some_scores(rng, batch, str(rng.choice(SCORES)))
+                maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (NearestHamming(),)), slack)
+                assert check(batch, every, scores, NearestHamming(), slack, maximizer.maximize(scores)) == len(batch)
+
+
+@pytest.mark.parametrize("costs", [NearestHamming(), GivenCosts(lambda truths, label: 0.5)])
+def test_long_sequences_have_bounds_that_are_above_all_labelings_tried(costs):
+    rng = np.random.default_rng(4)
+    T, k = 30, 4
+    truths = [rng.integers(k, size=(3, T))]
+    batch, scores = Sequences([T], k, truths), rng.standard_normal(T * k + k * k + 1)
+    for slack in (False, True):
+        found = BySequences(limit=50).prepare(Structure(batch, (costs,)), slack).maximize(scores)
+        tried = rng.integers(k, size=(2000, T))
+        assert objectives(batch, 0, scores, tried, costs, slack).max() <= found.values[0] + 1e-9
+        assert found.values[0] <= found.bounds[0]
+        if slack and isinstance(costs, NearestHamming):
+            least = min(_by_one_truth(scores, T, k, truth) for truth in truths[0])
+            assert found.bounds[0] <= least + 1e-9
+
+
+def _by_one_truth(scores, T, k, truth):
+    one = Sequences([T], k, [truth[None]])
+    return BySequences().prepare(Structure(one, (NearestHamming(missed=0.0),)), True).maximize(scores).values[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("draw", SCORES)
+def test_the_best_labels_and_those_above_a_threshold(kind, draw):
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        batch, every = some_batch(rng, kind, right=0)
+        scores = some_scores(rng, batch, draw)
+        maximizer = METHODS[kind]().prepare(Structure(batch))
+        sums = [np.sort(objectives(batch, i, scores, rows, None, False))[::-1] for i, rows in enumerate(every)]
+        slips = [slip_of(batch, i, scores, None, one) for i, one in enumerate(sums)]
+        for k in (1, 5, 200):
+            for i, found in enumerate(maximizer.k_best(scores, k)):
+                assert len(found) == min(k, len(every[i]))
+                assert len({tuple(one.labels) for one in found}) == len(found)
+                np.testing.assert_allclose([one.value for one in found], sums[i][:k], rtol=0, atol=slips[i])
+                f = batch.label_scores(i, own(batch, i, scores), np.array([one.labels for one in found]) - 1)
+                np.testing.assert_allclose([one.value for one in found], f, rtol=0, atol=slips[i])
+                assert all(one.exact and one.bound == one.value for one in found)
+        threshold = float(np.median(sums[0])) + (0.0 if draw in ("ties", "zero") else slips[0])
+        for i, found in enumerate(maximizer.above(scores, threshold)):
+            assert len(found) == (sums[i] > threshold).sum()
+        assert all(len(found) <= 2 for found in maximizer.above(scores, -np.inf, 2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_auto_knows_every_kind_and_takes_sets_one_by_one(kind):
+    rng = np.random.default_rng(6)
+    batch, every = some_batch(rng, kind, n=5)
+    scores = some_scores(rng, batch, "normal").astype(np.float32)
+    structure = 2.0 * MaxLoss(NearestHamming()).structure(batch)
+    maximizer = Auto().prepare(structure, slack=True)
+    together = maximizer.maximize(scores)
+    check(batch, every, scores.astype(float), structure.terms[0], True, together)
+    for i in range(5):
+        alone = maximizer.take(np.array([i])).maximize(own(batch, i, scores))
+        assert alone.values[0] == pytest.approx(together.values[i])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_does_not_fit_is_refused_in_a_sentence(kind):
+    rng = np.random.default_rng(7)
+    batch, _ = some_batch(rng, kind, n=4, right=2)
+    method = METHODS[kind]()
+    costs = MaxLoss().structure(batch)
+    with pytest.raises(Refusal, match="it takes one cost of single labels"):
+        method.prepare(costs + MaxLoss(NearestHamming()).structure(batch))
+    with pytest.raises(Refusal, match="knows"):
+        method.prepare(Hamming().structure(Graphs(np.zeros(2, bool), np.array([0, 2]), np.zeros((0, 2), np.int64))))
+    for bad in (np.full(batch.n_scores, np.nan), np.full(batch.n_scores, np.inf), np.zeros(3), None):
+        with pytest.raises((TypeError, ValueError), match="scores must"):
+            method.prepare(costs).maximize(bad)
+    with pytest.raises(Refusal, match="they list labels by their scores"):
+        method.prepare(costs).k_best(np.zeros(batch.n_scores), 2)
+    with pytest.raises(Refusal, match="no label can be forced"):
+        method.prepare(costs).best(np.zeros(batch.n_scores), np.full(batch.total, -1))
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        METHODS[kind](limit=0)
+
+
+def test_networks_whose_best_labeling_is_only_bounded_are_refused():
+    rng, edges = np.random.default_rng(8), np.array([[0, 1], [1, 2], [0, 2]])
+    batch = Labelings(ClassGraphs(np.zeros(3, np.int64), np.array([0, 3]), edges, 3, True))
+    method, refused = ByNetworks(TreeReweighted(max_iter=1)), 0
+    for _ in range(20):
+        scores = rng.standard_normal(batch.n_scores)
+        best = Auto().prepare(Structure(batch)).k_best(scores, 1)[0][0].value
+        try:
+            assert method.prepare(Structure(batch)).maximize(scores).values[0] == pytest.approx(max(best, 0.0))
+        except Refusal as refusal:
+            assert "bounds the best labeling" in str(refusal)
+            refused += 1
+    assert 0 < refused < 20
+
+
+def test_networks_with_cycles_are_ranked_by_cuts():
+    rng, every = np.random.default_rng(9), np.array(list(product(range(2), repeat=6)))
+    edges = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]])
+    networks = Graphs(np.zeros(6, bool), np.array([0, 6]), edges)
+    method = ByNetworks(MaxFlow())
+    for costs in (NearestHamming(), GivenCosts(lambda truths, label: float(label.mean()))):
+        batch = Labelings(networks, [every[rng.permutation(64)[:2]]])
+        scores = np.concatenate([rng.standard_normal(6), rng.random(8)])
+        for slack in (False, True):
+            found = method.prepare(Structure(batch, (costs,)), slack).maximize(scores)
+            assert check(batch, [every], scores, costs, slack, found) == 1
+    (found,) = method.prepare(Structure(Labelings(networks))).k_best(scores, 64)
+    sums = np.sort(batch.label_scores(0, scores, every))[::-1]
+    np.testing.assert_allclose([one.value for one in found], sums, atol=1e-12)
+
+
+def test_batches_refuse_what_is_no_label():
+    with pytest.raises(ValueError, match=r"truths\[0\] must hold labels 0..1"):
+        Sequences([2], 2, [np.array([[0, 2]])])
+    with pytest.raises(ValueError, match="lengths must be whole numbers from 1 on"):
+        Sequences([2, 0], 2)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        Sequences([2], 0)
+    with pytest.raises(ValueError, match="truths must be a list of 1 arrays"):
+        Sequences([2], 2, [(), ()])
+    with pytest.raises(ValueError, match=r"shapes\[1\] must have .* a column for each of them; got 3 x 2. Exchange"):
+        Assignments(np.array([[1, 1], [3, 2]]))
+    with pytest.raises(ValueError, match=r"shapes must be whole numbers of shape \(n, 2\)"):
+        Assignments(np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"truths\[0\] must hold columns 0..2"):
+        Assignments(np.array([[2, 3]]), [np.array([[0, 3]])])
+    with pytest.raises(ValueError, match=r"truths\[0\] must give each row a column of its own"):
+        Assignments(np.array([[2, 3]]), [np.array([[1, 1]])])
+    networks = Graphs(np.zeros(2, bool), np.array([0, 2]), np.array([[0, 1]]))
+    with pytest.raises(ValueError, match=r"truths\[0\] must hold labels 0..1"):
+        Labelings(networks, [np.array([[0, -1]])])
+    with pytest.raises(TypeError, match="networks must be of the kind Network"):
+        Labelings(None)

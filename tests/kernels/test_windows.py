@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kernels.windows_by_hand import SCORES, all_windows, overlap_by_pixels, random_boxes
 from setwise.inference.window_search import Points, lines, search
 from setwise.kernels.overlaps import overlaps
 from setwise.kernels.windows import grid_sums, row_pair_values
@@ -10,46 +11,11 @@ from setwise.kernels.windows import grid_sums, row_pair_values
 NO_BOXES, NO_LIMITS = np.zeros((0, 4), np.int64), np.zeros(0)
 
 
-def all_windows(points):
-    """Every window of the grid, and which points it holds."""
-    rows, columns = lines(points.height, points.stride), lines(points.width, points.stride)
-    found = [(a, c, b, d) for a in rows for b in rows if a < b for c in columns for d in columns if c < d]
-    windows = np.array(found)
-    inside = (points.rows >= windows[:, :1]) & (points.rows < windows[:, 2:3])
-    inside &= (points.columns >= windows[:, 1:2]) & (points.columns < windows[:, 3:])
-    return windows, inside
-
-
-def overlap_by_pixels(a, b):
-    """Intersection over union, by counting pixels."""
-    masks = np.zeros((2, 40, 40), bool)
-    for mask, (top, left, bottom, right) in zip(masks, (a, b), strict=True):
-        mask[top:bottom, left:right] = True
-    return (masks[0] & masks[1]).sum() / (masks[0] | masks[1]).sum()
-
-
-def random_boxes(rng, k, height, width):
-    tops, lefts = rng.integers(0, height, k), rng.integers(0, width, k)
-    return np.stack([tops, lefts, rng.integers(tops + 1, height + 1), rng.integers(lefts + 1, width + 1)], axis=1)
-
-
-SCORES = {
-    "normal": lambda rng, m: rng.standard_normal(m),
-    "ties": lambda rng, m: rng.integers(-1, 2, m).astype(float),
-    "zeros": lambda rng, m: np.zeros(m),
-    "equal": lambda rng, m: np.full(m, 0.5),
-    "no good": lambda rng, m: -rng.random(m),
-    "huge": lambda rng, m: rng.standard_normal(m) * 10.0 ** rng.integers(-5, 150, m),
-}
-
-
 def random_case(rng, kind, most=12):
     height, width = rng.integers(1, most + 1, 2)
     m = int(rng.integers(0, 40))
     stride = int(rng.choice([1, 1, 1, 2, 3, 5]))
-    points = Points(
-        int(height), int(width), rng.integers(0, height, m), rng.integers(0, width, m), min(stride, height, width)
-    )
+    points = Points(int(height), int(width), rng.integers(0, (height, width), (m, 2)) // stride, stride)
     boxes = random_boxes(rng, rng.integers(0, 4), height, width)
     limits = rng.choice([0.2, 0.3, 0.5, 0.5, 0.7, 1.0], len(boxes))
     return points, SCORES[kind](rng, m), boxes, limits
@@ -86,7 +52,7 @@ def test_sums_between_rows_by_enumeration():
     for _ in range(30):
         points, scores, _, _ = random_case(rng, "normal")
         rows, columns = lines(points.height, points.stride), lines(points.width, points.stride)
-        sums = grid_sums(points.rows, points.columns, scores, points.stride, len(rows) - 1, len(columns) - 1)
+        sums = grid_sums(points.cells, scores, len(rows) - 1, len(columns) - 1, 0)
         windows, inside = all_windows(points)
         pairs = [(a, b) for i, a in enumerate(rows) for b in rows[i + 1 :]]
         wanted = [(inside @ scores)[(windows[:, [0, 2]] == pair).all(axis=1)].max() for pair in pairs]
@@ -117,12 +83,12 @@ def test_both_searches_close_some_of_twelve_by_twelve():
     methods = set()
     for trial in range(40):
         m = 60
-        points = Points(12, 12, rng.integers(0, 12, m), rng.integers(0, 12, m))
+        points = Points(12, 12, rng.integers(0, 12, (m, 2)))
         boxes = random_boxes(rng, 3, 12, 12)
         scores = rng.standard_normal(m) - (1.0 if trial % 5 == 0 else 0.0)
-        found = check(points, scores, boxes, np.full(3, 0.5), 6.0 if trial % 5 == 0 else -1.0, 1, 1.0, 40)
+        found = check(points, scores, boxes, np.full(3, 0.5), 6.0 if trial % 5 == 0 else -1.0, 1, 1.0, 150)
         methods.add(found.method)
-        assert found.visited == 40 if found.method == "row pairs" else not found.searches
+        assert found.visited == 150 if found.method == "row pairs" else not found.searches
     assert methods == {"bound", "branch and bound", "row pairs"}
 
 
@@ -130,14 +96,14 @@ def test_the_shorter_side_makes_no_difference():
     rng = np.random.default_rng(5)
     for _ in range(20):
         points, scores, boxes, limits = random_case(rng, "normal")
-        turned = Points(points.width, points.height, points.columns, points.rows, points.stride)
+        turned = Points(points.width, points.height, points.cells[:, ::-1], points.stride)
         one = search(points, scores, boxes, limits, budget=0)
         other = search(turned, scores, boxes[:, [1, 0, 3, 2]], limits, budget=0)
         np.testing.assert_allclose(one.sums, other.sums, atol=1e-12)
 
 
 def test_one_pixel_and_what_forbids_everything():
-    point = Points(1, 1, np.zeros(2, np.int64), np.zeros(2, np.int64))
+    point = Points(1, 1, np.zeros((2, 2), np.int64))
     scores = np.array([1.0, 2.0])
     for budget in (0, 5):
         found = search(point, scores, NO_BOXES, NO_LIMITS, budget=budget, count=3)

@@ -31,6 +31,26 @@ def overlaps(boxes: Array, others: Array) -> Array:
 
 
 @kernel
+def overlap_costs(labels: Array, truths: Array, difficult: Array, limit: float) -> Array:
+    """Returns for each of ``labels`` (k, 4) 0 if it overlaps one of the other boxes by the limit or more, else 1, (k,).
+
+    The other boxes are ``truths`` (m, 4) and ``difficult`` (u, 4). What is equal to a truth gets 1. O(k (m + u))
+    """
+    out = np.empty(len(labels), np.float64)
+    for k in range(len(labels)):
+        top, left, bottom, right = labels[k, 0], labels[k, 1], labels[k, 2], labels[k, 3]
+        near, equal = False, False
+        for j in range(len(truths)):
+            share = overlap(top, left, bottom, right, truths, j)
+            near |= share >= limit
+            equal |= share >= 1.0
+        for j in range(len(difficult)):
+            near |= overlap(top, left, bottom, right, difficult, j) >= limit
+        out[k] = 1.0 if equal or not near else 0.0
+    return out
+
+
+@kernel
 def is_allowed(top: int, left: int, bottom: int, right: int, boxes: Array, limits: Array, n: int) -> bool:
     """Returns whether a box overlaps each of the first n ``boxes`` (m, 4) by less than its limit (m,); O(n)."""
     allowed = True
@@ -58,3 +78,29 @@ def all_forbidden(least: Array, most: Array, boxes: Array, limits: Array, first:
             if high * wide / (around + own - outer_high * outer_wide) >= limits[j]:
                 return True
     return False
+
+
+@kernel
+def match_windows(truths: Array, predictions: Array, difficult: Array, limit: float) -> Array:
+    """Returns for each prediction (k,) 1 if it finds a truth, 0 if not, and -1 if it is not judged; O(k m).
+
+    In the order in which they stand, each finds the one of ``truths`` (m, 4) that it overlaps most and that is not
+    found yet, the last one of several, if that is ``limit`` or more. What finds none is not judged if it overlaps one
+    of ``difficult`` (u, 4) so.
+    """
+    out, free = np.zeros(len(predictions), np.int64), np.ones(len(truths), np.bool_)
+    for k in range(len(predictions)):
+        top, left, bottom, right = predictions[k, 0], predictions[k, 1], predictions[k, 2], predictions[k, 3]
+        most, where = limit, -1
+        for j in range(len(truths)):
+            if free[j]:
+                here = overlap(top, left, bottom, right, truths, j)
+                if here >= most:
+                    most, where = here, j
+        if where >= 0:
+            free[where], out[k] = False, 1
+        else:
+            for j in range(len(difficult)):
+                if overlap(top, left, bottom, right, difficult, j) >= limit:
+                    out[k] = -1
+    return out

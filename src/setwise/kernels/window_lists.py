@@ -30,7 +30,7 @@ def windows_above(
     for value in every:
         if value > floor:
             size += 1
-    heap, bounds, pairs = np.arange(size), np.empty(size, np.float64), np.empty((size, 2), np.int32)
+    heap, bounds, pairs = np.arange(size), np.empty(size, np.float64), np.empty((size, 2), np.int64)
     at, kept = 0, 0
     for top in range(h):
         for bottom in range(top + 1, h + 1):
@@ -40,20 +40,20 @@ def windows_above(
             at += 1
     heapify(heap, size, bounds)
     # Where the window of a bound is known, these are its column lines.
-    ends = np.full((size, 2), -1, np.int32)
+    ends = np.full((size, 2), -1, np.int64)
     m = len(boxes)
     all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
     room = new_room(w, len(all_boxes))
     found, sums = np.empty((16, 4), np.int64), np.empty(16, np.float64)
-    k, searches, entry = 0, 0, np.int64(0)
+    k, searches = 0, 0
     while k < count:
-        best, chosen = floor, np.int64(-1)
+        best, chosen = floor, -1
         while size > 0:
-            entry = heap[0]
-            if not bounds[entry] > best:
+            if not bounds[heap[0]] > best:
                 break
-            top, bottom = np.int64(pairs[entry, 0]), np.int64(pairs[entry, 1])
-            left, right = np.int64(ends[entry, 0]), np.int64(ends[entry, 1])
+            entry = heap[0]
+            top, bottom = pairs[entry, 0], pairs[entry, 1]
+            left, right = ends[entry, 0], ends[entry, 1]
             known = left >= 0 and is_allowed(
                 grid.rows[top], grid.columns[left], grid.rows[bottom], grid.columns[right], all_boxes, all_limits, m + k
             )
@@ -66,7 +66,7 @@ def windows_above(
             searches += 1
             # Without a window above the best one, the sum of the best one is a bound.
             bounds[entry], ends[entry, 0], ends[entry, 1] = value, left, right
-            if value > best:
+            if left >= 0 and value > best:
                 best, chosen = value, entry
             if not value > floor:
                 size -= 1

@@ -50,17 +50,45 @@ class Room(NamedTuple):
 
 
 @kernel
-def grid_sums(rows: Array, columns: Array, scores: Array, stride: int, n_rows: int, n_columns: int) -> Array:
-    """Returns the sums of :class:`Grid` of points at pixels ``rows`` and ``columns`` (m,); O(m + cells)."""
+def grid_sums(cells: Array, scores: Array, n_rows: int, n_columns: int, sign: int) -> Array:
+    """Returns the sums of :class:`Grid` of points in ``cells`` (m, 2), rows and columns; O(m + cells).
+
+    With a sign of 1 or -1 scores of the other sign count as 0; with 0 all count.
+    """
     out = np.zeros((n_columns + 1, n_rows + 1), np.float64)
-    for j in range(len(rows)):
-        out[columns[j] // stride + 1, rows[j] // stride + 1] += scores[j]
+    for j in range(len(scores)):
+        if sign * scores[j] >= 0.0:
+            out[cells[j, 1] + 1, cells[j, 0] + 1] += scores[j]
     for c in range(1, n_columns + 1):
         running = 0.0
         for r in range(1, n_rows + 1):
             running += out[c, r]
             out[c, r] = out[c - 1, r] + running
     return out
+
+
+@kernel
+def sums_inside(points: Array, scores: Array, windows: Array) -> Array:
+    """Returns the sum of the scores of the ``points`` (m, 2) that lie in each of ``windows`` (k, 4), (k,); O(k m)."""
+    out = np.zeros(len(windows), np.float64)
+    for k in range(len(windows)):
+        for j in range(len(points)):
+            out[k] += scores[j] if is_inside(points, j, windows, k) else 0.0
+    return out
+
+
+@kernel
+def mark_inside(points: Array, windows: Array, k: int, out: Array) -> None:
+    """Writes 1 for the ``points`` (m, 2) that lie in ``windows[k]``, and 0 for the others; O(m)."""
+    for j in range(len(points)):
+        out[j] = 1.0 if is_inside(points, j, windows, k) else 0.0
+
+
+@bare
+def is_inside(points: Array, j: int, windows: Array, k: int) -> Any:
+    """Whether a point lies in a window (top, left, bottom, right)."""
+    y, x = points[j, 0], points[j, 1]
+    return (y >= windows[k, 0]) & (y < windows[k, 2]) & (x >= windows[k, 1]) & (x < windows[k, 3])
 
 
 @bare

@@ -119,6 +119,10 @@ class Windows(LargeSpace):
         X.eliminate_zeros()
         return Independent(X, batch.score_offsets, intercept=0.0)
 
+    def widths(self, X: Any) -> tuple[int, ...]:
+        """The number of words."""
+        return (self.n_words,)
+
     def decode(self, labels: NDArray[Any]) -> Ints | None:
         """The window (4,) that the labeling of one image names, as ``Solution.labels``; None where it names none."""
         found = as_array(labels, "labels")

@@ -71,6 +71,16 @@ def warn_of_vacuous_bound(name: str) -> None:
     )
 
 
+def warn_of_kept_bound(name: str) -> None:
+    """Warn that ``"auto"`` has kept the surrogate ``name``, whose bound says nothing."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
+        "surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.",
+        VacuousBoundWarning,
+        stacklevel=6,
+    )
+
+
 def warn_of_replaced_bound(name: str) -> None:
     """Warn that ``"auto"`` has taken the ramp, because the bound of the surrogate ``name`` says nothing or little."""
     warnings.warn(

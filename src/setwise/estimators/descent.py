@@ -15,7 +15,7 @@ from setwise.core.features import Features
 from setwise.core.learner import Callback, Fit, Learner, relative_gap
 from setwise.core.risk import Risk
 from setwise.estimators.certain import radius
-from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, warn_of_kept_bound, warn_of_vacuous_bound
+from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, warn_of_vacuous_bound
 from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import Ramp
 
@@ -175,8 +175,6 @@ class Training(ABC):
         # From w = 0 the ramp may not get away.
         if share >= VACUOUS and self.start == "zero" and self.loss_at(chosen.w) >= self.constant:
             warn_of_vacuous_bound(surrogate.name)
-        elif share >= VACUOUS and chosen is found:
-            warn_of_kept_bound(surrogate.name)
         return chosen
 
     def _minimized(

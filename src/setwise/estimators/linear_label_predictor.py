@@ -26,7 +26,7 @@ from setwise.estimators.notices import warn_of_end
 from setwise.estimators.rows import as_matrix
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
-from setwise.estimators.vacuous import warn_of_replaced_bound
+from setwise.estimators.vacuous import says_nothing, warn_of_kept_bound, warn_of_replaced_bound
 from setwise.learners import ConvexConcave
 from setwise.models.kernels import PairBasis
 from setwise.spaces import LargeSpace
@@ -88,6 +88,8 @@ class LinearLabelPredictor(LabelPredictor):
         self._keep(problem, trained)
         if problem.surrogate == "auto" and trained.surrogate == Ramp.name:
             warn_of_replaced_bound(problem.convex().name)
+        elif problem.surrogate == "auto" and says_nothing(trained.fit, trained.C, problem.constant):
+            warn_of_kept_bound(trained.surrogate)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self

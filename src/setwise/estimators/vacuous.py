@@ -61,6 +61,11 @@ def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float, centred: 
     return np.inf if nothing - fit.lower_bound <= fit.gap * max(nothing, SMALLEST * C) else float(share)
 
 
+def says_nothing(fit: Fit, C: float, constant: float) -> bool:
+    """Whether the risk at the end of a fit is at least .95 of the loss ``constant`` of the best constant labeling."""
+    return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
+
+
 def warn_of_vacuous_bound(name: str) -> None:
     """Warn that the bound of the surrogate ``name`` is vacuous."""
     warnings.warn(
@@ -77,7 +82,7 @@ def warn_of_kept_bound(name: str) -> None:
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
         "surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.",
         VacuousBoundWarning,
-        stacklevel=6,
+        stacklevel=3,
     )
 
 

@@ -16,7 +16,7 @@ least sum loss. Labels share nothing here, so P-SSVM of the sum loss would be in
 costs are 1.
 
 *Limits.* Fits stop at a relative gap of 1e-3 or after 500 iterations. This one point was settled after results: a first
-run, to 1e-2 or 300 iterations, had accepted w = 0 for MLSP on all splits of yeast and most of emotions and flags, since
+run, to 1e-2 or 300 iterations, had accepted w = 0 for MLSP on all splits of yeast and some of emotions and flags, since
 its objective is within 1e-2 of the least one. Its max losses are in docs/results.md.
 
 *Measures.* Max loss, sum loss, mAUC, F1, precision and recall, each the mean over the test rows of a split; then the

@@ -96,3 +96,13 @@ def test_bad_truths_and_costs_are_refused_in_a_sentence():
         GivenCosts(len, most=np.nan)
     with pytest.raises(TypeError, match="function must be callable"):
         GivenCosts(3)
+
+
+def test_functions_of_costs_cannot_change_labels():
+    def greedy(truths, label):
+        label[0] = 0
+        return 1.0
+
+    batch = Corners([np.array([[0, 1]])], [2])
+    with pytest.raises(ValueError, match="read-only"):
+        MaxLoss(GivenCosts(greedy)).structure(batch).values(np.array([1, 1]))

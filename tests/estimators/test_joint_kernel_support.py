@@ -12,6 +12,7 @@ from sklearn.svm import OneClassSVM
 
 from setwise import JointKernelSupport
 from setwise.core.refusal import Refusal
+from setwise.models import Kernel
 from setwise.spaces import Finite, Hierarchy
 
 TREE = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle", "bus": "vehicle"})
@@ -117,3 +118,14 @@ def test_what_is_refused(animals):
             model.fit(rows, sets)
         model.set_params(loss="max", nu=0.5, kernel="linear", space=TREE)
         assert vars(model) == before
+
+
+def test_what_is_no_kernel_is_refused(animals):
+    X, Y = animals
+    for kernel in (lambda A, B: -(A @ B.T), lambda A, B: A @ B.T + np.arange(len(A))[:, None]):
+        with pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite"):
+            JointKernelSupport(TREE, kernel=kernel).fit(X, Y)
+    plain = JointKernelSupport(TREE, kernel=rbf_kernel).fit(X, Y)
+    for same in (Kernel(rbf_kernel), lambda A, B: csr_matrix(rbf_kernel(A, B))):
+        other = JointKernelSupport(TREE, kernel=same).fit(X, Y)
+        np.testing.assert_array_equal(other.decision_function(X), plain.decision_function(X))

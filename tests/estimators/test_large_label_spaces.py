@@ -12,10 +12,11 @@ from sklearn.svm import OneClassSVM
 from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
 from setwise.core.flips import Flips
 from setwise.core.refusal import Refusal
+from setwise.estimators.label_ranking import LabelRanking
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.graphs import Graph
 from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
-from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelings
+from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings
 
 CHAIN = np.array([[0, 1], [1, 2]])
 
@@ -314,3 +315,53 @@ def test_joint_kernel_support_does_not_depend_on_the_scale_of_features():
         other = JointKernelSupport(Candidates(), nu=0.3, tol=1e-6).fit([scale * x for x in X], Y)
         np.testing.assert_allclose(other.coef_ / scale, first.coef_, rtol=1e-3)
         assert other.rho_ / scale**2 == pytest.approx(first.rho_, rel=1e-3)
+
+
+def test_scores_that_a_label_meets_many_times_do_not_hide_its_rivals():
+    space = LabelSequences((0, 1))
+    batch, features = space.bind([np.ones((30, 1))], [[[0] * 30]])
+    w = np.zeros(features.size)
+    # The transitions are the third to the sixth weight.
+    w[2:6] = -1.0
+    found = LabelRanking(MaxLoss()).on(batch)(features.scores(w))
+    assert found.values[0] == pytest.approx(1.0)
+    assert found.upper[0] == pytest.approx(1.0)
+
+
+def test_candidates_take_losses_without_a_hinge():
+    rng = np.random.default_rng(1)
+    X = [rng.standard_normal((m, 3)) for m in (4, 1, 6, 3, 5)]
+    Y = [np.flatnonzero(x[:, 0] > 0.3).tolist() for x in X]
+    for loss in ("sum", "f1"):
+        model = MultilabelStructuredPredictor(Candidates(), loss, C=1e3).fit(X, Y)
+        assert model.surrogate_ == "margin"
+        assert model.score(X, Y) > 0.9
+        assert 0.0 <= model.certain_share_ <= 1.0
+
+
+def test_the_certain_share_is_that_of_right_labels():
+    space, X, every, Y, costs = problem(sequences, 0)
+    options = {"surrogate": "hinge", "C": 30.0, "max_iter": 20000}
+    rough, fine = (
+        MultilabelStructuredPredictor(space, MaxLoss(costs), tol=t, **options).fit(X, Y) for t in (0.3, 1e-7)
+    )
+    assert rough.certain_share_ <= fine.certain_share_
+    radius, sure = np.sqrt(2.0 * (rough.objective_ - rough.lower_bound_)), []
+    psis = reference(space, X, every, Y, costs, True, 30.0)[1]
+    for psi, labels, right in zip(psis, every, Y, strict=True):
+        for y in right:
+            row = psi[labels.tolist().index(list(y))]
+            sure.append(abs(row @ rough.coef_) > radius * np.linalg.norm(row))
+            if sure[-1]:
+                assert (row @ rough.coef_ > 0) == (row @ fine.coef_ > 0)
+    assert rough.certain_share_ == pytest.approx(np.mean(sure))
+
+
+def test_a_fit_forgets_the_one_before():
+    rng = np.random.default_rng(0)
+    model = MultilabelStructuredPredictor(Finite(range(3)), surrogate="hinge")
+    model.fit(rng.standard_normal((20, 2)), rng.random((20, 3)) < 0.5)
+    space, X, _, Y, _ = problem(matchings, 1)
+    model.set_params(space=space).fit(X, Y)
+    for name in ("intercept_", "bias_", "kernel_residual_", "n_features_in_", "_model"):
+        assert name not in vars(model)

@@ -66,8 +66,18 @@ def test_equal_rows_and_zero_rows_add_nothing():
 
 def test_what_is_no_kernel_is_refused():
     X = np.random.default_rng(2).standard_normal((6, 2))
-    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+    with pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite"):
         Kernel(lambda A, B: 1.0 - 0.9 * rbf_kernel(A, B, gamma=5.0) - 0.05 * (A @ B.T)).basis(X)
+    for K in (
+        [[1.0, 0.9, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 0.5], [1.0, 0.5, 1.0]],
+        [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    ):
+        table = np.array(K)
+        with pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite"):
+            Kernel(lambda A, B, table=table: table[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]).basis(
+                np.arange(3.0)[:, None]
+            )
     with pytest.raises(ValueError, match="kernel must be above 0 for some point with itself; got at most 0"):
         Kernel(lambda A, B: np.zeros((len(A), len(B)))).basis(X)
     with pytest.raises(ValueError, match=r"kernel\(A, B\) must have shape \(6, 6\); got shape \(6,\)"):

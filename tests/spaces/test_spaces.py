@@ -5,6 +5,7 @@ import warnings
 from collections import deque
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from setwise.losses import MaxLoss, Nearest
@@ -174,3 +175,22 @@ def test_what_is_refused():
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             call()
+
+
+def test_tables_are_read_by_the_names_of_their_columns():
+    space = Finite(["a", "b"])
+    table = pd.DataFrame({"b": [1, 0], "a": [0, 0]})
+    np.testing.assert_array_equal(space.encode(table), [[False, True], [False, False]])
+    np.testing.assert_array_equal(space.encode(pd.DataFrame([[0, 1]])), [[False, True]])
+    with pytest.raises(ValueError, match=r"Y must have the labels \['a', 'b'\] as columns; got \['a', 'c'\]"):
+        space.encode(pd.DataFrame({"a": [1], "c": [0]}))
+
+
+def test_marks_of_missing_values_are_no_labels():
+    for missing in (pd.NA, np.nan, pd.NaT):
+        with pytest.raises(ValueError, match="hashable objects that equal themselves"):
+            Finite([missing, "a"])
+        with pytest.raises(ValueError, match="hashable objects that equal themselves"):
+            Hierarchy({"a": missing})
+    assert Hierarchy({"x": (name for name in "ab")}).names == ("x", "a", "b")
+    assert Hierarchy({"x": np.array(["a", "b"])}).names == ("x", "a", "b")

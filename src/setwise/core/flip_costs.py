@@ -137,9 +137,11 @@ class GivenCosts(FlipCosts):
         as_factor(self.factor)
 
     def of(self, batch: Flips, i: int, labels: Ints) -> Values:
-        truths = batch.truths[i].view()
-        truths.setflags(write=False)
-        found = as_reals([self.function(truths, label) for label in labels], "function(truths, label)", (len(labels),))
+        truths, shown_labels = batch.truths[i].view(), labels.view()
+        for given in (truths, shown_labels):
+            given.setflags(write=False)
+        values = [self.function(truths, label) for label in shown_labels]
+        found = as_reals(values, "function(truths, label)", (len(labels),))
         if len(found) and (found.min() < 0.0 or found.max() > self.most):
             wrong = found.min() if found.min() < 0.0 else found.max()
             raise ValueError(f"function(truths, label) must be from 0 to {self.most:.4g}; got {wrong:.4g}.")

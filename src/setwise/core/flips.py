@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_array, as_offsets, as_parts, shown
-from setwise.kernels.segments import chosen_offsets
+from setwise.kernels.segments import chosen_offsets, segment_sums
 
 
 class Flips(Batch):
@@ -78,6 +78,10 @@ class Flips(Batch):
     @abstractmethod
     def label_scores(self, i: int, scores: Values, labels: Ints) -> Values:
         """The scores f (m,) of ``labels`` (m, width_i) of input i, whose own scores are ``scores``."""
+
+    def reach(self, scores: Values) -> Values:
+        """No label of an input has a score of larger size than this, (n,). psi has entries of at most 1 here."""
+        return segment_sums(np.abs(scores).astype(np.float64), self.score_offsets)
 
     @property
     @abstractmethod

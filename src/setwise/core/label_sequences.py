@@ -53,6 +53,11 @@ class Sequences(Flips):
         along = unary[np.arange(len(unary)), labels].sum(axis=1)
         return np.asarray(along + pairs[labels[:, :-1], labels[:, 1:]].sum(axis=1) + constant)
 
+    def reach(self, scores: Values) -> Values:
+        # A sequence may have the same two neighbors again and again.
+        most = super().reach(scores)
+        return np.asarray(most * np.maximum(self.sizes - 1, 1))
+
     def parts(self, i: int, scores: Values) -> tuple[Values, Values, float]:
         """The scores of the places (T, k) of sequence i, those of neighbors (k, k), and that of the constant."""
         k, cut = self.k, int(self.sizes[i]) * self.k

@@ -92,6 +92,11 @@ def gibbs_bound(
     sigma = as_number(sigma, "sigma", low=0.0, high=1.0, open_low=True, open_high=True)
     as_flag(rescale, "rescale")
     scores = model.decision_function(X)
+    if model._model.basis is not None:
+        raise Refusal(
+            f"gibbs_bound refuses kernel={model.kernel!r}: its features are chosen by the training rows, and the bound "
+            "is one of features that are fixed before. Use kernel='linear'."
+        )
     features = model._features(X)
     assert isinstance(model.space_, Space)
     truth = model.space_.encode(Y)

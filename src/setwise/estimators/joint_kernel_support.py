@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,6 +20,7 @@ from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.large_labels import lowered, right_pairs
 from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.models.kernels import CHECKED, SLIP, Kernel
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.space import members
 
@@ -39,7 +41,7 @@ class JointKernelSupport(LabelPredictor):
     ----------
     space : the labels and their features, as :class:`setwise.spaces.Finite`
     loss : the loss of labels that :meth:`score` measures; it does not enter the training
-    nu : above 0 and below 1; at most this share of the pairs has scores below rho
+    nu : above 0 and below 1; at most this share of the pairs has scores below rho, up to the tolerance
     kernel : ``"linear"``, or a function of rows (n, d) and (m, d) that returns k (n, m), positive semidefinite
     tol : the tolerance of the solver, for kernels that are 1 on average between a pair and itself
 
@@ -57,7 +59,7 @@ class JointKernelSupport(LabelPredictor):
         "space": [Space, LargeSpace],
         "loss": CONSTRAINTS["loss"],
         "nu": [Interval(Real, 0, 1, closed="neither")],
-        "kernel": [StrOptions({"linear"}), callable],
+        "kernel": [StrOptions({"linear"}), Kernel, callable],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -111,7 +113,9 @@ class JointKernelSupport(LabelPredictor):
         pairs, kappa = np.argwhere(truth), self.space.kappa
         labels = np.eye(len(self.space)) if kappa is None else kappa @ kappa.T
         used, rows = np.unique(pairs[:, 0], return_inverse=True)
-        gram = _values(self.kernel, X[used], X[used])[np.ix_(rows, rows)]
+        own = _values(self.kernel, X[used], X[used])
+        _check_kernel(own)
+        gram = own[np.ix_(rows, rows)]
         gram *= labels[np.ix_(pairs[:, 1], pairs[:, 1])]
         found, self.rho_ = _one_class(gram, self.nu, tol)
         self.space_, self.loss_, self.kernel_ = self.space, loss, self.kernel
@@ -146,6 +150,14 @@ class JointKernelSupport(LabelPredictor):
         return self
 
 
+def _check_kernel(K: Values) -> None:
+    """Raise ValueError for what is no kernel of rows with themselves; of many rows a part is looked at."""
+    some = K if len(K) <= CHECKED else K[:: -(-len(K) // CHECKED), :: -(-len(K) // CHECKED)]
+    scale = float(np.abs(K).max())
+    if (np.abs(K - K.T) > SLIP * scale).any() or np.linalg.eigvalsh(some / max(scale, 1e-300))[0] < -SLIP * len(some):
+        raise ValueError("kernel must be symmetric and positive semidefinite; got values that no features have.")
+
+
 def _one_class(gram: Values, nu: float, tol: float) -> tuple[OneClassSVM, float]:
     """The one-class SVM of pairs by their kernel, and its threshold.
 
@@ -161,7 +173,8 @@ def _one_class(gram: Values, nu: float, tol: float) -> tuple[OneClassSVM, float]
 def _values(kernel: Any, A: Any, B: Any) -> Values:
     """The kernel of the rows of A and B."""
     if not isinstance(kernel, str):
-        return as_reals(kernel(A, B), "kernel(A, B)", (A.shape[0], B.shape[0]))
+        found = (kernel.function if isinstance(kernel, Kernel) else kernel)(A, B)
+        return as_reals(found.toarray() if issparse(found) else found, "kernel(A, B)", (A.shape[0], B.shape[0]))
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.asarray(linear_kernel(A, B, dense_output=True))
     if not np.isfinite(found).all():

@@ -24,6 +24,9 @@ from setwise.spaces import LargeSpace, Space
 from setwise.spaces.large_space import Scored
 from setwise.spaces.space import members
 
+_HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
+"""Results of a fit that are no public attributes."""
+
 
 class LabelPredictor(Versioned, ABC):
     """``{y : f(x, y) > 0}`` for the scores f of inputs with labels.
@@ -131,8 +134,11 @@ class LabelPredictor(Versioned, ABC):
 
     @contextmanager
     def _unchanged_by_errors(self) -> Iterator[None]:
-        """A fit that fails inside leaves the estimator as it was."""
+        """A fit inside begins without the results of others; where it fails, the estimator is as it was."""
         before = dict(self.__dict__)
+        for name in before:
+            if (name.endswith("_") and not name.startswith("_")) or name in _HIDDEN:
+                del self.__dict__[name]
         try:
             yield
         except BaseException:

@@ -93,7 +93,7 @@ class _RankedLarge(Evaluator):
         own = scores.astype(np.float64)
         # A constant that is added to all labels makes right ones the worst choice of the search, whatever they cost.
         raised = own.copy()
-        raised[ends[1:] - 1] += 1.0 + 2.0 * (self.most + segment_sums(np.abs(own), ends))
+        raised[ends[1:] - 1] += 1.0 + 2.0 * (self.most + batch.reach(own))
         found = self.maximizer.solve(raised, tol)
         costs, f = self.maximizer.structure.values(found.labels), batch.won(own, found.labels)
         rivals = batch.named(found.labels) & ~batch.right(found.labels)

@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
@@ -14,6 +14,7 @@ from setwise.core.flips import Flips
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
+from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.large_labels import mean_loss, mean_loss_of_none
 from setwise.learners import OneSlack
@@ -111,7 +112,13 @@ class LargeLabelProblem(Training):
         return MultilabelHinge(self.loss, self.rescaling)
 
     def convex(self) -> Surrogate:
-        """The hinge of single labels."""
+        """The hinge of single labels where it bounds the loss; otherwise margin rescaling, for lists that differ."""
+        if isinstance(self.layout, Flips):
+            return self.named("hinge")
+        try:
+            self.named("hinge").on(self.layout)
+        except Refusal:
+            return self.named(MarginRescaling.name)
         return self.named("hinge")
 
     def usual_c(self, surrogate: Surrogate) -> float:
@@ -123,12 +130,28 @@ class LargeLabelProblem(Training):
         return self.logistic[0]
 
     def certain_share(self, trained: Trained) -> float:
-        """Not known, since labels are not listed: nan."""
-        return np.nan
+        """The share of the right labels, or of all where these are few, that no optimization loses any more."""
+        if np.isnan(trained.radius):
+            return np.nan
+        features, scores = self.features, self.features.scores(trained.w)
+        if not isinstance(self.layout, Flips):
+            return float(certain(scores, features.row_lengths, False, trained.radius).mean())
+        found = [certain_of(i, self.layout, features, trained) for i in range(len(self.layout))]
+        flat = np.concatenate(found)
+        return float(flat.mean()) if len(flat) else np.nan
 
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights, by the best labels of each input."""
         return mean_loss(self.loss, self.layout, self.features.scores(w))
+
+
+def certain_of(i: int, layout: Flips, features: Features, trained: Trained) -> Bools:
+    """Which right labels of input i no optimization moves to the other side of 0, (m,)."""
+    one = np.array([i])
+    part = layout.take(one)
+    psis = np.array([features.pullback(part.indicators(label + 1), one) for label in part.truths[0]])
+    psis = psis.reshape(-1, features.size)
+    return certain(psis @ trained.w, np.linalg.norm(psis, axis=1), False, trained.radius)
 
 
 def refuse_listed_only(model: Any, start: Any) -> None:

@@ -14,6 +14,9 @@ from setwise.core.checks import as_count, as_number, as_reals, shown
 CHUNK = 64
 """The diagonal of a kernel is computed in square blocks of this size."""
 
+CHECKED, SLIP = 300, 1e-6
+"""So many points are compared with each other at the end, up to this share of the largest value of the kernel."""
+
 
 @final
 @dataclass(frozen=True)
@@ -145,19 +148,28 @@ def _factor(m: int, block: Callable[[Ints, Ints], Values], kernel: Kernel | Join
         if k == phi.shape[1]:
             phi = np.concatenate([phi, np.zeros((m, min(most, 2 * k) - k))], axis=1)
         column = block(every, every[at : at + 1])[:, 0] - phi[:, :k] @ phi[at, :k]
+        # What is left of a kernel is a kernel, so no entry exceeds the root of the product of two of its diagonal.
+        if (np.abs(column) > np.sqrt(np.maximum(left, 0.0) * left[at]) + SLIP * scale).any():
+            raise _no_kernel()
         phi[:, k] = column / np.sqrt(left[at])
         # The points of the basis are explained in full: what rounding leaves of them is no feature.
         phi[pivots, k], phi[at, k] = 0.0, np.sqrt(left[at])
         left -= phi[:, k] ** 2
         pivots = np.append(pivots, at)
         left[pivots] = 0.0
-    if left.min() < -1e-6 * scale:
-        raise ValueError(
-            f"kernel must be positive semidefinite; a point with itself is {-left.min() / scale:.2g} of the largest "
-            "below what other points explain of it."
-        )
     phi = np.ascontiguousarray(phi[:, : len(pivots)])
+    some = every if m <= CHECKED else np.sort(np.random.default_rng(0).choice(m, CHECKED, replace=False))
+    roots = np.sqrt(np.maximum(left[some], 0.0))
+    off = np.abs(block(some, some) - phi[some] @ phi[some].T)
+    if left.min() < -SLIP * scale or (off > roots[:, None] * roots + SLIP * scale).any():
+        raise _no_kernel()
     return _Factor(pivots, phi, np.tril(phi[pivots]), max(float(left.max()), 0.0) / scale)
+
+
+def _no_kernel() -> ValueError:
+    return ValueError(
+        "kernel must be symmetric and positive semidefinite; got values of which no features have the products."
+    )
 
 
 def _solved(triangle: Values, block: Values) -> Values:

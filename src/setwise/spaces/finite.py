@@ -7,7 +7,7 @@ from typing import Any, final
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_reals, shown
-from setwise.spaces.space import Space, is_hashable
+from setwise.spaces.space import Space, equals_itself, is_hashable
 
 
 @final
@@ -59,7 +59,7 @@ def as_distinct(labels: Any, name: str) -> tuple[Hashable, ...]:
         raise TypeError(f"{name} must be a list of labels; got {shown(labels)}.")
     for label in found:
         # NaN is not equal to itself, so it would never be found again.
-        if not is_hashable(label) or label != label:
+        if not is_hashable(label) or not equals_itself(label):
             raise ValueError(f"{name} must be hashable objects that equal themselves; got {shown(label)}.")
     if not found or len(set(found)) != len(found):
         raise ValueError(f"{name} must be distinct, and one or more; got {shown(labels)}.")

@@ -1,6 +1,6 @@
 """Labels that are the nodes of a tree, or of a graph of parents without a cycle."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -93,6 +93,7 @@ def _named(parents: dict[Any, list[Any]]) -> list[Any]:
 
 def _as_parents(given: Any, node: Any) -> list[Any]:
     """The parents of a node as a list."""
-    if isinstance(given, list | set | frozenset):
-        return list(as_distinct(given, f"parents[{shown(node)}]")) if given else []
+    if isinstance(given, list | set | frozenset | np.ndarray | Iterator):
+        several = list(given)
+        return list(as_distinct(several, f"parents[{shown(node)}]")) if several else []
     return list(as_distinct([given], f"parents[{shown(node)}]"))

@@ -45,7 +45,7 @@ class Space(ABC):
         name : what Y is called in sentences
         """
         if len(getattr(Y, "shape", ())) == 2:
-            given = as_array(Y, name)
+            given = as_array(self._in_order(Y, name), name)
             if given.shape[1] != len(self):
                 raise ValueError(f"{name} must have a column for each of {len(self)} labels; got shape {given.shape}.")
             return as_bools(given, name)
@@ -54,6 +54,16 @@ class Space(ABC):
         for i, row in enumerate(rows):
             out[i, self._codes(row, f"{name}[{i}]")] = True
         return out
+
+    def _in_order(self, Y: Any, name: str) -> Any:
+        """A table with the labels as names of its columns, with these in the order of the space; others as they are."""
+        columns = getattr(Y, "columns", None)
+        if columns is None or list(columns) == list(range(len(self))):
+            return Y
+        found = list(columns)
+        if len(found) != len(self) or set(found) != set(self.names):
+            raise ValueError(f"{name} must have the labels {shown(list(self.names))} as columns; got {shown(found)}.")
+        return Y[list(self.names)]
 
     def decode(self, matrix: Any) -> list[list[Any]]:
         """The labels of each row of a matrix of 0 and 1 (n, p), in the order of the columns."""
@@ -85,6 +95,14 @@ def is_hashable(label: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def equals_itself(label: Any) -> bool:
+    """Whether a label can be found again; NaN and other marks of missing values cannot."""
+    try:
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False
 
 
 def members(values: Any, name: str, what: str) -> list[Any]:

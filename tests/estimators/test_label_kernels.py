@@ -151,8 +151,8 @@ def test_working_sets_are_smaller_than_all_pairs_and_labels_outside_of_them_are_
     fit = NSlack(C=300.0, tol=1e-9, max_iter=3000).minimize(MeanRisk(features, evaluator))
     first, every = evaluator.pairs[0], np.unique(np.concatenate(evaluator.pairs))
     assert len(every) < 0.8 * 60 * 12
-    absent = np.setdiff1d(np.arange(12), first % 12)
-    assert len(absent) >= 3
+    # Some labels are in no pair of the first working set.
+    assert len(np.setdiff1d(np.arange(12), first % 12)) >= 3
     rows, places = np.repeat(X, 12, axis=0), np.tile(np.arange(12), 60)
     joint = RBF(rows, rows) * (kappa[places] @ kappa[places].T)
     signed, optimum = dual(X, Y, MaxLoss(Nearest(np.ones((12, 12)))), "slack", 300.0, joint)
@@ -161,8 +161,7 @@ def test_working_sets_are_smaller_than_all_pairs_and_labels_outside_of_them_are_
     across = RBF(np.repeat(new, 12, axis=0), rows) * (kappa[np.tile(np.arange(12), 25)] @ kappa[places].T)
     expected = (across @ signed).reshape(25, 12)
     found = (basis.coordinates(new) @ fit.w.reshape(4, -1).T) @ kappa.T
-    size = np.abs(expected).max()
-    np.testing.assert_allclose(found[:, absent], expected[:, absent], atol=1e-4 * size)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def apart(A, a, B, b):

@@ -80,7 +80,7 @@ def test_value_best_and_bound(method, slack, p):
                 assert close(found.values[0], best, scores), where
             if not method.approximate:
                 assert found.exact.all(), where
-    others = {"by_sequences", "by_matchings", "by_networks"}
+    others = {"by_sequences", "by_matchings", "by_networks", "by_windows"}
     refuses_all = (
         {"worst_ranking", "by_class", "by_order"}
         | others

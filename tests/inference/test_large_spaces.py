@@ -1,9 +1,11 @@
 """The worst single label, the best labels and those above a threshold equal enumeration, for every kind of label."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
 from kernels.falling import KINDS as SCORES
@@ -89,6 +91,18 @@ def test_searches_that_end_early_have_bounds(kind, slack):
     assert open_ones
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.sampled_from(SCORES), st.booleans(), st.integers(1, 9))
+def test_certificates_hold_whatever_the_limit(seed, kind, draw, slack, limit):
+    rng = np.random.default_rng(seed)
+    batch, every = some_batch(rng, kind, n=1)
+    costs = every_cost(rng)[int(rng.integers(8))]
+    scores = some_scores(rng, batch, draw)
+    structure = Structure(batch, () if costs is None else (costs,))
+    tol = float(rng.choice([0.0, 0.3]))
+    check(batch, every, scores, costs, slack, METHODS[kind](limit).prepare(structure, slack).maximize(scores, tol))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_costs_need_no_more_than_one_label_that_is_not_right(kind):
     rng = np.random.default_rng(2)
@@ -111,6 +125,41 @@ def test_hamming_costs_to_one_right_labeling_need_no_list():
                 scores = some_scores(rng, batch, str(rng.choice(SCORES)))
                 maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (NearestHamming(),)), slack)
                 assert check(batch, every, scores, NearestHamming(), slack, maximizer.maximize(scores)) == len(batch)
+
+
+@pytest.mark.parametrize("slack", [False, True])
+@pytest.mark.parametrize("kind", ["sequences", "matchings", "networks"])
+def test_weighted_distances_settle_hamming_costs_to_several_right_labels(kind, slack):
+    rng, settled, plain = np.random.default_rng(10), 0, 0
+    costs = NearestHamming(missed=0.5)
+    for _ in range(8):
+        batch, every = large_batch(rng, kind)
+        truths, labels = batch.truths[0], every[0]
+        scores = 0.1 * rng.standard_normal(batch.n_scores)
+        # The first right label is just predicted, as late in training.
+        scores[-1] += 1.0 - batch.label_scores(0, scores, truths[:1])[0]
+        maximizer = METHODS[kind](limit=25).prepare(Structure(batch, (costs,)), slack)
+        settled += check(batch, [labels], scores, costs, slack, maximizer.maximize(scores))
+        same = GivenCosts(lambda truths, label, batch=batch: costs.of(batch, 0, label[None])[0])
+        listed = METHODS[kind](limit=25).prepare(Structure(batch, (same,)), slack)
+        plain += check(batch, [labels], scores, same, slack, listed.maximize(scores))
+    # Of two labels a node, the mean of three distances is often far above the least one.
+    assert settled >= (6 if kind == "networks" else 8)
+    assert plain < settled
+
+
+def large_batch(rng, kind):
+    """An input with three right labels among hundreds."""
+    if kind == "matchings":
+        every = np.array(list(permutations(range(6))))
+        return Assignments([[6, 6]], [every[rng.permutation(len(every))[:3]]]), [every]
+    k, T = (2, 8) if kind == "networks" else (3, 6)
+    every = np.array(list(product(range(k), repeat=T)))
+    truths = [every[rng.permutation(len(every))[:3]]]
+    if kind == "sequences":
+        return Sequences([T], k, truths), [every]
+    edges = np.column_stack([np.arange(T - 1), np.arange(1, T)])
+    return Labelings(Graphs(np.zeros(T, bool), np.array([0, T]), edges), truths), [every]
 
 
 @pytest.mark.parametrize("costs", [NearestHamming(), GivenCosts(lambda truths, label: 0.5)])

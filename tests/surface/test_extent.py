@@ -22,6 +22,7 @@ from surface import (
     test_spaces,
     test_thresholds,
     test_training,
+    test_windows,
 )
 
 PARAMETERS = [
@@ -57,6 +58,7 @@ PARAMETERS = [
     *test_training.networks(),
     *test_training.grids(),
     *test_training.risks(),
+    *test_windows.PARAMETERS,
 ]
 
 ROOMS = (

@@ -17,6 +17,7 @@ from setwise.inference.by_pieces import ByPieces
 from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_sequences import BySequences
 from setwise.inference.by_submodular_minimum import BySubmodularMinimum
+from setwise.inference.by_windows import ByWindows
 from setwise.inference.class_decomposition import ClassDecomposition
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.dual_decomposition import DualDecomposition
@@ -72,6 +73,7 @@ class Auto(Inference):
     ``ByOrder``                the order of points                    exact or bounded
     ``BySequences``            one wrong labeling of a sequence        exact or bounded    exact or bounded
     ``ByMatchings``            one wrong assignment                    exact or bounded    exact or bounded
+    ``ByWindows``              one wrong window of an image            exact               exact
     ``ByNetworks(Auto())``     one wrong labeling of a network         exact or bounded    exact or bounded
     ``ByClass(Auto())``        losses of k classes                     exact or bounded
     ``KnownLabels(Auto())``    losses with labels that are not known   as for known ones
@@ -144,5 +146,6 @@ LAST: tuple[Inference, ...] = (
     ByOrder(),
     BySequences(),
     ByMatchings(),
+    ByWindows(),
 )
 """The methods of the table in their order, without those that hold an :class:`Auto` themselves."""

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-import numpy as np
-
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Values
 from setwise.core.checks import as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.matchings import Assignments
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, unfit_for_flips
+from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.assignments import best_assignments
 
 
@@ -46,12 +44,9 @@ class ByMatchings(Inference):
 
 @final
 class _ByMatchings(RankedMaximizer):
-    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
+    def falling(self, i: int, scores: Values, weights: Values | None = None, many: int = 1) -> Falling:
         pairs, constant = self.flips.parts(i, scores)
-        shift = 0.0
-        if apart is not None:
-            # A row that does not differ loses its part of the weight, which all assignments have first.
-            pairs, shift = pairs.copy(), weight
-            pairs[np.arange(len(pairs)), apart] -= weight / len(pairs)
+        if weights is not None:
+            pairs, constant = farther(pairs, self.flips.truths[i], weights), constant + float(weights.sum())
         for value, columns in best_assignments(pairs):
-            yield value + constant + shift, columns
+            yield value + constant, columns

@@ -11,7 +11,7 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.network_labelings import Labelings
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, unfit_for_flips
+from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
 
 
 @final
@@ -64,9 +64,9 @@ class _ByNetworks(RankedMaximizer):
         super().__init__(method, structure, slack, limit)
         self._inner = method.inner.prepare(_scored(structure))
 
-    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
-        inner = self._inner.take(np.array([i]))
-        moved = scores[:-1] if apart is None else _moved(inner.structure.batch, scores[:-1], apart, weight)
+    def falling(self, i: int, scores: Values, weights: Values | None = None, many: int = 1) -> Falling:
+        inner, truths = self._inner.take(np.array([i])), self.flips.truths[i]
+        moved = scores[:-1] if weights is None else _moved(inner.structure.batch, scores[:-1], truths, weights)
         for solution in inner._ranked(moved)[0]:
             if not solution.exact:
                 raise Refusal(
@@ -75,12 +75,12 @@ class _ByNetworks(RankedMaximizer):
                 )
             label = np.asarray(solution.labels, np.int64)
             f = float(self.flips.label_scores(i, scores, label[None])[0])
-            yield f + (0.0 if apart is None else weight * float((label != apart).mean())), label
+            yield f + (0.0 if weights is None else float(weights @ (label != truths).mean(axis=1))), label
 
 
-def _moved(network: Any, scores: Values, apart: Ints, weight: float) -> Values:
-    """The scores of one network where each node that differs from ``apart`` gains its part of the weight."""
-    gains = np.where(np.arange(network.n_labels) != apart[:, None], weight / network.total, 0.0)
+def _moved(network: Any, scores: Values, truths: Ints, weights: Values) -> Values:
+    """The scores of a network whose nodes gain by each right labeling from which they differ, but for a constant."""
+    gains = farther(np.zeros((network.total, network.n_labels)), truths, weights)
     # A label without a score stays at 0, so the others gain what is left over it.
     gains -= np.where(network.unary[:, :1] < 0, gains[:, :1], 0.0)
     out, scored = scores.copy(), network.unary >= 0

@@ -10,7 +10,7 @@ from setwise.core.checks import as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.label_sequences import Sequences
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, unfit_for_flips
+from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.sequences import best_by_distance, best_sequences
 
 
@@ -46,20 +46,18 @@ class BySequences(Inference):
 
 @final
 class _BySequences(RankedMaximizer):
-    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
+    def falling(self, i: int, scores: Values, weights: Values | None = None, many: int = 1) -> Falling:
         unary, pairs, constant = self.flips.parts(i, scores)
-        T, shift = len(unary), 0.0
-        if apart is not None:
-            # A place that does not differ loses its part of the weight, which all labelings have first.
-            unary, shift = unary.copy(), weight
-            unary[np.arange(T), apart] -= weight / T
+        T = len(unary)
+        if weights is not None:
+            unary, constant = farther(unary, self.flips.truths[i], weights), constant + float(weights.sum())
         whole, seen = np.array([0, T]), 0
         while True:
             labels, sums = best_sequences(unary, pairs[None], whole, many)
             for r in range(seen, many):
                 if sums[r, 0] == -np.inf:
                     return
-                yield float(sums[r, 0] + constant + shift), labels[r]
+                yield float(sums[r, 0]) + constant, labels[r]
             # A longer list begins with the shorter one.
             seen, many = many, 4 * many
 

@@ -20,8 +20,8 @@ from setwise.core.structure import Structure
 Falling = Iterator[tuple[float, Ints]]
 """Labels (width,) with numbers that fall, or stay equal, from each one to the next."""
 
-ROUNDS = 6
-"""So many weights of the distance from a right label are tried before a list of labels is made."""
+ROUNDS, MIXED = 6, 16
+"""So many weights of the distance from one right label, and from several, are tried before a list is made."""
 
 
 def unfit_for_flips(method: Inference, structure: Structure, kind: type[Flips]) -> str | None:
@@ -32,6 +32,17 @@ def unfit_for_flips(method: Inference, structure: Structure, kind: type[Flips]) 
     if len(structure.terms) > 1 or not all(isinstance(term, FlipCosts) for term in structure.terms):
         return f"{name} refuses {structure!r}: it takes one cost of single labels. Use MaxLoss(GivenCosts(function))."
     return None
+
+
+def farther(scores: Values, truths: Ints, weights: Values) -> Values:
+    """Scores (T, k) of single numbers of a label, where those of right labels (J, T) lose their part of the weights.
+
+    So labels gain ``sum_j a_j d_j`` by their distances d_j from the right labels, less the sum of the weights.
+    """
+    out, places = scores.copy(), np.arange(len(scores))
+    for truth, weight in zip(truths, weights, strict=True):
+        out[places, truth] -= weight / len(scores)
+    return out
 
 
 @dataclass
@@ -56,11 +67,15 @@ class Worst:
 class RankedMaximizer(Maximizer):
     """``max`` over single labels of ``lambda(Y, y) (1 - v_y f(y))`` or ``lambda(Y, y) - v_y f(y)``, and 0 for none.
 
-    Right labels are checked one by one. Others are looked at in falling order of ``g(y) = f(y) + a d(y)``, where d is
-    the share of places in which y differs from one right label and a >= 0 is chosen for the costs: every label that
-    comes later is worth at most what g allows, so the search ends where that is no more than the best value. With equal
-    costs this is the first label that is not right. Under slack rescaling with Hamming costs, ``d (1 + f)`` is at most
-    its maximum over d in [0, 1] with f = g - a d.
+    Right labels are checked one by one. Others are looked at in falling order of ``g(y) = f(y) + sum_j a_j d_j(y)``,
+    where d_j is the share of places in which y differs from the j-th right label, and the weights a_j >= 0 are chosen
+    for the costs: every label that comes later is worth at most what g allows, so the search ends where that is no more
+    than the best value. With equal costs all a_j are 0, and this is the first label that is not right.
+
+    Hamming costs are the least d_j, hence at most their mean d by a. So lambda + f is at most g for weights of sum 1.
+    Under slack rescaling, lambda (1 + f) is at most the maximum of d (1 + g - a d) over d in [0, 1], a the sum of the
+    weights. Each label that is found first by some weights makes them better: a becomes (1 + f) / d, where this bound
+    is met, and the weights of the distances that are large there fall.
 
     Parameters
     ----------
@@ -74,8 +89,8 @@ class RankedMaximizer(Maximizer):
         self.factor = 0.0 if self.costs is None else self.costs.factor
 
     @abstractmethod
-    def falling(self, i: int, scores: Values, apart: Ints | None = None, weight: float = 0.0, many: int = 1) -> Falling:
-        """The labels of input i in falling order of ``f(y) + weight d(y)``, d the share of places other than ``apart``.
+    def falling(self, i: int, scores: Values, weights: Values | None = None, many: int = 1) -> Falling:
+        """The labels of input i in falling order of ``f(y) + sum_j a_j d_j(y)``; None for weights a_j of 0.
 
         About ``many`` of them will be asked for.
         """
@@ -114,9 +129,9 @@ class RankedMaximizer(Maximizer):
         """The worst label that is not right."""
         truths = self.flips.truths[i]
         if isinstance(self.costs, NearestHamming) and len(truths):
-            apart, weight = self._nearest(i, own, worst, tol)
+            weights = self._weights(i, own, worst, tol)
             if worst.bound - worst.value > tol:
-                self._descend(i, own, self.falling(i, own, apart, weight, 4), self._ceiling(weight), worst, tol)
+                self._descend(i, own, self.falling(i, own, weights, 4), self._ceiling(weights.sum()), worst, tol)
             return
         even, most = isinstance(self.costs, EqualCosts | NearestHamming | None), self.factor * self._most(i)
         ceiling: Callable[[float], float] = (lambda f: most * (1.0 + f)) if self.slack else (lambda f: most + f)
@@ -145,58 +160,63 @@ class RankedMaximizer(Maximizer):
                 looked += 1
         worst.limit(worst.value)
 
-    def _nearest(self, i: int, own: Values, worst: Worst, tol: float) -> tuple[Ints, float]:
-        """A right label and the weight of the distance from it that bound all labels with Hamming costs least.
-
-        Each right label bounds the costs by the share of places that differ from it, so the least bound holds.
-        """
-        truths = self.flips.truths[i]
-        best, least = (truths[0], self.factor), np.inf
-        for truth in truths:
-            if not self.slack:
-                # The list of lambda + f itself: its first label bounds all others.
-                g = next(self.falling(i, own, truth, self.factor, 1))[0]
-                if g < least:
-                    best, least = (truth, self.factor), g
-                continue
-            exact = self.by_distance(i, own, truth)
-            if exact is not None:
-                sums, labels = exact
-                self._offer_outside(i, own, labels[sums > -np.inf], worst)
-                shares = np.arange(1, len(sums) + 1) / len(sums)
-                worst.limit(float(np.max(self.factor * shares * (1.0 + sums), initial=0.0, where=sums > -np.inf)))
-                if worst.bound - worst.value <= tol:
-                    return best
-            weight, bound = self._weight(i, own, truth, worst)
+    def _weights(self, i: int, own: Values, worst: Worst, tol: float) -> Values:
+        """The weights of the distances from the right labels that bound Hamming costs least, (J,)."""
+        each = np.eye(len(self.flips.truths[i]))
+        starts = list(each)
+        if self.slack:
+            bounds = [self._by_distance(i, own, truth, worst) for truth in self.flips.truths[i]]
+            # A right label whose bound is known to be loose needs no weights of its own.
+            starts = [start for start, bound in zip(each, bounds, strict=True) if bound == min(bounds)]
+        best: Values = each[0]
+        least = np.inf
+        for start in [*starts, each.mean(axis=0)]:
+            if worst.bound - worst.value <= tol:
+                break
+            weights, bound = self._improved(i, own, start, worst)
             if bound < least:
-                best, least = (truth, weight), bound
-        worst.limit(least)
+                best, least = weights, bound
+            worst.limit(least)
         return best
 
-    def _weight(self, i: int, own: Values, truth: Ints, worst: Worst) -> tuple[float, float]:
-        """The weight a of the distance from a right label whose best label bounds the rest least, with the bound.
+    def _by_distance(self, i: int, own: Values, truth: Ints, worst: Worst) -> float:
+        """What the distance from one right label alone bounds under slack rescaling; inf where that is not known."""
+        exact = self.by_distance(i, own, truth)
+        if exact is None:
+            return np.inf
+        sums, labels = exact
+        self._offer_outside(i, own, labels[sums > -np.inf], worst)
+        shares = np.arange(1, len(sums) + 1) / len(sums)
+        bound = float(np.max(self.factor * shares * (1.0 + sums), initial=0.0, where=sums > -np.inf))
+        worst.limit(bound)
+        return bound
 
-        For the share d and u = 1 + f of the worst label, d u is at most its bound with equality where a = u / d. So
-        each weight follows from the best label for the one before.
-        """
-        best, least, weight = 0.0, np.inf, 0.0
-        for _ in range(ROUNDS):
-            g, label = next(self.falling(i, own, truth, weight, 1))
+    def _improved(self, i: int, own: Values, start: Values, worst: Worst) -> tuple[Values, float]:
+        """The weights with the least bound on the way from those of a start, whose sum is 1, and that bound."""
+        truths, mixed = self.flips.truths[i], np.count_nonzero(start) > 1
+        weight, mix = 0.0 if self.slack else self.factor, start
+        best, least = weight * mix, np.inf
+        for _ in range(MIXED if mixed else ROUNDS if self.slack else 1):
+            g, label = next(self.falling(i, own, weight * mix, 1))
             bound = self._ceiling(weight)(g)
             if bound < least:
-                best, least = weight, bound
+                best, least = weight * mix, bound
             self._offer_outside(i, own, label[None], worst)
-            share = float((label != truth).mean())
-            won = 1.0 + g - weight * share
-            if won <= 0.0 and weight == 0.0:
-                # No label is worth more than 0.
-                return 0.0, 0.0
-            # Where the best label is the right one itself, a larger weight moves away from it.
-            weight = max(won, 0.0) / share if share else max(2.0 * weight, won)
+            shares = (label != truths).mean(axis=1)
+            share = float(mix @ shares)
+            if self.slack:
+                won = 1.0 + g - weight * share
+                if won <= 0.0 and weight == 0.0:
+                    # No label is worth more than 0.
+                    return best, 0.0
+                # Where the best label is a right one itself, a larger weight moves away from it.
+                weight = max(won, 0.0) / share if share else max(2.0 * weight, won)
+            mix = mix * np.exp(2.0 * (share - shares))
+            mix = mix / mix.sum()
         return best, least
 
     def _ceiling(self, weight: float) -> Callable[[float], float]:
-        """What a label is worth at most, by its place in the list with ``weight``, for Hamming costs."""
+        """What a label is worth at most by its g, for Hamming costs and weights of this sum."""
         if not self.slack:
             return lambda g: g
 

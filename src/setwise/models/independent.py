@@ -3,7 +3,7 @@
 from typing import Any, final
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
@@ -51,7 +51,13 @@ class Independent(Features):
         gradient = as_shaped(gradient, rows.shape[0], "gradient")
         offsets = self.offsets if parts is None else chosen_offsets(parts, self.offsets)
         # The slope of a set is the sum of its rows, each times its entry of the gradient.
-        scaled = rows.multiply(gradient[:, None]).toarray() if issparse(rows) else rows * gradient[:, None]
+        if issparse(rows):
+            # A row for each set, so that the rows of decisions stay sparse.
+            owned = csr_array((gradient, np.arange(len(gradient)), offsets), shape=(len(offsets) - 1, len(gradient)))
+            slopes = np.asarray((owned @ rows).toarray())
+            sums = np.add.reduceat(gradient, offsets[:-1])
+            return np.column_stack([slopes, self.intercept * sums]) if self.intercept else slopes
+        scaled = rows * gradient[:, None]
         if self.intercept:
             scaled = np.column_stack([scaled, self.intercept * gradient])
         return np.add.reduceat(scaled, offsets[:-1], axis=0)

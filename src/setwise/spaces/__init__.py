@@ -10,6 +10,8 @@ from setwise.spaces.large_space import LargeSpace
 from setwise.spaces.matchings import Matchings
 from setwise.spaces.network_labelings import NetworkLabelings
 from setwise.spaces.space import Space
+from setwise.spaces.window_scores import window_average_precision, window_f1, window_precision, window_recall
+from setwise.spaces.windows import Windows, WordImage
 
 __all__ = [
     "Candidates",
@@ -20,6 +22,8 @@ __all__ = [
     "Matchings",
     "NetworkLabelings",
     "Space",
+    "Windows",
+    "WordImage",
     "hierarchical_f1",
     "hierarchical_precision",
     "hierarchical_recall",
@@ -27,4 +31,8 @@ __all__ = [
     "label_precision",
     "label_recall",
     "mean_average_precision",
+    "window_average_precision",
+    "window_f1",
+    "window_precision",
+    "window_recall",
 ]

@@ -1,0 +1,143 @@
+"""Branch and bound over sets of windows: Efficient Subwindow Search (Lampert, Blaschko and Hofmann 2009)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.heaps import push, sift_down
+from setwise.kernels.jit import bare, kernel
+from setwise.kernels.overlaps import all_forbidden, is_allowed
+from setwise.kernels.windows import Grid, grown, grown_boxes, window_sum
+
+Array = NDArray[Any]
+
+
+@kernel
+def subwindows_above(
+    grid: Grid,
+    negative: Array,
+    boxes: Array,
+    limits: Array,
+    floor: float,
+    count: int,
+    overlap: float,
+    budget: int,
+) -> tuple[Array, Array, int, bool, Array, float]:
+    """Returns what :func:`setwise.kernels.window_lists.windows_above` does, as far as a budget of sets allows.
+
+    That is the windows as lines (k, 4), their sums (k,), how many sets were visited, and whether the list is complete;
+    further the lines (4,) and the sum of an allowed window that may come next, -1 and ``floor`` if none is known.
+
+    ``grid`` holds the sums of the positive scores, and ``negative`` those of the others. A set of windows is four spans
+    of lines. No window of it has a larger sum than the positive scores in its largest window and the negative ones in
+    its smallest one; it is left out where this is not above ``floor``, or where one of ``boxes`` (m, 4), or a window of
+    the list, forbids all of it. The set of largest bound is halved next. O(budget (log budget + m + count))
+    """
+    h, w, m = len(grid.rows) - 1, len(grid.columns) - 1, len(boxes)
+    sets, bounds = np.empty((2 * budget + 1, 8), np.int32), np.empty(2 * budget + 1, np.float64)
+    seen, heap, size, made = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64), 0, 0
+    all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
+    found, sums, k = np.empty((16, 4), np.int64), np.empty(16, np.float64), 0
+    best, window, spans = floor, np.full(4, -1, np.int64), np.empty(8, np.int64)
+    least, most = np.empty(4, np.int64), np.empty(4, np.int64)
+    # The first and the last top, left, bottom and right line.
+    spans[:] = (0, h - 1, 0, w - 1, 1, h, 1, w)
+    visited, entry, side, middle = 0, np.int64(0), -1, 0
+    while True:
+        for half in range(2 if side >= 0 else 1):
+            if side >= 0:
+                for s in range(8):
+                    spans[s] = sets[entry, s]
+                if half == 0:
+                    spans[2 * side + 1] = middle
+                else:
+                    spans[2 * side] = middle + 1
+            if not _tighten(spans):
+                continue
+            bound, reached = _bounds(grid.sums, negative, spans)
+            # What is not above the best window may come after it.
+            if not bound > (best if k + 1 == count else floor):
+                continue
+            _extremes(grid.rows, grid.columns, spans, least, most)
+            if all_forbidden(least, most, all_boxes, all_limits, 0, m + k):
+                continue
+            if reached > best and is_allowed(most[0], most[1], most[2], most[3], all_boxes, all_limits, m + k):
+                best = reached
+                window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[5], spans[7]
+            for s in range(8):
+                sets[made, s] = spans[s]
+            bounds[made], seen[made] = bound, m + k
+            size = push(heap, size, bounds, made)
+            made += 1
+        side = -1
+        while side < 0:
+            if size == 0 or not bounds[heap[0]] > best:
+                if window[0] < 0:
+                    return found[:k].copy(), sums[:k].copy(), visited, True, window, best
+                if k == len(found):
+                    found, sums = grown_boxes(found, k), grown(sums, k)
+                if m + k == len(all_boxes):
+                    all_boxes, all_limits = grown_boxes(all_boxes, m + k), grown(all_limits, m + k)
+                found[k], sums[k] = window, best
+                all_boxes[m + k, 0], all_boxes[m + k, 1] = grid.rows[window[0]], grid.columns[window[1]]
+                all_boxes[m + k, 2], all_boxes[m + k, 3] = grid.rows[window[2]], grid.columns[window[3]]
+                all_limits[m + k] = overlap
+                k += 1
+                best, window[:] = floor, -1
+                if k == count:
+                    return found[:k].copy(), sums[:k].copy(), visited, True, window, best
+                continue
+            if visited == budget:
+                return found[:k].copy(), sums[:k].copy(), visited, False, window, best
+            entry = heap[0]
+            size -= 1
+            heap[0] = heap[size]
+            if size > 0:
+                sift_down(heap, size, bounds, 0)
+            visited += 1
+            # Windows of the list that came later may forbid all of a set.
+            for s in range(8):
+                spans[s] = sets[entry, s]
+            _extremes(grid.rows, grid.columns, spans, least, most)
+            if seen[entry] < m + k and all_forbidden(least, most, all_boxes, all_limits, seen[entry], m + k):
+                continue
+            width = 0
+            for s in range(4):
+                if spans[2 * s + 1] - spans[2 * s] > width:
+                    side, width = s, spans[2 * s + 1] - spans[2 * s]
+            if side < 0:
+                # A single window whose sum is the largest bound.
+                best = bounds[entry]
+                window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[4], spans[6]
+            else:
+                middle = (spans[2 * side] + spans[2 * side + 1]) // 2
+
+
+@bare
+def _tighten(spans: Array) -> bool:
+    """Leaves out lines that no window of the set has, and tells whether it holds a window."""
+    for s in range(0, 4, 2):
+        # A window begins before it ends.
+        spans[s + 1] = min(spans[s + 1], spans[s + 5] - 1)
+        spans[s + 4] = max(spans[s + 4], spans[s] + 1)
+        if spans[s] > spans[s + 1] or spans[s + 4] > spans[s + 5]:
+            return False
+    return True
+
+
+@bare
+def _bounds(positive: Array, negative: Array, spans: Array) -> Any:
+    """A bound of the sums of the windows of a set, and the sum of its largest window."""
+    up = window_sum(positive, spans[0], spans[2], spans[5], spans[7])
+    down = window_sum(negative, spans[0], spans[2], spans[5], spans[7])
+    if spans[1] < spans[4] and spans[3] < spans[6]:
+        return up + window_sum(negative, spans[1], spans[3], spans[4], spans[6]), up + down
+    return up, up + down
+
+
+@bare
+def _extremes(rows: Array, columns: Array, spans: Array, least: Array, most: Array) -> None:
+    """Writes the pixels of the smallest and of the largest window of a set; the smallest one may be empty."""
+    least[0], least[1], least[2], least[3] = rows[spans[1]], columns[spans[3]], rows[spans[4]], columns[spans[6]]
+    most[0], most[1], most[2], most[3] = rows[spans[0]], columns[spans[2]], rows[spans[5]], columns[spans[7]]

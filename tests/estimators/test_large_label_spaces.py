@@ -239,6 +239,15 @@ def test_ssvm_of_a_large_space_is_that_of_listed_labels(make, seed):
     assert len(model.predict(X)) == len(X)
 
 
+@pytest.mark.parametrize("missed", [1.0, 3.0, 100.0])
+def test_costs_of_right_labels_have_no_part_in_ssvm(missed):
+    X, Y = [np.eye(2)], [[["a", "b"]]]
+    space, options = LabelSequences(["a", "b"]), {"C": 10.0, "tol": 1e-6, "max_iter": 5000}
+    models = [SSVM(space, MaxLoss(NearestHamming(m)), **options).fit(X, Y) for m in (0.0, missed)]
+    assert models[1].objective_ == pytest.approx(models[0].objective_, rel=1e-5)
+    assert models[1].top(X, 1)[0][0][0] == ["a", "b"]
+
+
 @pytest.mark.parametrize("make", [sequences, matchings, networks, None])
 def test_joint_kernel_support_of_a_large_space_is_a_one_class_svm(make):
     if make is None:
@@ -277,3 +286,31 @@ def test_baselines_over_all_sets_of_labels_take_listed_labels_alone():
     for kind in (PowersetSSVM, IndependentSVMs):
         with pytest.raises(ValueError, match="The 'space' parameter"):
             kind(space).fit(X, Y)
+
+
+def test_inputs_have_the_features_of_fit_and_may_be_generated():
+    space, X, _, Y, _ = problem(networks, 1)
+    model = MultilabelStructuredPredictor(space, surrogate="hinge", C=10.0).fit((x for x in X), Y)
+    assert model.widths_ == (2, 1)
+    assert [list(map(list, row)) for row in model.predict(x for x in X)] == [
+        list(map(list, row)) for row in model.predict(X)
+    ]
+    assert model.score((x for x in X), Y) == model.score(X, Y)
+    # One feature of nodes and two of edges have as many weights.
+    other = [Graph(np.ones((3, 1)), CHAIN, np.ones((2, 2)))]
+    for kind in (model, JointKernelSupport(space).fit(X, Y)):
+        with pytest.raises(ValueError, match=r"X must have \(2, 1\) features, as in fit; got \(1, 2\)"):
+            kind.predict(other)
+    with pytest.raises(TypeError, match="X must be a list of inputs; got 3"):
+        model.predict(3)
+
+
+def test_joint_kernel_support_does_not_depend_on_the_scale_of_features():
+    rng = np.random.default_rng(0)
+    X = [np.abs(rng.standard_normal((3, 2))) + np.array([0.0, 1.0]) for _ in range(20)]
+    Y = [[int(x[:, 0].argmax())] for x in X]
+    first = JointKernelSupport(Candidates(), nu=0.3, tol=1e-6).fit(X, Y)
+    for scale in (1e-4, 1e4):
+        other = JointKernelSupport(Candidates(), nu=0.3, tol=1e-6).fit([scale * x for x in X], Y)
+        np.testing.assert_allclose(other.coef_ / scale, first.coef_, rtol=1e-3)
+        assert other.rho_ / scale**2 == pytest.approx(first.rho_, rel=1e-3)

@@ -184,6 +184,15 @@ def test_auto_takes_the_ramp_where_the_hinge_says_nothing():
         auto.certain(X)
 
 
+def test_auto_warns_where_it_keeps_a_hinge_that_says_nothing():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 30)), rng.random((40, 4)) < 0.5
+    with pytest.warns(VacuousBoundWarning, match="has kept it, because the ramp that was tried has a larger"):
+        model = MultilabelStructuredPredictor(Finite(range(4)), C=1.0).fit(X, Y)
+    assert model.surrogate_ == "multilabel_hinge"
+    assert model.objective_ > 0.95
+
+
 def test_auto_keeps_a_hinge_that_says_something(animals):
     X, Y = animals
     model = MultilabelStructuredPredictor(TREE, C=1e4, tol=1e-2).fit(X, Y)

@@ -135,8 +135,9 @@ def test_the_hinge_of_windows_is_a_maximum_over_all_of_them():
 def test_a_window_with_the_points_of_a_right_one_keeps_the_margin_hinge_above_a_half():
     batch = Boxes([[4, 4]], [[[1, 1]]], [[[0, 0, 3, 3]]])
     structure = MaxLoss(Overlap()).structure(batch)
-    with pytest.raises(Refusal, match=r"refuses margin rescaling of .*max\(1 - f, f\).*Use rescaling='slack'"):
-        ByWindows().prepare(structure)
+    for method in (ByWindows(), Auto()):
+        with pytest.raises(Refusal, match=r"refuses margin rescaling of .*max\(1 - f, f\).*Use rescaling='slack'"):
+            method.prepare(structure)
     same, costs = np.array([[0, 0, 3, 3], [0, 0, 3, 2]]), Overlap()
     for f in np.linspace(-2, 3, 21):
         scores = np.array([f, 0.0])

@@ -110,3 +110,24 @@ def test_one_pixel_and_what_forbids_everything():
         assert (found.windows.tolist(), found.sums.tolist()) == ([[0, 0, 1, 1]], [3.0])
         assert not len(search(point, scores, np.array([[0, 0, 1, 1]]), np.array([0.5]), budget=budget).windows)
         assert not len(search(point, scores, NO_BOXES, NO_LIMITS, 3.0, budget=budget).windows)
+
+
+@pytest.mark.parametrize("overlap", [0.4, 1.0])
+def test_budgets_change_no_value_in_larger_images(overlap):
+    rng = np.random.default_rng(6)
+    for trial in range(6):
+        points = Points(48, 64, rng.integers(0, (48, 64), (500, 2)))
+        boxes = random_boxes(rng, 3, 48, 64)
+        inside = ((points.cells >= boxes[0, :2]) & (points.cells < boxes[0, 2:])).all(axis=1)
+        # Lists may differ after windows of equal sums, which border on rows without points.
+        scores = rng.standard_normal(500) + np.where(inside, 0.5, -0.2 * trial)
+        lists = [search(points, scores, boxes, np.full(3, 0.5), 1.0, 6, overlap, b) for b in (0, 50, None, 100_000)]
+        for found in lists[1:]:
+            first = found.sums[:1], lists[0].sums[:1]
+            np.testing.assert_allclose(*first, rtol=1e-10)
+            if overlap == 1.0:
+                np.testing.assert_allclose(found.sums, lists[0].sums, rtol=1e-10)
+        for found in lists:
+            assert (overlaps(found.windows, boxes) < 0.5).all()
+            assert ((overlaps(found.windows, found.windows) >= overlap) == np.eye(len(found.sums), dtype=bool)).all()
+            assert (np.diff(found.sums) <= 1e-10).all()

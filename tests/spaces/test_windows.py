@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from kernels.windows_by_hand import overlap_by_pixels, random_boxes
+from setwise import MultilabelStructuredPredictor
 from setwise.core.structure import Structure
 from setwise.inference import ByWindows
+from setwise.kernels.overlaps import overlaps
 from setwise.learners import OneSlack
 from setwise.losses import MaxLoss, Overlap
 from setwise.risks import MeanRisk
@@ -77,7 +79,17 @@ def test_training_finds_the_object_and_its_gap_is_certified():
     assert fit.gap <= 0.1
     test, features = space.bind(images[8:])
     best = ByWindows().prepare(Structure(test)).k_best(features.scores(fit.w), 1)
-    assert window_recall(Y[8:], [space.boxes(found) for found in best]) == 1.0
+    found = [space.boxes(one) for one in best]
+    assert window_recall(Y[8:], found) == 1.0
+    # The predictor trains and finds the same.
+    model = MultilabelStructuredPredictor(space, MaxLoss(Overlap()), surrogate="hinge", C=100.0, tol=0.1)
+    model.fit(images[:8], Y[:8])
+    assert model.objective_ == pytest.approx(fit.objective, rel=0.2)
+    assert window_recall(Y[8:], [np.array([box for box, _ in row]) for row in model.top(images[8:], 1)]) == 1.0
+    # What is above 0 overlaps by less than a half.
+    for row in model.predict(images[8:]):
+        boxes = np.array(row).reshape(-1, 4)
+        np.testing.assert_array_equal(overlaps(boxes, boxes) >= 0.5, np.eye(len(row)))
 
 
 def test_precision_recall_and_f1_by_hand():

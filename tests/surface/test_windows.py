@@ -93,6 +93,7 @@ def parameters():
     yield Parameter("WordImage(difficult)", partial(WordImage, 4, 4, []), BAD_BOXES | OUTSIDE)
     yield Parameter("Windows(n_words)", Windows, COUNTS)
     yield Parameter("Windows(stride)", partial(Windows, 2), COUNTS)
+    yield Parameter("Windows(overlap)", partial(Windows, 2, 1), SHARES)
     yield Parameter("Windows.bind(X)", SPACE.bind, INPUTS)
     yield Parameter("Windows.bind(Y, truths)", partial(SPACE.bind, [IMAGE] * 2), boxes)
     yield Parameter("Windows.bind(constant)", partial(SPACE.bind, [IMAGE], None), NUMBERS)

@@ -20,6 +20,7 @@ from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.large_labels import lowered, right_pairs
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.spaces import LargeSpace, Space
+from setwise.spaces.space import members
 
 
 @final
@@ -40,7 +41,7 @@ class JointKernelSupport(LabelPredictor):
     loss : the loss of labels that :meth:`score` measures; it does not enter the training
     nu : above 0 and below 1; at most this share of the pairs has scores below rho
     kernel : ``"linear"``, or a function of rows (n, d) and (m, d) that returns k (n, m), positive semidefinite
-    tol : the tolerance of the solver
+    tol : the tolerance of the solver, for kernels that are 1 on average between a pair and itself
 
     Attributes
     ----------
@@ -95,8 +96,7 @@ class JointKernelSupport(LabelPredictor):
         return np.asarray((scores if kappa is None else scores @ kappa.T) - self.rho_)
 
     def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
-        assert isinstance(self.space_, LargeSpace)
-        layout, features = self.space_.bind(X, None, 0.0)
+        layout, features = self._bind(X, 0.0)
         return layout, lowered(layout, features.scores(self.coef_), self.rho_)
 
     def _fit(self, X: Any, Y: Any) -> Self:
@@ -113,8 +113,8 @@ class JointKernelSupport(LabelPredictor):
         used, rows = np.unique(pairs[:, 0], return_inverse=True)
         gram = _values(self.kernel, X[used], X[used])[np.ix_(rows, rows)]
         gram *= labels[np.ix_(pairs[:, 1], pairs[:, 1])]
-        found = OneClassSVM(kernel="precomputed", nu=self.nu, tol=tol).fit(gram)
-        self.space_, self.loss_, self.kernel_, self.rho_ = self.space, loss, self.kernel, float(found.offset_[0])
+        found, self.rho_ = _one_class(gram, self.nu, tol)
+        self.space_, self.loss_, self.kernel_ = self.space, loss, self.kernel
         self.support_, self.dual_coef_ = pairs[found.support_], found.dual_coef_[0].copy()
         # The pairs of one row share its kernel, so their weights become one row of alpha.
         kept, places = np.unique(self.support_[:, 0], return_inverse=True)
@@ -134,15 +134,28 @@ class JointKernelSupport(LabelPredictor):
                 "scores that are searched. Use kernel='linear'."
             )
         assert isinstance(self.space, LargeSpace)
+        X = members(X, "X", "a list of inputs")
         layout, features = self.space.bind(X, Y, 0.0)
         pairs = right_pairs(layout, features)
         if not len(pairs):
             raise ValueError(f"Y must hold a true label for one input or more; got {len(layout)} empty sets.")
-        found = OneClassSVM(kernel="precomputed", nu=self.nu, tol=tol).fit(pairs @ pairs.T)
-        self.space_, self.loss_, self.rho_ = self.space, loss, float(found.offset_[0])
+        found, self.rho_ = _one_class(pairs @ pairs.T, self.nu, tol)
+        self.space_, self.loss_, self.widths_ = self.space, loss, self.space.widths(X)
         self.dual_coef_ = found.dual_coef_[0].copy()
         self.coef_ = self.dual_coef_ @ pairs[found.support_]
         return self
+
+
+def _one_class(gram: Values, nu: float, tol: float) -> tuple[OneClassSVM, float]:
+    """The one-class SVM of pairs by their kernel, and its threshold.
+
+    Its weights do not depend on the scale of the kernel, but the tolerance of the solver does: the kernel of a pair
+    with itself is 1 on average there.
+    """
+    scale = float(np.diag(gram).mean())
+    scale = scale if scale > 0.0 else 1.0
+    found = OneClassSVM(kernel="precomputed", nu=nu, tol=tol).fit(gram / scale)
+    return found, scale * float(found.offset_[0])
 
 
 def _values(kernel: Any, A: Any, B: Any) -> Values:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_count
+from setwise.core.features import Features
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -21,6 +22,7 @@ from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 from setwise.spaces import LargeSpace, Space
 from setwise.spaces.large_space import Scored
+from setwise.spaces.space import members
 
 
 class LabelPredictor(Versioned, ABC):
@@ -29,10 +31,12 @@ class LabelPredictor(Versioned, ABC):
     Attributes
     ----------
     space_, loss_ : the space, and the loss that :meth:`score` measures
+    widths_ : the numbers of features of inputs, in large spaces
     """
 
     space_: Space | LargeSpace
     loss_: Loss
+    widths_: tuple[int, ...]
 
     @abstractmethod
     def _listed_scores(self, X: Any) -> NDArray[np.float64]:
@@ -84,6 +88,7 @@ class LabelPredictor(Versioned, ABC):
         """
         check_is_fitted(self)
         if not isinstance(self.space_, Space):
+            X = members(X, "X", "a list of inputs")
             layout, _ = self.space_.bind(X, Y)
             return 1.0 - mean_loss(self.loss_, layout, self._bound_scores(X)[1])
         predictions = self.predict_matrix(X)
@@ -100,6 +105,16 @@ class LabelPredictor(Versioned, ABC):
         orders = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
         rows = zip(scores, orders, strict=True)
         return [[(names[j], float(row[j])) for j in order if row[j] > threshold] for row, order in rows]
+
+    def _bind(self, X: Any, constant: float) -> tuple[Batch, Features]:
+        """The layout of inputs of a large space, without right labels, and the model of their scores."""
+        assert isinstance(self.space_, LargeSpace)
+        X = members(X, "X", "a list of inputs")
+        layout, features = self.space_.bind(X, None, constant)
+        widths = self.space_.widths(X)
+        if widths != self.widths_:
+            raise ValueError(f"X must have {self.widths_} features, as in fit; got {widths}.")
+        return layout, features
 
     def _listed(self, what: str, way_out: str) -> None:
         """Refuse spaces whose labels are not listed."""

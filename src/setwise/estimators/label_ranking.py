@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
 from setwise.core.inference import Maximizer
 from setwise.core.measure import Loss
@@ -85,13 +86,14 @@ class _RankedLarge(Evaluator):
 
     def __init__(self, batch: Flips, maximizer: Maximizer) -> None:
         self.batch, self.flips, self.maximizer, self.floor = batch, batch, maximizer, 0.0
+        self.most = sum(term.factor * term.most for term in maximizer.structure.terms if isinstance(term, FlipCosts))
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         batch, ends = self.flips, self.flips.score_offsets
         own = scores.astype(np.float64)
-        # A constant that is added to all labels makes right ones the worst choice of the search.
+        # A constant that is added to all labels makes right ones the worst choice of the search, whatever they cost.
         raised = own.copy()
-        raised[ends[1:] - 1] += 1.0 + 2.0 * segment_sums(np.abs(own), ends)
+        raised[ends[1:] - 1] += 1.0 + 2.0 * (self.most + segment_sums(np.abs(own), ends))
         found = self.maximizer.solve(raised, tol)
         costs, f = self.maximizer.structure.values(found.labels), batch.won(own, found.labels)
         rivals = batch.named(found.labels) & ~batch.right(found.labels)

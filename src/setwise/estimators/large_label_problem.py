@@ -35,6 +35,7 @@ class LargeLabelProblem(Training):
     loss : of sets of labels
     layout : the inputs with their right labels
     bound : the model of the scores
+    widths : the numbers of features of the inputs
     rescaling : of the hinge
     C : the weight of the hinge at whose minimum the ramp begins
     constant_feature : the value of the feature that all labels have, 0 for none
@@ -44,6 +45,7 @@ class LargeLabelProblem(Training):
     loss: Loss
     layout: Batch
     bound: Features
+    widths: tuple[int, ...]
     rescaling: Rescaling
     surrogate: str | Surrogate
     C: float

@@ -26,10 +26,11 @@ from setwise.estimators.notices import warn_of_end
 from setwise.estimators.rows import as_matrix
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
-from setwise.estimators.vacuous import warn_of_replaced_bound
+from setwise.estimators.vacuous import says_nothing, warn_of_kept_bound, warn_of_replaced_bound
 from setwise.learners import ConvexConcave
 from setwise.models.kernels import PairBasis
 from setwise.spaces import LargeSpace
+from setwise.spaces.space import members
 from setwise.surrogates.multilabel_hinge import Rescaling
 from setwise.surrogates.ramp import Ramp
 
@@ -87,6 +88,8 @@ class LinearLabelPredictor(LabelPredictor):
         self._keep(problem, trained)
         if problem.surrogate == "auto" and trained.surrogate == Ramp.name:
             warn_of_replaced_bound(problem.convex().name)
+        elif problem.surrogate == "auto" and says_nothing(trained.fit, trained.C, problem.constant):
+            warn_of_kept_bound(trained.surrogate)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -95,8 +98,7 @@ class LinearLabelPredictor(LabelPredictor):
         return self._scores(self._features(X))
 
     def _bound_scores(self, X: Any) -> tuple[Batch, Values]:
-        assert isinstance(self.space_, LargeSpace)
-        layout, features = self.space_.bind(X, None, self._constant)
+        layout, features = self._bind(X, self._constant)
         return layout, features.scores(self.coef_)
 
     def certain(self, X: Any) -> Bools:
@@ -152,11 +154,13 @@ class LinearLabelPredictor(LabelPredictor):
         bias, jobs = as_number(self.label_bias, "label_bias"), threads(self.n_jobs)
         if isinstance(self.space, LargeSpace):
             refuse_listed_only(self, goal.start)
+            X = members(X, "X", "a list of inputs")
             layout, bound = self.space.bind(X, Y, intercept)
+            widths = self.space.widths(X)
             # Independent training cannot go over all labels, so "auto" stays at the hinge.
             surrogate = "convex" if isinstance(goal.surrogate, str) and goal.surrogate == "auto" else goal.surrogate
             return LargeLabelProblem(
-                self.space, loss, layout, bound, goal.rescaling, surrogate, float(self.C), intercept, jobs
+                self.space, loss, layout, bound, widths, goal.rescaling, surrogate, float(self.C), intercept, jobs
             )
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
@@ -177,7 +181,7 @@ class LinearLabelPredictor(LabelPredictor):
         """Store the result of a fit in the attributes."""
         self.space_, self.loss_ = self.space, problem.loss
         if isinstance(problem, LargeLabelProblem):
-            self._constant, self.coef_ = problem.constant_feature, trained.w
+            self._constant, self.coef_, self.widths_ = problem.constant_feature, trained.w, problem.widths
         else:
             self._model = problem.model
             self.coef_, self.intercept_, self.bias_ = problem.model.split(trained.w)

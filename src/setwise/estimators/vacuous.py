@@ -61,6 +61,11 @@ def share_of_constant(risk: Risk, fit: Fit, C: float, constant: float, centred: 
     return np.inf if nothing - fit.lower_bound <= fit.gap * max(nothing, SMALLEST * C) else float(share)
 
 
+def says_nothing(fit: Fit, C: float, constant: float) -> bool:
+    """Whether the risk at the end of a fit is at least .95 of the loss ``constant`` of the best constant labeling."""
+    return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
+
+
 def warn_of_vacuous_bound(name: str) -> None:
     """Warn that the bound of the surrogate ``name`` is vacuous."""
     warnings.warn(
@@ -68,6 +73,16 @@ def warn_of_vacuous_bound(name: str) -> None:
         "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small.",
         VacuousBoundWarning,
         stacklevel=6,
+    )
+
+
+def warn_of_kept_bound(name: str) -> None:
+    """Warn that ``"auto"`` has kept the surrogate ``name``, whose bound says nothing."""
+    warnings.warn(
+        f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
+        "surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.",
+        VacuousBoundWarning,
+        stacklevel=3,
     )
 
 

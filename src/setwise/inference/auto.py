@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from setwise.core.boxes import Boxes
 from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.network import Network
 from setwise.core.structure import Structure
@@ -99,6 +100,9 @@ class Auto(Inference):
     def refuses(self, structure: Structure, slack: bool = False) -> str | None:
         if self.choice(structure, slack) is not None:
             return None
+        if isinstance(structure.batch, Boxes):
+            # One method alone knows windows, and it says why it does not fit.
+            return ByWindows().refuses(structure, slack)
         if slack and isinstance(structure.batch, Network):
             return (
                 f"Auto refuses slack rescaling of {structure!r} on {type(structure.batch).__name__}: there it is known "

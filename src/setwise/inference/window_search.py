@@ -14,8 +14,8 @@ Array = NDArray[Any]
 
 STEPS_OF_A_SET = 10_000
 """To halve a set of windows takes .2 us, and as long as some 1,000 steps of the search over pairs of rows. So by
-default branch and bound may take a tenth of the time of that search: a good share of large images ends with it, and few
-small ones (``benchmarks/windows.py``)."""
+default branch and bound may take a tenth of the time of that search, which grows faster with the image
+(``benchmarks/windows.py``)."""
 
 SWAPPED = [1, 0, 3, 2]
 """The numbers of a window where rows and columns change places."""

@@ -40,6 +40,10 @@ class LargeSpace(ABC):
     def decode(self, labels: NDArray[Any]) -> Any:
         """The label of one input that a labeling of the batch names, as in Y; None where it names none."""
 
+    def widths(self, X: Any) -> tuple[int, ...]:
+        """The numbers of features of inputs that :meth:`bind` has taken, for which there are weights."""
+        return (int(np.shape(X[0])[-1]),)
+
     def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:
         """The labels of each input with scores above ``threshold`` and these, best first, and at most ``limit``.
 

@@ -53,6 +53,9 @@ class NetworkLabelings(LargeSpace):
         model = GraphModel(nodes, edges, networks, intercept=0.0)
         return Labelings(networks, truths), WithConstant(model, networks.score_offsets, constant)
 
+    def widths(self, X: Any) -> tuple[int, ...]:
+        return X[0].X.shape[1], X[0].Z.shape[1]
+
     def decode(self, labels: NDArray[Any]) -> Ints | None:
         return named(labels)
 

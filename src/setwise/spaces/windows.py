@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from setwise.core.arrays import Ints
+from setwise.core.arrays import Ints, Values
 from setwise.core.boxes import LARGEST_SIDE, Boxes, as_lists, check_boxes
 from setwise.core.checks import as_array, as_count, as_kind, as_number, shown
 from setwise.core.inference import Solution
+from setwise.core.structure import Structure
+from setwise.inference.by_windows import ByWindows
 from setwise.models.independent import Independent
-from setwise.spaces.large_space import LargeSpace, named
+from setwise.spaces.large_space import LargeSpace, Scored, named
 
 
 @final
@@ -68,14 +70,18 @@ class Windows(LargeSpace):
     ----------
     n_words : the words are 0..n_words-1
     stride : windows that are searched begin and end at multiples of it, or at the lower or right border
+    overlap : lists of windows above a threshold leave out what overlaps a better one of the list by this intersection
+        over union; above 0, at most 1
     """
 
     n_words: int
     stride: int = 1
+    overlap: float = 0.5
 
     def __post_init__(self) -> None:
         as_count(self.n_words, "n_words", high=1 << 24)
         as_count(self.stride, "stride", high=LARGEST_SIDE)
+        as_number(self.overlap, "overlap", low=0.0, high=1.0, open_low=True)
 
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Boxes, Independent]:
         """The batch of the right windows of n images, and the model of the scores of their points.
@@ -119,12 +125,22 @@ class Windows(LargeSpace):
         X.eliminate_zeros()
         return Independent(X, batch.score_offsets, intercept=0.0)
 
+    def widths(self, X: Any) -> tuple[int, ...]:
+        """The number of words."""
+        return (self.n_words,)
+
     def decode(self, labels: NDArray[Any]) -> Ints | None:
         """The window (4,) that the labeling of one image names, as ``Solution.labels``; None where it names none."""
         found = as_array(labels, "labels")
         if found.shape != (4,):
             raise ValueError(f"labels must be whole numbers of shape (4,), as Solution.labels; got {shown(labels)}.")
         return named(found)
+
+    def best(self, batch: Any, scores: Values, limit: int, threshold: float = -np.inf) -> list[list[Scored]]:
+        """The ``limit`` best windows of each image; with a threshold a greedy list of those above it, see overlap."""
+        search = ByWindows(self.overlap).prepare(Structure(batch))
+        lists = search.k_best(scores, limit) if threshold == -np.inf else search.above(scores, threshold, limit)
+        return [[(self.decode(one.labels), one.value) for one in row] for row in lists]
 
     def boxes(self, solutions: list[Solution]) -> Ints:
         """The windows (k, 4) of a list of solutions of one image."""

@@ -13,6 +13,7 @@ from setwise.datasets import (
     load_numbered,
     load_rows,
     load_table,
+    object_scenes,
     textured_objects,
 )
 from setwise.datasets.columns import Number
@@ -87,6 +88,7 @@ def test_seeds_are_whole_numbers():
     try_all(Parameter("early_detection(random_state)", lambda v: early_detection(2, random_state=v), seeds))
     try_all(Parameter("landmarks(random_state)", lambda v: landmarks(2, random_state=v), seeds))
     try_all(Parameter("textured_objects(random_state)", lambda v: textured_objects(2, random_state=v), seeds))
+    try_all(Parameter("object_scenes(random_state)", lambda v: object_scenes(2, random_state=v), seeds))
 
 
 def test_a_malformed_argument_of_a_reader_of_images_is_refused_in_a_sentence(tmp_path):
@@ -109,9 +111,15 @@ def test_a_malformed_argument_of_a_reader_of_images_is_refused_in_a_sentence(tmp
 
 def test_arguments_of_generated_objects_are_tried():
     shapes = OBJECTS | {"one": (40,), "list": [40, 60], "small": (7, 40), "halves": (40.5, 60.0), "text": "ab"}
+    ranges = without(shapes, "small") | {"falling": (60, 40), "negative": (-1, 3)}
     for parameter in (
         Parameter("textured_objects(n)", textured_objects, COUNTS | {"zero": 0}),
         Parameter("textured_objects(shape)", partial(textured_objects, 1), shapes),
         Parameter("textured_objects(contrast)", lambda v: textured_objects(1, contrast=v), NUMBERS),
+        Parameter("object_scenes(n)", object_scenes, COUNTS | {"zero": 0}),
+        Parameter("object_scenes(shape)", partial(object_scenes, 1), shapes),
+        Parameter("object_scenes(objects)", lambda v: object_scenes(1, objects=v), ranges),
+        Parameter("object_scenes(lengths)", lambda v: object_scenes(1, lengths=v), ranges),
+        Parameter("object_scenes(clutter)", lambda v: object_scenes(1, clutter=v), NUMBERS),
     ):
         try_all(parameter)

@@ -5,12 +5,14 @@ from setwise.datasets.files import Data, load, load_table
 from setwise.datasets.images import LabeledImages, load_horses, load_labeled_images
 from setwise.datasets.landmarks import landmarks
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
+from setwise.datasets.object_scenes import ObjectScenes, object_scenes
 from setwise.datasets.textured_objects import textured_objects
 
 __all__ = [
     "Data",
     "LabeledImages",
     "NewRows",
+    "ObjectScenes",
     "early_detection",
     "landmarks",
     "load",
@@ -19,5 +21,6 @@ __all__ = [
     "load_numbered",
     "load_rows",
     "load_table",
+    "object_scenes",
     "textured_objects",
 ]

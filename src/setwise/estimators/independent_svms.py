@@ -55,11 +55,11 @@ class IndependentSVMs(LinearBaseline):
             if isinstance(problem.model.basis, PairBasis):
                 return problem, solve(self, problem, None)
             found: list[Trained] = []
-            for j in range(len(self.space)):
+            for j in range(len(problem.model.names)):
                 found.append(solve(self, _alone(problem, j), None))
                 if found[-1].fit.status == "interrupted":
                     break
-            return problem, _joined(problem, found, self.space.names)
+            return problem, _joined(problem, found, problem.model.names)
 
 
 def _alone(problem: LabelProblem, j: int) -> LabelProblem:

@@ -10,7 +10,7 @@ from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.models.kernels import JointKernel, Kernel
-from setwise.spaces import Space
+from setwise.spaces import LargeSpace, Space
 
 _SAME = ("loss", "learner", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 
@@ -30,7 +30,7 @@ class LinearBaseline(LinearLabelPredictor):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | LargeSpace,
         loss: str | Loss = "max",
         learner: str | Learner = "auto",
         C: float = 1.0,

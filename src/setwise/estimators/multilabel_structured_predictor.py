@@ -83,7 +83,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | LargeSpace,
         loss: str | Loss = "max",
         rescaling: str = "slack",
         surrogate: str | Surrogate = "auto",

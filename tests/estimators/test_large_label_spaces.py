@@ -1,7 +1,8 @@
 """MultilabelStructuredPredictor where labels are too many to list: optimum, predictions, loss, and refusals."""
 
 import pickle
-from itertools import permutations, product
+import warnings
+from itertools import combinations, permutations, product
 
 import numpy as np
 import piqp
@@ -15,8 +16,8 @@ from setwise.core.refusal import Refusal
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.graphs import Graph
-from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
-from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings
+from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming, Overlap
+from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Windows, WordImage
 
 CHAIN = np.array([[0, 1], [1, 2]])
 
@@ -365,3 +366,33 @@ def test_a_fit_forgets_the_one_before():
     model.set_params(space=space).fit(X, Y)
     for name in ("intercept_", "bias_", "kernel_residual_", "n_features_in_", "_model"):
         assert name not in vars(model)
+
+
+def test_the_loss_of_windows_is_that_of_all_windows_above_zero():
+    rng = np.random.default_rng(0)
+    every = [(t, a, b, c) for t, b in combinations(range(6), 2) for a, c in combinations(range(6), 2)]
+    X, Y = [], []
+    for _ in range(6):
+        top, left = rng.integers(0, 3, 2)
+        rows, columns = np.divmod(np.arange(25), 5)
+        inside = (rows >= top) & (rows < top + 3) & (columns >= left) & (columns < left + 3)
+        X.append(WordImage(5, 5, np.column_stack([rows, columns, np.where(inside, 0, rng.integers(1, 3, 25))])))
+        Y.append([(top, left, top + 3, left + 3)])
+    Y[0] = []
+    losses = set()
+    for costs, overlap in product((Overlap(), EqualCosts()), (0.3, 1.0)):
+        space = Windows(3, overlap=overlap)
+        for C in (1e-3, 1e3):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = MultilabelStructuredPredictor(space, MaxLoss(costs), surrogate="hinge", C=C).fit(X, Y)
+            batch, features = space.bind(X, Y)
+            scores, ends, wrong = features.scores(model.coef_), batch.score_offsets, []
+            for i, right in enumerate(Y):
+                f = batch.label_scores(i, scores[ends[i] : ends[i + 1]], np.array(every))
+                off = (f > 0.0) != np.array([y in right for y in every])
+                wrong.append(np.max(costs.of(batch, i, np.array(every)), initial=0.0, where=off))
+            assert model.score(X, Y) == pytest.approx(1.0 - np.mean(wrong))
+            assert np.mean(wrong) * C <= model.objective_ + 1e-9
+            losses.add(round(float(np.mean(wrong)), 6))
+    assert len(losses) > 1

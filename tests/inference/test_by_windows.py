@@ -167,3 +167,18 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_lists_hold_no_window_whose_points_have_no_sum_above_the_threshold():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        points = np.stack([rng.integers(0, 12, 10), rng.integers(0, 12, 10)], axis=1)
+        own, boxes = np.append(rng.random(10), 0.0), Boxes([(12, 12)], [points])
+        for budget in (None, 0, 10**6):
+            for found in ByWindows(0.3, budget).prepare(Structure(boxes)).above(own, 0.0, 100)[0]:
+                top, left, bottom, right = found.labels - 1
+                rows, columns = points.T
+                inside = (rows >= top) & (rows < bottom) & (columns >= left) & (columns < right)
+                assert found.value == pytest.approx(own[:-1][inside].sum())
+                assert found.value > 0.0
+                assert inside.any()

@@ -1,7 +1,7 @@
 """Batches of images whose labelings are single windows, and what a wrong window costs by its overlap."""
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -106,6 +106,7 @@ class Overlap(FlipCosts):
 
     threshold: float = 0.5
     factor: float = 1.0
+    binary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_number(self.threshold, "threshold", low=0.0, high=1.0, open_low=True)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,11 @@ class FlipCosts(Term):
     Attributes
     ----------
     factor : above 0
+    binary : whether all costs are 0 or 1, before the factor
     """
 
     factor: float
+    binary: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -66,6 +68,7 @@ class EqualCosts(FlipCosts):
     """1 for every label, so that the max loss is whether the whole set is right."""
 
     factor: float = 1.0
+    binary: ClassVar[bool] = True
 
     @property
     def most(self) -> float:

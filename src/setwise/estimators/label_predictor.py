@@ -87,7 +87,8 @@ class LabelPredictor(Versioned, ABC):
     def score(self, X: Any, Y: Any) -> float:
         """``1 - mean loss`` of the predictions for the inputs X; Y as in :meth:`fit`.
 
-        In large spaces at most 100 labels of an input are looked at.
+        In large spaces all labels with scores above 0 count, listed by :meth:`predict` or not; where costs are others
+        than 0 and 1, the best 100 of an input.
         """
         check_is_fitted(self)
         if not isinstance(self.space_, Space):

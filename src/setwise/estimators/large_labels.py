@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.features import Features
 from setwise.core.flip_costs import FlipCosts
@@ -21,15 +21,31 @@ LABELS = 100
 
 
 def mean_loss(loss: Loss, layout: Batch, scores: Values) -> float:
-    """The mean loss of the labels with scores above 0, at most 100 for each input."""
+    """The mean loss of the labels with scores above 0; where costs are not 0 and 1, of 100 for each input at most."""
     if not isinstance(layout, Flips):
         return float(loss.values(layout, scores > 0.0).mean())
+    structure = loss.structure(layout)
+    costs = structure.terms[0]
+    if isinstance(costs, FlipCosts) and costs.binary:
+        # A label that costs 1 is above 0 and wrong where the hinge is above 1.
+        wrong = Auto().prepare(structure, slack=True).maximize(scores).values > costs.factor * (1.0 + 1e-12)
+        return costs.factor * float(np.mean(wrong | _misses(layout, scores)))
     found = Auto().prepare(Structure(layout.to_predict())).above(scores, 0.0, LABELS)
     widths = layout.sizes.tolist()
     rows = [
         np.array([one.labels for one in row], np.int64).reshape(-1, w) - 1 for row, w in zip(found, widths, strict=True)
     ]
     return _mean_of_lists(loss, layout, rows)
+
+
+def _misses(layout: Flips, scores: Values) -> Bools:
+    """Whether a right label of each input is not above 0, (n,)."""
+    own = np.split(scores, layout.score_offsets[1:-1])
+    found = [
+        bool((layout.label_scores(i, part, rows) <= 0.0).any()) if len(rows) else False
+        for i, (part, rows) in enumerate(zip(own, layout.truths, strict=True))
+    ]
+    return np.array(found)
 
 
 def mean_loss_of_none(loss: Loss, layout: Batch) -> float:

@@ -168,9 +168,9 @@ class _ByWindows(Maximizer):
         own = self._listable(scores)
         answers = map_units(listed, list(enumerate(own)))
         self.visits.count(answers)
-        return [
-            [self._solution(found, j, s) for j in range(len(found.sums))] for found, s in zip(answers, own, strict=True)
-        ]
+        lists = [self._solutions(i, found, s) for i, (found, s) in enumerate(zip(answers, own, strict=True))]
+        # Sums by differences may be above the threshold by their rounding alone.
+        return [[one for one in row if one.value > floor] for row in lists]
 
     def _listable(self, scores: ArrayLike) -> list[Values]:
         """The scores of each image, for lists of its windows."""
@@ -190,12 +190,13 @@ class _ByWindows(Maximizer):
         while True:
             found = self._search(i, own, seen, 1.0, -np.inf, count)
             self.visits.count([found])
-            for j in range(len(found.sums)):
-                yield self._solution(found, j, own)
+            yield from self._solutions(i, found, own)
             if len(found.sums) < count:
                 return
             seen, count = np.concatenate([seen, found.windows]), 4 * count
 
-    def _solution(self, found: Found, j: int, own: Values) -> Solution:
-        f = float(found.sums[j] + own[-1])
-        return Solution(found.windows[j] + 1, f, f, True, f"ByWindows: {found.method}")
+    def _solutions(self, i: int, found: Found, own: Values) -> list[Solution]:
+        """The windows of image i that were found, with their scores as sums of the points inside."""
+        scores = self.boxes.label_scores(i, own, found.windows)
+        status = f"ByWindows: {found.method}"
+        return [Solution(y + 1, f, f, True, status) for y, f in zip(found.windows, scores.tolist(), strict=True)]

@@ -18,6 +18,7 @@ from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.graphs import Graph
 from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming, Overlap
 from setwise.spaces import Candidates, Finite, LabelSequences, Matchings, NetworkLabelings, Windows, WordImage
+from setwise.surrogates import MultilabelHinge, Ramp
 
 CHAIN = np.array([[0, 1], [1, 2]])
 
@@ -396,3 +397,61 @@ def test_the_loss_of_windows_is_that_of_all_windows_above_zero():
             assert np.mean(wrong) * C <= model.objective_ + 1e-9
             losses.add(round(float(np.mean(wrong)), 6))
     assert len(losses) > 1
+
+
+@pytest.mark.parametrize("make", [sequences, matchings])
+def test_the_ramp_of_costs_of_one_is_the_hinge_up_to_one(make):
+    space, X, _, Y, _ = problem(make, 0)
+    batch, rng = space.bind(X, Y)[0], np.random.default_rng(0)
+    for cost in (1.0, 2.5):
+        loss = cost * MaxLoss()
+        ramp, hinge = Ramp(loss).on(batch), MultilabelHinge(loss).on(batch)
+        for _ in range(10):
+            scores = rng.standard_normal(batch.n_scores)
+            found, full = ramp(scores), hinge(scores)
+            np.testing.assert_allclose(found.values, np.minimum(full.values, cost), atol=1e-9)
+            step = 1e-6 * rng.standard_normal(batch.n_scores)
+            moved = ramp(scores + step).values - ramp(scores - step).values
+            own = np.add.reduceat(found.gradient * step, batch.score_offsets[:-1])
+            np.testing.assert_allclose(moved, 2.0 * own, atol=1e-9)
+            upper = ramp.majorant(scores)
+            np.testing.assert_allclose(upper(scores).values, found.values, atol=1e-9)
+            other = rng.standard_normal(batch.n_scores)
+            assert (upper(other).values >= ramp(other).values - 1e-9).all()
+
+
+def test_windows_have_a_ramp():
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for i in range(12):
+        rows, columns = np.divmod(np.arange(36), 6)
+        top, left = rng.integers(0, 4, 2)
+        inside = (rows >= top) & (rows < top + 3) & (columns >= left) & (columns < left + 3)
+        # One image does not show its object.
+        words = np.where(inside & (i > 0), 0, rng.integers(1, 3, 36))
+        X.append(WordImage(6, 6, np.column_stack([rows, columns, words])))
+        Y.append([(top, left, top + 3, left + 3)])
+    hinge, ramp = (
+        MultilabelStructuredPredictor(Windows(3), MaxLoss(Overlap()), surrogate=name, C=1e3).fit(X, Y)
+        for name in ("hinge", "ramp")
+    )
+    # The hinge pays for that image by its worst window, the ramp by 1.
+    assert hinge.objective_ > 0.4 * 1e3
+    assert ramp.objective_ == pytest.approx(1e3 / 12, rel=1e-3)
+    assert ramp.score(X, Y) == hinge.score(X, Y) == pytest.approx(11 / 12)
+
+
+def test_right_labels_must_be_given_and_c_be_above_zero():
+    space, X, _, Y, _ = problem(matchings, 1)
+    for model in (MultilabelStructuredPredictor(space), SSVM(space), JointKernelSupport(space)):
+        with pytest.raises(TypeError, match="Y must be a list of collections of labels; got None"):
+            model.fit(X, None)
+    with pytest.raises(ValueError, match="C must be above 0 for Matchings"):
+        MultilabelStructuredPredictor(space, C=0).fit(X, Y)
+
+
+def test_images_do_not_change_with_the_arrays_that_they_came_from():
+    points = np.array([[0, 0, 1], [1, 1, 0]])
+    image = WordImage(2, 2, points)
+    points[:] = -1
+    assert image.points.min() >= 0

@@ -159,7 +159,7 @@ def as_points(points: Any, name: str, shape: Any) -> Ints:
         raise ValueError(f"{name} must be whole numbers of shape (m, 2); got {found.dtype} of shape {found.shape}.")
     if found.min() < 0 or found[:, 0].max() >= height or found[:, 1].max() >= width:
         raise ValueError(f"{name} must lie in 0..{height - 1} and 0..{width - 1}; got {shown(found.tolist())}.")
-    return np.ascontiguousarray(found, np.int64)
+    return np.array(found, np.int64, order="C")
 
 
 def as_lists(lists: Any, n: int, name: str) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_number, as_reals, shown
 from setwise.core.cut import Cut
+from setwise.core.interrupts import plain_interrupts
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import Watched, refuse_planes_above
@@ -145,7 +146,7 @@ class Learner(ABC):
         history: list[Record] = []
         status = "max_iter"
         try:
-            for step in self.steps(Watched(risk, self.C), start):
+            for step in _plainly(self.steps(Watched(risk, self.C), start)):
                 track.see(step)
                 seconds = time.perf_counter() - begin
                 gap = track.gap
@@ -189,6 +190,16 @@ class Learner(ABC):
         """The start as a checked copy, moved to the bounds of the weights where it violates them; 0 by default."""
         start = np.zeros(risk.size) if w0 is None else as_reals(w0, "w0", (risk.size,))
         return start if risk.lower is None else np.maximum(start, risk.lower)
+
+
+def _plainly(steps: Iterator[Step]) -> Iterator[Step]:
+    """The same steps, out of which Ctrl-C comes as KeyboardInterrupt."""
+    while True:
+        with plain_interrupts():
+            step = next(steps, None)
+        if step is None:
+            return
+        yield step
 
 
 class _Track:

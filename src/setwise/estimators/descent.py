@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
+from setwise.core.interrupts import plain_interrupts
 from setwise.core.learner import Callback, Fit, Learner, relative_gap
 from setwise.core.risk import Risk
 from setwise.estimators.certain import radius
@@ -55,6 +56,7 @@ class Training(ABC):
     path : whether it is solved for several C, so that planes are remembered
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
         several folds would differ by noise
+    way_out : what to do where a bound says nothing, in a few words
     """
 
     surrogate: str | Surrogate
@@ -62,6 +64,10 @@ class Training(ABC):
     jobs: int
     path: bool
     bare: bool
+
+    way_out: ClassVar[str] = (
+        "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small"
+    )
 
     @property
     @abstractmethod
@@ -165,7 +171,7 @@ class Training(ABC):
             return found
         if self.surrogate != "auto" or not may_replace:
             if share >= VACUOUS:
-                warn_of_vacuous_bound(surrogate.name)
+                warn_of_vacuous_bound(surrogate.name, self.way_out)
             return found
         loss = self.loss_at(found.w)
         if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
@@ -174,7 +180,7 @@ class Training(ABC):
         chosen = ramp if self.loss_at(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
         # From w = 0 the ramp may not get away.
         if share >= VACUOUS and self.start == "zero" and self.loss_at(chosen.w) >= self.constant:
-            warn_of_vacuous_bound(surrogate.name)
+            warn_of_vacuous_bound(surrogate.name, self.way_out)
         return chosen
 
     def _minimized(
@@ -183,7 +189,8 @@ class Training(ABC):
         """The result of one surrogate, and its risk."""
         if surrogate.name not in self.risks:
             try:
-                self.risks[surrogate.name] = self._risk(surrogate)
+                with plain_interrupts():
+                    self.risks[surrogate.name] = self._risk(surrogate)
             except KeyboardInterrupt:
                 return self._interrupted(surrogate)
         risk, origin = self.risks[surrogate.name]

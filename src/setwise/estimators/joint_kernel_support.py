@@ -138,7 +138,7 @@ class JointKernelSupport(LabelPredictor):
                 "scores that are searched. Use kernel='linear'."
             )
         assert isinstance(self.space, LargeSpace)
-        X = members(X, "X", "a list of inputs")
+        X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")
         layout, features = self.space.bind(X, Y, 0.0)
         pairs = right_pairs(layout, features)
         if not len(pairs):

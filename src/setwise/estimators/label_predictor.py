@@ -92,7 +92,7 @@ class LabelPredictor(Versioned, ABC):
         """
         check_is_fitted(self)
         if not isinstance(self.space_, Space):
-            X = members(X, "X", "a list of inputs")
+            X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")
             layout, _ = self.space_.bind(X, Y)
             return 1.0 - mean_loss(self.loss_, layout, self._bound_scores(X)[1])
         predictions = self.predict_matrix(X)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -55,6 +55,11 @@ class LargeLabelProblem(Training):
     start: str = "auto"
     path: bool = False
     bare: bool = False
+
+    way_out: ClassVar[str] = (
+        "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
+        "MaxLoss(NearestHamming()) for sequences, or surrogate='ramp', which descends from here"
+    )
 
     @property
     def features(self) -> Features:
@@ -157,6 +162,8 @@ def certain_of(i: int, layout: Flips, features: Features, trained: Trained) -> B
 def refuse_listed_only(model: Any, start: Any) -> None:
     """Refuse parameters of a predictor that need a list of labels."""
     name = type(model.space).__name__
+    if model.C == 0:
+        raise ValueError(f"C must be above 0 for {name}, where there is no other start than w = 0; got 0.")
     if model.kernel != "linear":
         raise Refusal(
             f"kernel={model.kernel!r} refuses {name}: the features of its labels make the scores that are searched, "

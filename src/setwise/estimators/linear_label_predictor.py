@@ -154,7 +154,7 @@ class LinearLabelPredictor(LabelPredictor):
         bias, jobs = as_number(self.label_bias, "label_bias"), threads(self.n_jobs)
         if isinstance(self.space, LargeSpace):
             refuse_listed_only(self, goal.start)
-            X = members(X, "X", "a list of inputs")
+            X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")
             layout, bound = self.space.bind(X, Y, intercept)
             widths = self.space.widths(X)
             # Independent training cannot go over all labels, so "auto" stays at the hinge.

@@ -17,6 +17,8 @@ class SSVM(LinearBaseline):
     and with the min-loss ``loss(Y, y') = min_(y in Y) loss(y, y')`` of Blaschko and Lampert (2008); ``{y : f(x, y) >
     0}`` is predicted, as MLSP 5.1 evaluates it. Rows without a true label, or with all of them, add nothing.
 
+    Windows, whose costs are 0 or 1, have ``loss (1 + f' - f)``, so that windows close to a right one have no effect.
+
     Only differences of scores of one row are trained, so nothing learns where 0 is, and the objective bounds no loss of
     sets. A feature that all labels share with equal values, as a constant, has no influence. Where labels share no
     weights, the scores of a row sum to 0.

@@ -66,11 +66,11 @@ def says_nothing(fit: Fit, C: float, constant: float) -> bool:
     return C > 0.0 and constant > 0.0 and fit.upper_bound - 0.5 * float(fit.w @ fit.w) >= VACUOUS * C * constant
 
 
-def warn_of_vacuous_bound(name: str) -> None:
-    """Warn that the bound of the surrogate ``name`` is vacuous."""
+def warn_of_vacuous_bound(name: str, way_out: str) -> None:
+    """Warn that the bound of the surrogate ``name`` is vacuous, and what to do."""
     warnings.warn(
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small.",
+        f"{way_out}.",
         VacuousBoundWarning,
         stacklevel=6,
     )

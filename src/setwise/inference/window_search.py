@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.kernels.subwindows import subwindows_above
 from setwise.kernels.window_lists import windows_above
-from setwise.kernels.windows import Grid, grid_sums
+from setwise.kernels.windows import grid_sums
 
 Array = NDArray[Any]
 
@@ -114,10 +114,9 @@ def _search(
     first, sums, visited, known = np.zeros((0, 4), np.int64), np.zeros(0), 0, np.full(4, -1)
     best, method = floor, "row pairs"
     if allowed:
-        positive = Grid(grid_sums(cells, scores, h, w, 1), rows, columns)
-        negative = grid_sums(cells, scores, h, w, -1)
+        positive, negative = grid_sums(cells, scores, h, w, 1), grid_sums(cells, scores, h, w, -1)
         first, sums, visited, closed, known, best = subwindows_above(
-            positive, negative, boxes, limits, floor, count, overlap, allowed
+            positive, rows, columns, negative, boxes, limits, floor, count, overlap, allowed
         )
         if closed:
             return Found(_pixels(first, rows, columns), sums, visited, 0, "branch and bound")
@@ -127,8 +126,8 @@ def _search(
     left = count - len(first)
     # If a window is known that may be the last one, only a better one matters.
     known_last = left == 1 and known[0] >= 0
-    grid = Grid(grid_sums(cells, scores, h, w, 0), rows, columns)
-    found, values, searches = windows_above(grid, boxes, limits, best if known_last else floor, left, overlap)
+    both, low = grid_sums(cells, scores, h, w, 0), best if known_last else floor
+    found, values, searches = windows_above(both, rows, columns, boxes, limits, low, left, overlap)
     if known_last and not len(found):
         found, values = known[None], np.array([best])
     if len(first):

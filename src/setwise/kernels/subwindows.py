@@ -15,7 +15,9 @@ Array = NDArray[Any]
 
 @kernel
 def subwindows_above(
-    grid: Grid,
+    sums_before: Array,
+    rows: Array,
+    columns: Array,
     negative: Array,
     boxes: Array,
     limits: Array,
@@ -29,11 +31,13 @@ def subwindows_above(
     That is the windows as lines (k, 4), their sums (k,), how many sets were visited, and whether the list is complete;
     further the lines (4,) and the sum of an allowed window that may come next, -1 and ``floor`` if none is known.
 
-    ``grid`` holds the sums of the positive scores, and ``negative`` those of the others. A set of windows is four spans
-    of lines. No window of it has a larger sum than the positive scores in its largest window and the negative ones in
-    its smallest one; it is left out where this is not above ``floor``, or where one of ``boxes`` (m, 4), or a window of
-    the list, forbids all of it. The set of largest bound is halved next. O(budget (log budget + m + count))
+    ``sums_before`` are those of the positive scores (:class:`Grid`), and ``negative`` those of the others. A set of
+    windows is four spans of lines. No window of it has a larger sum than the positive scores in its largest window
+    and the negative ones in its smallest one; it is left out where this is not above ``floor``, or where one of
+    ``boxes`` (m, 4), or a window of the list, forbids all of it. The set of largest bound is halved next. O(budget
+    (log budget + m + count))
     """
+    grid = Grid(sums_before, rows, columns)
     h, w, m = len(grid.rows) - 1, len(grid.columns) - 1, len(boxes)
     sets, bounds = np.empty((2 * budget + 1, 8), np.int32), np.empty(2 * budget + 1, np.float64)
     seen, heap, size, made = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64), 0, 0

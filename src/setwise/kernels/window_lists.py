@@ -15,15 +15,24 @@ Array = NDArray[Any]
 
 @kernel
 def windows_above(
-    grid: Grid, boxes: Array, limits: Array, floor: float, count: int, overlap: float
+    sums_before: Array,
+    rows: Array,
+    columns: Array,
+    boxes: Array,
+    limits: Array,
+    floor: float,
+    count: int,
+    overlap: float,
 ) -> tuple[Array, Array, int]:
-    """Returns the windows (k, 4) as numbers of lines, their sums (k,), and how many searches between rows it took.
+    """Returns windows (k, 4) of a :class:`Grid` as numbers of lines, their sums, and how many searches between rows.
 
     Each is the window of largest sum that overlaps each of ``boxes`` (m, 4) by less than its limit (m,) and each window
     before it by less than ``overlap``. The list ends at ``count`` windows, or where no sum is above ``floor``. With an
     overlap of 1 it holds the best windows. O(h^2 w) for the sums between all pairs of rows, which stay bounds whatever
     is forbidden: between two rows it is searched again only where their bound is the largest one that is left.
     """
+    # The caller passes plain arrays: a signal that comes while a tuple with names is taken apart would be lost.
+    grid = Grid(sums_before, rows, columns)
     h, w = len(grid.rows) - 1, len(grid.columns) - 1
     every = row_pair_values(grid.sums)
     size = 0

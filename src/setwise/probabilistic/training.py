@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.interrupts import plain_interrupts
 from setwise.kernels.likelihood import Data, Plan, State, descend, move
 from setwise.kernels.noise import LOGISTIC
 from setwise.kernels.search_trees import new_forest
@@ -175,7 +176,8 @@ def learn(
     plan = Plan(LOGISTIC, np.uint64(rates.seed), hidden, learned, lengths, ridges, rates.adaptive)
     try:
         for first, last in _runs(owners):
-            groups[owners[first]].descend(plan, places[first:last], first, state)
+            with plain_interrupts():
+                groups[owners[first]].descend(plan, places[first:last], first, state)
             advance(last)
     except KeyboardInterrupt:
         interrupted = True

@@ -164,4 +164,5 @@ def _whole(values: Any, name: str, width: int, count: str) -> Ints:
         )
     if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} must fit int64; got {found.max()}.")
-    return np.ascontiguousarray(found, np.int64)
+    # A copy, for the numbers were checked once and are read without further checks.
+    return np.array(found, np.int64, order="C")

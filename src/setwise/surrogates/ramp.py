@@ -3,15 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+import numpy as np
+
+from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.differences import Difference
-from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.flip_costs import FlipCosts
+from setwise.core.flips import Flips
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
-from setwise.surrogates.evaluators import Support
+from setwise.surrogates.evaluators import Slack, Support
 from setwise.surrogates.scale import check_scale, scale_for
 
 
@@ -53,11 +58,44 @@ class Ramp(Surrogate):
 
     def on(self, batch: Batch) -> Evaluator:
         structure = self.loss.structure(batch)
+        if isinstance(batch, Flips) and all(isinstance(t, FlipCosts) and t.binary for t in structure.terms):
+            return _of_single_labels(structure)
         method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
         worst = Support(method.prepare(structure), scale)
         best = Support(_predictor(method, structure.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
         return Difference(worst, best, floor=0.0)
+
+
+def _of_single_labels(structure: Structure) -> Evaluator:
+    """``min(hinge, cost)``, the ramp over single labels that cost the same; others cost nothing and have no effect.
+
+    Over labels of equal cost the hinge is the cost times 1 + m with the margin m of the worst one, and the score of the
+    prediction exceeds that of the truth by the cost times m.
+    """
+    hinge = Slack(Auto().prepare(structure, slack=True))
+    cost = sum(term.factor for term in structure.terms if isinstance(term, FlipCosts))
+    return Difference(hinge, _Excess(hinge, cost), floor=0.0)
+
+
+@final
+class _Excess(Evaluator):
+    """``max(0, inner - cost)``, which is convex where ``inner`` is."""
+
+    def __init__(self, inner: Evaluator, cost: float) -> None:
+        self.inner, self.batch, self.cost, self.floor = inner, inner.batch, cost, 0.0
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        found = self.inner.evaluate(scores, tol)
+        values, upper = (np.maximum(part - self.cost, 0.0) for part in (found.values, found.upper))
+        above = np.repeat(found.values > self.cost, np.diff(self.batch.score_offsets))
+        return Evaluation(values, np.where(above, found.gradient, 0.0).astype(scores.dtype), upper, found.exact)
+
+    def take(self, parts: Ints) -> "_Excess":
+        return _Excess(self.inner.take(parts), self.cost)
+
+    def __repr__(self) -> str:
+        return f"the excess of {self.inner!r} over {self.cost:g}"
 
 
 def _predictor(method: Inference, allowed: Structure) -> Maximizer:

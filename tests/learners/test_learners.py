@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core.refusal import Refusal
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
+from setwise.learners.blocks import Blocks
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 CONVEX = pytest.mark.parametrize("make", [kind for kind in LEARNERS.values() if kind.needs_convex])
@@ -257,3 +258,26 @@ def test_bad_warm_starts_are_refused(make):
     for w0 in (np.zeros(3), np.array([np.nan, 0.0])):
         with pytest.raises(ValueError, match=r"w0 must (have shape \(2,\)|be finite)"):
             make().minimize(hamming_risk(), w0=w0)
+
+
+def test_n_slack_solves_its_master_closer_where_the_gap_hardly_falls(monkeypatch):
+    asked, solve = [], Blocks.solve
+
+    def watched(blocks, gap):
+        asked.append((gap, blocks.lower))
+        # A master that is hardly solved leaves the gap as it is.
+        if len(asked) > 10:
+            solve(blocks, gap)
+
+    monkeypatch.setattr(Blocks, "solve", watched)
+    C = 1e4
+    fit = NSlack(C=C, tol=1e-4, max_iter=100).minimize(hamming_risk(n=40, p=4, f=8, seed=1))
+    assert fit.status == "converged"
+    share, last, shares = 0.1, np.inf, []
+    for (target, lower), record in zip(asked[:10], fit.history, strict=False):
+        gap = record.objective - lower
+        share = 0.1 if gap <= 0.9 * last else 0.5 * share
+        assert target == pytest.approx(share * gap)
+        shares.append(share)
+        last = gap
+    assert min(shares) < 0.1

@@ -18,7 +18,8 @@ PLANES = 50
 """The largest number of planes of a part."""
 
 SHARE, PROGRESS = 0.1, 0.9
-"""The master is solved to a tenth of the gap, and twice as well after each iteration that leaves nine tenths of it."""
+"""The master is solved to a tenth of the gap at least, twice as well after each iteration that leaves more than nine
+tenths of the gap, and half as well after others."""
 
 
 @final
@@ -76,7 +77,7 @@ class NSlack(Learner):
             lowest = min(lowest, objective)
             enough, gap = 0.1 * self.close_to(lowest), lowest - blocks.lower
             # Where the risk is steep, the objective at a rough solution may stay above the lowest one for ever.
-            share = SHARE if gap <= PROGRESS * last else 0.5 * share
+            share = min(2.0 * share, SHARE) if gap <= PROGRESS * last else 0.5 * share
             last = gap
             blocks.solve(max(enough, share * gap))
             yield Step(w, cut, -np.inf, blocks.lower, stalled=objective - blocks.lower <= enough)

@@ -42,6 +42,7 @@ _PACKAGES = (
     "datasets",
     "graphs",
     "plotting",
+    "torch",
     "compare",
     "experiments",
 )

@@ -1,0 +1,42 @@
+"""Set losses for neural networks: the surrogates of setwise as PyTorch modules, and decisions and metrics beside them.
+
+Every module has a functional twin. Logits, targets and arguments mean the same in all of them; see
+:class:`setwise.torch.Criterion`.
+"""
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise ImportError("setwise.torch needs PyTorch: pip install 'setwise[torch]'.") from None
+
+from setwise.torch.criterion import Criterion
+from setwise.torch.lovasz import LovaszHingeLoss, LovaszSoftmaxLoss, lovasz_hinge_loss, lovasz_softmax_loss
+from setwise.torch.lovasz_extension import lovasz_extension
+from setwise.torch.ranking import AveragePrecisionLoss, RocAreaLoss, average_precision_loss, roc_area_loss
+from setwise.torch.rescaling import (
+    MarginRescalingLoss,
+    RampLoss,
+    SlackRescalingLoss,
+    margin_rescaling_loss,
+    ramp_loss,
+    slack_rescaling_loss,
+)
+
+__all__ = [
+    "AveragePrecisionLoss",
+    "Criterion",
+    "LovaszHingeLoss",
+    "LovaszSoftmaxLoss",
+    "MarginRescalingLoss",
+    "RampLoss",
+    "RocAreaLoss",
+    "SlackRescalingLoss",
+    "average_precision_loss",
+    "lovasz_extension",
+    "lovasz_hinge_loss",
+    "lovasz_softmax_loss",
+    "margin_rescaling_loss",
+    "ramp_loss",
+    "roc_area_loss",
+    "slack_rescaling_loss",
+]

@@ -1,0 +1,93 @@
+"""The arguments that say what the channels of logits mean, which decisions make a set, and which sets count."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Literal, final
+
+from setwise.core.checks import as_choice, as_flag, shown
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+
+Mode = Literal["binary", "multiclass", "multilabel"]
+Classes = Literal["present", "all"] | Sequence[int]
+Empty = Literal["perfect", "fraction", "ignore"]
+
+
+@final
+@dataclass(frozen=True)
+class Arguments:
+    """What the channels of logits mean, which decisions make a set, and which sets count.
+
+    Parameters
+    ----------
+    mode : ``"binary"``: one channel, whose decisions are positive above 0; ``"multiclass"``: one label for each pixel;
+        ``"multilabel"``: any number of labels for each pixel. Of several channels each class is a set, against the rest
+    ignore_index : the value of the target at which pixels do not count; None counts all
+    per_image : whether each image has sets of its own, or else the whole batch is one set of each class
+    classes : ``"present"`` counts the sets that have positives, ``"all"`` counts all, and a list of numbers counts
+        these classes; binary mode has one class, which counts
+    include_background : whether class 0 counts where there are several
+    empty : what a set without positives costs: None leaves it to the loss, ``"perfect"`` and ``"fraction"`` are those
+        of :class:`setwise.losses.Jaccard`, and ``"ignore"`` leaves the set out of the mean
+    """
+
+    mode: Mode = "binary"
+    ignore_index: int | None = None
+    per_image: bool = False
+    classes: Classes = "present"
+    include_background: bool = True
+    empty: Empty | None = None
+
+    def __post_init__(self) -> None:
+        as_choice(self.mode, "mode", ("binary", "multiclass", "multilabel"))
+        as_flag(self.per_image, "per_image")
+        as_flag(self.include_background, "include_background")
+        if self.ignore_index is not None and (isinstance(self.ignore_index, bool) or not _whole(self.ignore_index)):
+            raise TypeError(f"ignore_index must be None or a whole number; got {shown(self.ignore_index)}.")
+        if self.empty is not None:
+            as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
+        object.__setattr__(self, "classes", _as_classes(self.classes))
+        if self.mode == "binary" and not (self.classes == "present" and self.include_background):
+            raise Refusal("classes and include_background choose among several channels, but mode='binary' has one.")
+
+    @property
+    def only_present(self) -> bool:
+        """Whether sets without positives are left out."""
+        return self.empty == "ignore" or (self.mode != "binary" and self.classes == "present")
+
+    def channels(self, count: int) -> list[int]:
+        """The numbers of the channels that may count, of ``count`` that logits have."""
+        found = list(range(count)) if isinstance(self.classes, str) else list(self.classes)
+        if max(found, default=0) >= count:
+            raise ValueError(f"classes must be below the {count} channels of logits; got {max(found)}.")
+        if not self.include_background:
+            found = [c for c in found if c != 0]
+        if not found:
+            raise ValueError(f"classes must leave at least one of the {count} channels of logits; none is left.")
+        return found
+
+    def of(self, loss: Loss) -> Loss:
+        """The loss, with the cost of sets without positives that ``empty`` asks for."""
+        if self.empty in (None, "ignore"):
+            return loss
+        if not is_dataclass(loss) or "empty" not in {field.name for field in fields(loss)}:
+            raise Refusal(
+                f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
+                "sets without positives. Leave empty out, or use empty='ignore'."
+            )
+        return replace(loss, empty=self.empty)
+
+
+def _whole(value: object) -> bool:
+    """Whether a value is a whole number."""
+    return not isinstance(value, bool) and hasattr(value, "__index__")
+
+
+def _as_classes(classes: object) -> Classes:
+    """The word, or the different class numbers as a tuple."""
+    if isinstance(classes, str) and classes in ("present", "all"):
+        return classes  # type: ignore[return-value]
+    numbers = tuple(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else ()
+    if not numbers or not all(_whole(c) and c >= 0 for c in numbers) or len(set(numbers)) < len(numbers):
+        raise ValueError(f"classes must be 'present', 'all' or different class numbers from 0; got {shown(classes)}.")
+    return tuple(int(c) for c in numbers)

@@ -1,0 +1,102 @@
+"""Logits and targets of any shape, as rows of scores and codes."""
+
+from typing import NamedTuple, final
+
+import torch
+from torch import Tensor
+
+from setwise.core.checks import shown
+from setwise.torch import ops
+from setwise.torch.arguments import Arguments
+
+
+@final
+class Laid(NamedTuple):
+    """Sets of decisions as rows: ``scores`` (S, p) in float32 or float64, and ``codes`` (S, p) int8.
+
+    A code is 1 for positives, 0 for negatives, and -1 for decisions that do not count. The sets are those of the
+    ``shape``: (classes,), or (images, classes) with ``per_image``.
+    """
+
+    scores: Tensor
+    codes: Tensor
+    shape: tuple[int, ...]
+
+
+def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Laid:
+    """The sets of logits (N, C, ...) and a target.
+
+    In binary mode logits are (N, ...) or (N, 1, ...), and so is the target. In multiclass mode the target holds class
+    numbers (N, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask (N, ...), (N, 1, ...)
+    or of the shape of the target is True where decisions count.
+    """
+    images, channels, pixels = _channels(logits, arguments)
+    scores = as_scores(logits).reshape(images, channels, pixels)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, target, (images, channels, pixels))
+    chosen = arguments.channels(channels)
+    exclusive = arguments.mode == "multiclass"
+    by_class = not arguments.per_image
+    codes = ops.encode(given, counted, chosen, channels, exclusive, arguments.ignore_index, by_class)
+    if len(chosen) < channels:
+        scores = scores[:, chosen]
+    rows = scores.transpose(0, 1) if by_class else scores
+    shape = (len(chosen),) if by_class else (images, len(chosen))
+    return Laid(rows.reshape(codes.shape), codes, shape)
+
+
+def as_scores(logits: Tensor) -> Tensor:
+    """Logits in float32 or float64; smaller kinds become float32, so that sums over many pixels keep their digits."""
+    if not isinstance(logits, Tensor) or not logits.is_floating_point():
+        raise TypeError(f"logits must be a tensor of floats; got {_kind(logits)}.")
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def _channels(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
+    """The numbers of images, channels and pixels; in binary mode there is one channel, maybe without an axis."""
+    as_scores(logits)
+    least = 1 if arguments.mode == "binary" else 2
+    if logits.ndim < least:
+        raise ValueError(f"logits must have at least {least} dimensions in {arguments.mode} mode; got {logits.ndim}.")
+    images = logits.shape[0]
+    if arguments.mode == "binary":
+        return images, 1, logits[0].numel() if images else 0
+    channels = logits.shape[1]
+    if channels < least and arguments.mode == "multiclass":
+        raise ValueError("logits must have two channels or more in multiclass mode; got 1. Use mode='binary'.")
+    return images, channels, logits[0, 0].numel() if images and channels else 0
+
+
+def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
+    """The target as (images, 1 or channels, pixels)."""
+    if not isinstance(target, Tensor) or target.is_complex():
+        raise TypeError(f"target must be a tensor of labels; got {_kind(target)}.")
+    images, channels, pixels = shape
+    full, spatial = tuple(logits.shape), (logits.shape[0], *logits.shape[2:])
+    wanted = {
+        "binary": [full, *([spatial] if logits.ndim > 1 and logits.shape[1] == 1 else []), (images, 1, *full[1:])],
+        "multiclass": [spatial, full],
+        "multilabel": [full],
+    }[arguments.mode]
+    if tuple(target.shape) not in wanted:
+        shapes = " or ".join(str(tuple(each)) for each in wanted[:2])
+        raise ValueError(f"target must have the shape {shapes} for these logits; got {tuple(target.shape)}.")
+    per_channel = arguments.mode != "binary" and tuple(target.shape) == full
+    return target.reshape(images, channels if per_channel else 1, pixels)
+
+
+def _as_mask(mask: Tensor, target: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    """The mask as (images, 1 or channels, pixels)."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise TypeError(f"mask must be a tensor of bools; got {_kind(mask)}.")
+    images, channels, pixels = shape
+    if mask.shape[:1] == target.shape[:1] and mask.numel() == images * pixels:
+        return mask.reshape(images, 1, pixels)
+    if mask.shape == target.shape:
+        return mask.reshape(images, channels, pixels)
+    raise ValueError(f"mask must have one value for each pixel or label of target; got shape {tuple(mask.shape)}.")
+
+
+def _kind(value: object) -> str:
+    """What a value is, for a sentence."""
+    return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)

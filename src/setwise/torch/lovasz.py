@@ -1,0 +1,106 @@
+"""The Lovász hinge of logits, and the Lovász extension at the errors of probabilities, for any submodular loss."""
+
+from collections.abc import Sequence
+from typing import Unpack, final
+
+import torch
+from torch import Tensor
+
+from setwise.core.checks import as_flag
+from setwise.core.measure import Loss
+from setwise.losses import as_loss
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.criterion import Criterion
+from setwise.torch.layout import as_scores
+from setwise.torch.lovasz_form import Errors, LovaszForm
+from setwise.torch.reducing import Options, Reduction
+
+
+@final
+class LovaszHingeLoss(Criterion):
+    """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
+
+    The tight convex surrogate of a submodular loss; for losses that do not increase the whole sum is clipped at 0
+    instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``.
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str = "jaccard",
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        form = LovaszForm(arguments.of(as_loss(loss)), Errors.MARGIN, arguments.only_present)
+        super().__init__(form, arguments, class_weight, reduction)
+
+
+@final
+class LovaszSoftmaxLoss(Criterion):
+    """``l(none) + sum_j e_(j) gain_j`` along the errors of probabilities, sorted down: ``1 - q`` or ``q`` of a class.
+
+    The probabilities q are the softmax of the logits, and their sigmoid in binary and multilabel mode. The Lovász
+    extension of each class is taken against the rest.
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str = "jaccard",
+        mode: Mode = "multiclass",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        from_logits: bool = True,
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        form = LovaszForm(arguments.of(as_loss(loss)), Errors.PROBABILITY, arguments.only_present)
+        super().__init__(form, arguments, class_weight, reduction)
+        self.from_logits = as_flag(from_logits, "from_logits")
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """The probabilities."""
+        exact = as_scores(logits)
+        if not self.from_logits:
+            return exact
+        return exact.softmax(dim=1) if self.arguments.mode == "multiclass" else torch.sigmoid(exact)
+
+
+def lovasz_hinge_loss(
+    logits: Tensor,
+    target: Tensor,
+    loss: Loss | str = "jaccard",
+    mode: Mode = "binary",
+    *,
+    mask: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The same as ``LovaszHingeLoss(loss, mode, **options)(logits, target, mask)``."""
+    value: Tensor = LovaszHingeLoss(loss, mode, **options)(logits, target, mask)
+    return value
+
+
+def lovasz_softmax_loss(
+    logits: Tensor,
+    target: Tensor,
+    loss: Loss | str = "jaccard",
+    mode: Mode = "multiclass",
+    *,
+    mask: Tensor | None = None,
+    from_logits: bool = True,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The same as ``LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)``."""
+    value: Tensor = LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)
+    return value

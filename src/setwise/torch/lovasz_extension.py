@@ -1,0 +1,34 @@
+"""The Lovász extension of a loss as a function of errors."""
+
+import torch
+from torch import Tensor
+
+from setwise.core.checks import shown
+from setwise.core.measure import Loss
+from setwise.losses import as_loss
+from setwise.torch import ops
+from setwise.torch.forms import number_of
+from setwise.torch.layout import as_scores
+from setwise.torch.lovasz_form import Errors, LovaszForm
+
+
+def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
+    """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,): LH Eq. 11.
+
+    The Lovász hinge is its value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
+
+    Parameters
+    ----------
+    loss : a submodular loss of labels, or its name
+    labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
+    errors : (S, p) floats of at least 0
+    """
+    given = as_scores(errors)
+    if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:
+        got = f"{labels.dtype} {tuple(labels.shape)}" if isinstance(labels, Tensor) else shown(labels)
+        raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
+    if errors.ndim != 2:
+        raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
+    form = LovaszForm(as_loss(loss), Errors.GIVEN)
+    values: Tensor = ops.evaluate(given, labels.to(torch.int8), number_of(form))[0]
+    return values

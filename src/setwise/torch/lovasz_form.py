@@ -1,0 +1,81 @@
+"""The Lovász extension of a loss at errors that come from scores, with its gradient."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Orders
+from setwise.core.traits import Trait
+from setwise.kernels.lovasz import lovasz_values
+from setwise.kernels.sorting import sort_falling
+from setwise.surrogates import LovaszHinge
+from setwise.torch.forms import Evaluated, Form
+from setwise.torch.ragged import ragged
+
+
+class Errors(Enum):
+    """How the error of a decision with score s comes about."""
+
+    MARGIN = "1 - s for positives and 1 + s for negatives (LH Eq. 34)"
+    PROBABILITY = "1 - s for positives and s for negatives, where s is the probability of a positive"
+    GIVEN = "s itself"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LovaszForm(Form):
+    """``l(none) + sum_j e_(j) gain_j`` along the errors e, sorted down (LH Eq. 33 and 35).
+
+    Parameters
+    ----------
+    loss : a submodular loss of labels
+    errors : how errors come from scores. Margin errors of losses that increase are clipped at 0, one by one, and for
+        other losses the whole sum is (LH Def. 5 and 6). Other errors must be at least 0, and are not clipped
+    only_present : whether sets without positives may have the value 0, as they do not count
+    """
+
+    loss: Loss
+    errors: Errors
+    only_present: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            hinge = LovaszHinge(self.loss)
+        except Refusal as refusal:
+            raise Refusal(str(refusal).replace("Use surrogate='margin'", "Use MarginRescalingLoss")) from None
+        object.__setattr__(self, "loss", hinge.loss)
+
+    @property
+    def key(self) -> Hashable:
+        return LovaszForm, self.loss, self.errors, self.only_present
+
+    def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        found = ragged(codes)
+        sets = found.sets
+        if sets is None:
+            return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
+        flat = found.take(scores)
+        if self.errors is Errors.MARGIN:
+            seen = LovaszHinge(self.loss).on(sets)(flat)
+            return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+        structure = self.loss.structure(sets)
+        if Trait.SUBMODULAR not in structure.traits:
+            raise Refusal(f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.")
+        errors = np.where(sets.truth, 1 - flat, flat) if self.errors is Errors.PROBABILITY else flat
+        items, labels, ordered, starts = sort_falling(errors, sets.truth, sets.offsets, above_zero=True)
+        gains = structure.gains_of(Orders(items, labels, starts))
+        gradient = np.zeros_like(flat)
+        values = lovasz_values(ordered, gains, items, labels, starts, structure.at_empty(), gradient)
+        if self.errors is Errors.GIVEN:
+            gradient[sets.truth] *= -1
+        return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    def __repr__(self) -> str:
+        return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

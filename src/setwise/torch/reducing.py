@@ -1,0 +1,66 @@
+"""The values of sets as one number: which sets count, with which weight, and what the mean divides by."""
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+import torch
+from torch import Tensor
+
+from setwise.core.checks import as_number, shown
+from setwise.torch.arguments import Arguments, Classes, Empty
+
+Reduction = Literal["none", "mean", "sum"]
+
+
+class Options(TypedDict, total=False):
+    """The arguments that all losses take by name; see :class:`Arguments` and :class:`setwise.torch.Criterion`."""
+
+    ignore_index: int | None
+    per_image: bool
+    classes: Classes
+    include_background: bool
+    class_weight: Sequence[float] | Tensor | None
+    empty: Empty | None
+    reduction: Reduction
+
+
+def counted(totals: Tensor, arguments: Arguments) -> Tensor:
+    """A mask of the sets that count, (S,), for the numbers (S, 2) of negatives and positives."""
+    return totals[:, 1] > 0 if arguments.only_present else totals.sum(dim=1) > 0
+
+
+def reduced(
+    values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None, reduction: Reduction
+) -> Tensor:
+    """The values (S,) of sets as ``reduction`` says; sets that do not count have no part in it.
+
+    ``"none"`` returns them in their ``shape``, with 0 where they do not count. ``"sum"`` adds them with the weights of
+    their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
+    which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
+    """
+    kept = torch.where(counts, values, torch.zeros_like(values)).reshape(shape)
+    if reduction == "none":
+        return kept
+    weights = counts.reshape(shape).to(values.dtype)
+    if weight is not None:
+        weights = weights * weight.to(values)
+    total = (kept * weights).sum(dim=-1)
+    if reduction == "sum":
+        return total.sum()
+    whole = weights.sum(dim=-1)
+    some = whole > 0
+    means = total / torch.where(some, whole, torch.ones_like(whole))
+    return means.sum() / some.sum().clamp(min=1)
+
+
+def as_class_weight(weights: Sequence[float] | Tensor | None) -> Tensor | None:
+    """One weight of at least 0 for each channel of logits, (C,) float32."""
+    if weights is None:
+        return None
+    given = weights.detach().cpu().tolist() if isinstance(weights, Tensor) else list(weights)
+    if not isinstance(given, list) or not given:
+        raise ValueError(f"class_weight must be one number for each class; got {shown(weights)}.")
+    checked = [as_number(each, "class_weight", low=0.0) for each in given]
+    if not any(checked):
+        raise ValueError("class_weight must have a number above 0; got zeros alone.")
+    return torch.tensor(checked, dtype=torch.float64)

@@ -1,0 +1,148 @@
+"""Margin rescaling, slack rescaling and the ramp of logits, for losses whose loss-augmented maximum is found."""
+
+from collections.abc import Sequence
+from typing import Unpack, final
+
+from torch import Tensor
+
+from setwise.core.measure import Loss
+from setwise.losses import as_loss
+from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.criterion import Criterion
+from setwise.torch.reducing import Options, Reduction
+from setwise.torch.surrogate_form import SurrogateForm
+
+
+@final
+class MarginRescalingLoss(Criterion):
+    """``max_h loss(h) + <s, h - y> / g`` over all labelings h of a set (LH Eq. 21, where g = 1).
+
+    It is computed on the host, also for tensors of an accelerator.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or its name
+    scale : g > 0, or ``"size"`` for the number of decisions of each set. The scores of a large set add up while a loss
+        like F1 stays below 1, so at g = 1 tiny scores would be enough
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str,
+        mode: Mode = "binary",
+        *,
+        scale: float | str = 1.0,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        bound = arguments.of(as_loss(loss))
+        form = SurrogateForm(MarginRescaling(bound, scale=scale), (bound, scale))
+        super().__init__(form, arguments, class_weight, reduction)
+
+
+@final
+class SlackRescalingLoss(Criterion):
+    """``max_h loss(h) (1 + <s, h - y>)`` over all labelings h of a set (LH Eq. 22).
+
+    It is computed on the host, also for tensors of an accelerator. ``loss`` is any loss of labels, or its name.
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str,
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        bound = arguments.of(as_loss(loss))
+        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction)
+
+
+@final
+class RampLoss(Criterion):
+    """``max_h [loss(h) + <s, h> / g] - max_h <s, h> / g``: between the loss and margin rescaling, and not convex.
+
+    It is computed on the host, also for tensors of an accelerator.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or its name
+    scale : g > 0, or ``"size"``, as in :class:`MarginRescalingLoss`
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str,
+        mode: Mode = "binary",
+        *,
+        scale: float | str = 1.0,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        bound = arguments.of(as_loss(loss))
+        form = SurrogateForm(Ramp(bound, scale=scale), (bound, scale))
+        super().__init__(form, arguments, class_weight, reduction)
+
+
+def margin_rescaling_loss(
+    logits: Tensor,
+    target: Tensor,
+    loss: Loss | str,
+    mode: Mode = "binary",
+    *,
+    scale: float | str = 1.0,
+    mask: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The same as ``MarginRescalingLoss(loss, mode, scale=scale, **options)(logits, target, mask)``."""
+    value: Tensor = MarginRescalingLoss(loss, mode, scale=scale, **options)(logits, target, mask)
+    return value
+
+
+def slack_rescaling_loss(
+    logits: Tensor,
+    target: Tensor,
+    loss: Loss | str,
+    mode: Mode = "binary",
+    *,
+    mask: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The same as ``SlackRescalingLoss(loss, mode, **options)(logits, target, mask)``."""
+    value: Tensor = SlackRescalingLoss(loss, mode, **options)(logits, target, mask)
+    return value
+
+
+def ramp_loss(
+    logits: Tensor,
+    target: Tensor,
+    loss: Loss | str,
+    mode: Mode = "binary",
+    *,
+    scale: float | str = 1.0,
+    mask: Tensor | None = None,
+    **options: Unpack[Options],
+) -> Tensor:
+    """The same as ``RampLoss(loss, mode, scale=scale, **options)(logits, target, mask)``."""
+    value: Tensor = RampLoss(loss, mode, scale=scale, **options)(logits, target, mask)
+    return value

@@ -40,7 +40,7 @@ class Criterion(nn.Module):
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
         self.form, self.arguments, self.reduction = form, arguments, reduction
         self._number = number_of(form)
-        self.register_buffer("class_weight", as_class_weight(class_weight), persistent=False)
+        self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
     def scores(self, logits: Tensor) -> Tensor:
         """What the form reads of the logits; by default the logits themselves."""
@@ -52,8 +52,9 @@ class Criterion(nn.Module):
         Parameters
         ----------
         logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
-        target : (N, ...) class numbers, or 0 and 1 in the shape of the logits
-        mask : (N, ...) bools, False where pixels do not count; or one for each label, in the shape of the target
+        target : (N, ...) or (N, 1, ...) class numbers, or 0 and 1 in the shape of the logits
+        mask : (N, ...) or (N, 1, ...) bools, False where pixels do not count; or one for each label, in the shape of
+            the logits
         """
         laid = lay(self.scores(logits), target, mask, self.arguments)
         values, _, totals = ops.evaluate(laid.scores, laid.codes, self._number)

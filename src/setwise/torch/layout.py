@@ -30,7 +30,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     numbers (N, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask (N, ...), (N, 1, ...)
     or of the shape of the target is True where decisions count.
     """
-    images, channels, pixels = _channels(logits, arguments)
+    images, channels, pixels = channels_of(logits, arguments)
     scores = as_scores(logits).reshape(images, channels, pixels)
     given = _as_target(logits, target, arguments, (images, channels, pixels))
     counted = None if mask is None else _as_mask(mask, target, (images, channels, pixels))
@@ -48,11 +48,11 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
 def as_scores(logits: Tensor) -> Tensor:
     """Logits in float32 or float64; smaller kinds become float32, so that sums over many pixels keep their digits."""
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
-        raise TypeError(f"logits must be a tensor of floats; got {_kind(logits)}.")
+        raise TypeError(f"logits must be a tensor of floats; got {kind_of(logits)}.")
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
-def _channels(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
+def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     """The numbers of images, channels and pixels; in binary mode there is one channel, maybe without an axis."""
     as_scores(logits)
     least = 1 if arguments.mode == "binary" else 2
@@ -70,7 +70,7 @@ def _channels(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
     """The target as (images, 1 or channels, pixels)."""
     if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a tensor of labels; got {_kind(target)}.")
+        raise TypeError(f"target must be a tensor of labels; got {kind_of(target)}.")
     images, channels, pixels = shape
     full, spatial = tuple(logits.shape), (logits.shape[0], *logits.shape[2:])
     wanted = {
@@ -88,7 +88,7 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
 def _as_mask(mask: Tensor, target: Tensor, shape: tuple[int, int, int]) -> Tensor:
     """The mask as (images, 1 or channels, pixels)."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise TypeError(f"mask must be a tensor of bools; got {_kind(mask)}.")
+        raise TypeError(f"mask must be a tensor of bools; got {kind_of(mask)}.")
     images, channels, pixels = shape
     if mask.shape[:1] == target.shape[:1] and mask.numel() == images * pixels:
         return mask.reshape(images, 1, pixels)
@@ -97,6 +97,6 @@ def _as_mask(mask: Tensor, target: Tensor, shape: tuple[int, int, int]) -> Tenso
     raise ValueError(f"mask must have one value for each pixel or label of target; got shape {tuple(mask.shape)}.")
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
     """What a value is, for a sentence."""
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)

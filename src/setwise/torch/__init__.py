@@ -10,6 +10,7 @@ except ImportError:
     raise ImportError("setwise.torch needs PyTorch: pip install 'setwise[torch]'.") from None
 
 from setwise.torch.criterion import Criterion
+from setwise.torch.deciding import Decision, decide
 from setwise.torch.lovasz import LovaszHingeLoss, LovaszSoftmaxLoss, lovasz_hinge_loss, lovasz_softmax_loss
 from setwise.torch.lovasz_extension import lovasz_extension
 from setwise.torch.ranking import AveragePrecisionLoss, RocAreaLoss, average_precision_loss, roc_area_loss
@@ -25,6 +26,7 @@ from setwise.torch.rescaling import (
 __all__ = [
     "AveragePrecisionLoss",
     "Criterion",
+    "Decision",
     "LovaszHingeLoss",
     "LovaszSoftmaxLoss",
     "MarginRescalingLoss",
@@ -32,6 +34,7 @@ __all__ = [
     "RocAreaLoss",
     "SlackRescalingLoss",
     "average_precision_loss",
+    "decide",
     "lovasz_extension",
     "lovasz_hinge_loss",
     "lovasz_softmax_loss",

@@ -21,6 +21,7 @@ from setwise.torch.rescaling import (
     ramp_loss,
     slack_rescaling_loss,
 )
+from setwise.torch.set_metric import SetMetric
 
 __all__ = [
     "AveragePrecisionLoss",
@@ -30,6 +31,7 @@ __all__ = [
     "MarginRescalingLoss",
     "RampLoss",
     "RocAreaLoss",
+    "SetMetric",
     "SlackRescalingLoss",
     "average_precision_loss",
     "lovasz_extension",

@@ -13,6 +13,7 @@ from setwise.losses import BalancedError, Cardinality, EarlyDetection, FBeta, Ha
 torch = pytest.importorskip("torch")
 pytest.importorskip("setwise.torch")
 
+from pytorch.random_cases import draw  # noqa: E402
 from setwise.torch import LovaszSoftmaxLoss, SetMetric  # noqa: E402
 
 IGNORED = 255
@@ -69,6 +70,70 @@ def test_the_figure_is_what_was_trained_for(arguments):
         assert metric(*part).item() == pytest.approx(batch.item(), abs=1e-12)
     expected = loss(vertices(logits, mode), target, mask)
     assert metric.compute().item() == pytest.approx(expected.item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["binary", "multiclass", "multilabel"])
+def test_random_cases_equal_a_loop_over_sets(mode):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        case = draw(rng, mode, {"empty": [None, "ignore", "perfect"]})
+        options = {name: value for name, value in case.options.items() if name != "reduction"}
+        found = SetMetric(Jaccard(), **options)(case.given, case.target, case.mask).item()
+        assert found == pytest.approx(by_loop(case, Jaccard(), options), nan_ok=True, abs=1e-12)
+
+
+def by_loop(case, loss, options):
+    """The mean over images, or the whole batch, of the mean over classes of the loss of each set that counts."""
+    logits, several = case.logits, options["mode"] != "binary"
+    guess = logits == logits.max(axis=1, keepdims=True) if options["mode"] == "multiclass" else logits > 0
+    classes = options["classes"] if isinstance(options.get("classes"), list) else range(logits.shape[1])
+    classes = [c for c in classes if c > 0 or options.get("include_background", True)]
+    weights = np.ones(logits.shape[1]) if options["class_weight"] is None else options["class_weight"]
+    present = options["empty"] == "ignore" or (several and options["classes"] == "present")
+    means = []
+    for images in [[i] for i in range(len(logits))] if options["per_image"] else [slice(None)]:
+        total = weight = 0.0
+        for c in classes:
+            keep = case.counted[images, c]
+            truth = case.positive[images, c][keep]
+            if truth.size and (truth.any() or not present):
+                total, weight = total + weights[c] * loss(truth, guess[images, c][keep]), weight + weights[c]
+        if weight > 0:
+            means.append(total / weight)
+    return np.mean(means) if means else np.nan
+
+
+def test_it_can_be_a_metric_of_torchmetrics():
+    """A metric of torchmetrics is a subclass of its own class, and this one keeps its sums there."""
+    torchmetrics = pytest.importorskip("torchmetrics")
+
+    class Wrapped(torchmetrics.Metric):
+        higher_is_better, is_differentiable, full_state_update = False, False, False
+
+        def __init__(self, metric, sums):
+            super().__init__()
+            self.metric = metric
+            self.add_state("sums", sums, dist_reduce_fx="sum")
+
+        def update(self, preds, target):
+            self.sums = self.sums + self.metric.sums_of(preds, target)
+
+        def compute(self):
+            return self.metric.value_of(self.sums)
+
+    given = {"mode": "multiclass", "ignore_index": IGNORED}
+    whole, images = SetMetric(**given), SetMetric(**given, per_image=True)
+    both = torchmetrics.MetricCollection(
+        {
+            "whole": Wrapped(SetMetric(**given), torch.zeros(4, 4, dtype=torch.int64)),
+            "images": Wrapped(SetMetric(**given, per_image=True), torch.zeros(2, dtype=torch.float64)),
+        }
+    )
+    logits, target = drawn("multiclass")
+    for i in range(0, 5, 2):
+        part = logits[i : i + 2], target[i : i + 2]
+        assert both(*part) == {"whole": whole(*part), "images": images(*part)}
+    assert both.compute() == {"whole": whole.compute(), "images": images.compute()}
 
 
 @pytest.mark.parametrize("mode", ["binary", "multiclass", "multilabel"])
@@ -176,7 +241,7 @@ def test_it_gives_no_gradient():
         (lambda: SetMetric("auc"), r"SetMetric refuses RocArea\(\) over a whole data set: .*Use per_image=True\."),
         (lambda: SetMetric(EarlyDetection()), "no function of the counts of mistakes in sets of any size"),
         (lambda: SetMetric(Cardinality([0, 1, 2])), "its batches do not add up"),
-        (lambda: SetMetric(MeanOverClasses("jaccard"), "multiclass"), "Give a loss of labels"),
+        (lambda: SetMetric(MeanOverClasses("jaccard"), "multiclass"), "Pass the loss of one class"),
         (lambda: SetMetric(per_image=True, reduction="none"), "SetMetric keeps one sum of all images"),
         (lambda: SetMetric(reduction="sum"), "reduction must be"),
     ],

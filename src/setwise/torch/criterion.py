@@ -56,7 +56,7 @@ class Criterion(nn.Module):
         self.form, self.arguments, self.reduction = form, arguments, reduction
         self.sync = as_sync(sync)
         self._number = number_of(form)
-        self.register_buffer("class_weight", as_class_weight(class_weight), persistent=False)
+        self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
     def scores(self, logits: Tensor) -> Tensor:
         """What the form reads of the logits; by default the logits themselves."""
@@ -68,8 +68,9 @@ class Criterion(nn.Module):
         Parameters
         ----------
         logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
-        target : (N, ...) class numbers, or 0 and 1 in the shape of the logits
-        mask : (N, ...) bools, False where pixels do not count; or one for each label, in the shape of the target
+        target : (N, ...) or (N, 1, ...) class numbers, or 0 and 1 in the shape of the logits
+        mask : (N, ...) or (N, 1, ...) bools, False where pixels do not count; or one for each label, in the shape of
+            the logits
         """
         group = group_of(self.sync)
         if group is not None:

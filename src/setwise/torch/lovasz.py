@@ -12,7 +12,7 @@ from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
 from setwise.torch.gathering import Sync
-from setwise.torch.layout import as_scores
+from setwise.torch.layout import as_scores, channels_of
 from setwise.torch.lovasz_form import Errors, LovaszForm
 from setwise.torch.reducing import Options, Reduction
 
@@ -74,6 +74,7 @@ class LovaszSoftmaxLoss(Criterion):
 
     def scores(self, logits: Tensor) -> Tensor:
         """The probabilities."""
+        channels_of(logits, self.arguments)
         exact = as_scores(logits)
         if not self.from_logits:
             return exact

@@ -27,8 +27,11 @@ class SetMetric(nn.Module):
     images are added up, for any loss, also of a ranking. The arguments are those of the losses, and choose the same
     sets; the figure is that of their mean, at the labels that are decided. It is float64, and NaN where no set counts.
 
-    It has the methods that torchmetrics gives a metric, and can be called: this adds a batch, and returns its value.
-    Sums are no part of ``state_dict``, follow ``to(device)``, and keep their type under ``half()``.
+    A call adds a batch, and returns the value of this batch. Sums are no part of ``state_dict``, follow ``to(device)``,
+    and keep their type under ``half()``. The methods and attributes are those of torchmetrics, but not the class: where
+    an instance of ``torchmetrics.Metric`` is asked for, as in a MetricCollection, its ``update`` may add up
+    :meth:`sums_of` in a state with ``dist_reduce_fx="sum"``, and its ``compute`` returns :meth:`value_of` that.
+    Lightning logs ``metric.compute()``, not the metric.
 
     Parameters
     ----------
@@ -73,15 +76,11 @@ class SetMetric(nn.Module):
         self.threshold, self.sync = as_number(threshold, "threshold"), as_sync(sync)
         self._of_counts = reads_counts(self.loss)
         self._check()
-        self.register_buffer("class_weight", as_class_weight(class_weight), persistent=False)
+        self.register_buffer("class_weight", as_class_weight(class_weight, self.arguments), persistent=False)
         self._sums: Tensor | None = None
 
     def _check(self) -> None:
         """Refuse what cannot be summed."""
-        if self.loss.reads == "classes":
-            raise Refusal(
-                f"SetMetric refuses {self.loss!r}: each class is a set of its own here. Give a loss of labels."
-            )
         if not self.arguments.per_image and not self._of_counts:
             raise Refusal(
                 f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from setwise.core.checks import as_number, shown
 from setwise.torch.arguments import Arguments, Classes, Empty
+from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -23,6 +24,7 @@ class Options(TypedDict, total=False):
     class_weight: Sequence[float] | Tensor | None
     empty: Empty | None
     reduction: Reduction
+    sync: Sync | None
 
 
 def counted(totals: Tensor, arguments: Arguments) -> Tensor:

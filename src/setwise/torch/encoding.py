@@ -33,9 +33,7 @@ def encoded(
     ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
     """
     one_hot = target.shape[1] == count
-    ignored = torch.zeros_like(target, dtype=torch.bool)
-    if ignore_index is not None and _holds(target, ignore_index):
-        ignored = torch.eq(target, ignore_index)
+    ignored = _equal(target, ignore_index)
     if exclusive and one_hot:
         # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
         named = ignore_index is not None and 0 <= ignore_index < count
@@ -54,6 +52,22 @@ def encoded(
         ignored = ignored[:, list(channels)]
     codes = chosen.to(torch.int8).masked_fill(ignored, -1)
     return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
+
+
+def numbered(target: Tensor, mask: Tensor | None, count: int, ignore_index: int | None) -> Tensor:
+    """The class numbers 0..count-1 of a target, int64, with -1 where pixels do not count; all have the same shape."""
+    ignored = _equal(target, ignore_index)
+    if mask is not None:
+        ignored = ignored | ~mask
+    _check_range(target, ignored, count)
+    return target.long().masked_fill(ignored, -1)
+
+
+def _equal(target: Tensor, value: int | None) -> Tensor:
+    """Where the target has this value; None is in none."""
+    if value is None or not _holds(target, value):
+        return torch.zeros_like(target, dtype=torch.bool)
+    return torch.eq(target, value)
 
 
 def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:

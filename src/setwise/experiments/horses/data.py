@@ -50,7 +50,7 @@ class Size:
     batch: int = 8
     held: int = 40
     every: int = 4
-    ways: tuple[str, ...] = WAYS
+    ways: tuple[str, ...] = (*WAYS, *GRIDS)
 
 
 @final

@@ -4,11 +4,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+import torch
+from scipy.special import logit
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from setwise.core.arrays import Values
-from setwise.torch import LovaszHingeLoss, MarginRescalingLoss, RampLoss
+from setwise.core.graphs import Graphs
+from setwise.inference.nested_cuts import flips
+from setwise.torch import (
+    GridCriterion,
+    LogSupermodularLoss,
+    LovaszHingeLoss,
+    MarginRescalingLoss,
+    MaxMarginMRFLoss,
+    RampLoss,
+    marginals,
+    most_probable,
+)
+
+SAMPLES, CUTS = 4, 64
+"""Perturbed cuts of an image in a step of training, and for its marginals."""
 
 ImageLoss = Callable[[Tensor, Tensor], Tensor]
 """The mean loss of images: of outputs (N, channels, H, W) and masks (N, H, W) bool."""
@@ -53,6 +70,41 @@ def potentials(outputs: Tensor) -> tuple[Tensor, Tensor]:
     return outputs[:, 0], softplus(outputs[:, 1:])
 
 
+def turning(outputs: Values, exact: bool) -> Values:
+    """``-b``, b being the bias at which a pixel turns positive in the labeling of greatest score; or its sign."""
+    unary, coupling = (part.numpy() for part in potentials(torch.from_numpy(outputs)))
+    if not exact:
+        return _sign(outputs)
+    graphs = Graphs.images(np.zeros(unary.shape, dtype=bool))
+    right, down = coupling[:, 0, :, :-1], coupling[:, 1, :-1]
+    rows = [part.reshape(len(unary), -1) for part in (unary, right, down)]
+    return -flips(graphs, np.concatenate(rows, axis=1).ravel()).reshape(unary.shape)
+
+
+def log_odds(outputs: Values, exact: bool) -> Values:
+    """The logits of marginals, for which half a cut is added to each label; or the sign of the exact cut."""
+    if not exact:
+        return _sign(outputs)
+    shares = marginals(*potentials(torch.from_numpy(outputs)), CUTS, random_state=0).numpy()
+    return np.asarray(logit((CUTS * shares + 0.5) / (CUTS + 1.0)))
+
+
+def _sign(outputs: Values) -> Values:
+    """1 where pixels are positive in the labeling of greatest score, and -1 elsewhere."""
+    positive = most_probable(*potentials(torch.from_numpy(outputs))).numpy()
+    return np.where(positive, 1.0, -1.0)
+
+
+def _grid(loss: GridCriterion) -> ImageLoss:
+    """A loss of logits and couplings."""
+
+    def value(outputs: Tensor, masks: Tensor) -> Tensor:
+        found: Tensor = loss(*potentials(outputs), masks)
+        return found
+
+    return value
+
+
 def _plain(loss: nn.Module) -> ImageLoss:
     """A loss of logits."""
 
@@ -63,12 +115,15 @@ def _plain(loss: nn.Module) -> ImageLoss:
     return value
 
 
-def ways() -> dict[str, Way]:
-    """All ways of training by their names."""
+def ways(seed: int) -> dict[str, Way]:
+    """All ways of training by their names; the seed is that of the noise of perturbed cuts."""
     options: dict[str, Any] = {"per_image": True}
     hinge = _plain(LovaszHingeLoss("jaccard", **options))
     margin = _plain(MarginRescalingLoss("jaccard", scale="size", **options))
     ramp = _plain(RampLoss("jaccard", scale="size", **options))
+
+    network = _grid(MaxMarginMRFLoss("error_rate", scale="size"))
+    likelihood = _grid(LogSupermodularLoss(SAMPLES, random_state=torch.Generator().manual_seed(seed)))
 
     def both(outputs: Tensor, masks: Tensor) -> Tensor:
         return cross_entropy(outputs, masks) + hinge(outputs, masks)
@@ -81,4 +136,6 @@ def ways() -> dict[str, Way]:
         "Lovász + cross-entropy": Way(both, both),
         "Jaccard margin": Way(margin, margin),
         "Jaccard ramp": Way(ramp, ramp),
+        "max-margin MRF": Way(network, network, 3, turning),
+        "log-supermodular": Way(likelihood, likelihood, 3, log_odds),
     }

@@ -34,13 +34,18 @@ def one_thread() -> Iterator[None]:
 def train(job: Job, parts: Parts, size: Size) -> Run:
     """The result of one training."""
     with one_thread():
-        return _train(job, ways()[job.way], parts, size)
+        return _train(job, ways(drawn(job, 4))[job.way], parts, size)
+
+
+def drawn(job: Job, use: int) -> int:
+    """A seed for PyTorch."""
+    return int(np.random.default_rng([job.base, job.seed, use]).integers(2**31))
 
 
 def _train(job: Job, way: Way, parts: Parts, size: Size) -> Run:
     seed = (job.base, job.seed)
     fitted, held = parts.split(size.held, seed)
-    network = made(size.widths, way.channels, int(np.random.default_rng([*seed, 2]).integers(2**31)))
+    network = made(size.widths, way.channels, drawn(job, 2))
     optimizer, clock, curve = torch.optim.Adam(network.parameters(), lr=job.rate), Clock(), []
     images, masks = as_input(fitted.images), torch.from_numpy(fitted.masks)
     rng = np.random.default_rng([*seed, 3])

@@ -48,7 +48,7 @@ def _main(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
         # A long experiment says what it has kept.
-        return _complain(f"\nsetwise: interrupted, {stop or 'nothing was written'}.", 130)
+        return _complain(f"\nsetwise: interrupted, {str(stop) or 'nothing was written'}.", 130)
     # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0

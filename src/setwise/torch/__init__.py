@@ -10,6 +10,7 @@ except ImportError:
     raise ImportError("setwise.torch needs PyTorch: pip install 'setwise[torch]'.") from None
 
 from setwise.torch.criterion import Criterion
+from setwise.torch.deciding import Decision, decide
 from setwise.torch.grid_decisions import marginals, most_probable
 from setwise.torch.grids import (
     GridCriterion,
@@ -33,6 +34,7 @@ from setwise.torch.rescaling import (
 __all__ = [
     "AveragePrecisionLoss",
     "Criterion",
+    "Decision",
     "GridCriterion",
     "LogSupermodularLoss",
     "LovaszHingeLoss",
@@ -43,6 +45,7 @@ __all__ = [
     "RocAreaLoss",
     "SlackRescalingLoss",
     "average_precision_loss",
+    "decide",
     "log_supermodular_loss",
     "lovasz_extension",
     "lovasz_hinge_loss",

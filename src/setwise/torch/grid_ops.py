@@ -12,7 +12,11 @@ from setwise.torch.grid_rows import GridRows
 from setwise.torch.ops import pull_back
 
 
-@torch.library.custom_op("setwise::evaluate_grids", mutates_args=())
+@torch.library.custom_op(
+    "setwise::evaluate_grids",
+    mutates_args=(),
+    schema="(Tensor unary, Tensor coupling, Tensor codes, Tensor seed, int form) -> (Tensor, Tensor, Tensor)",
+)
 def evaluate_grids(
     unary: Tensor, coupling: Tensor, codes: Tensor, seed: Tensor, form: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -56,7 +60,7 @@ def _back(ctx: Any, weights: Tensor | None, *unused: Any) -> tuple[Any, ...]:
 evaluate_grids.register_autograd(_back, setup_context=_keep)
 
 
-@torch.library.custom_op("setwise::cut_grids", mutates_args=())
+@torch.library.custom_op("setwise::cut_grids", mutates_args=(), schema="(Tensor unary, Tensor coupling) -> Tensor")
 def cut_grids(unary: Tensor, coupling: Tensor) -> Tensor:
     """The most probable labels of grids, in the shape of unary (N, ...), bool."""
     if not unary.numel():
@@ -71,7 +75,11 @@ def _(unary: Tensor, coupling: Tensor) -> Tensor:
     return unary.new_empty(unary.shape, dtype=torch.bool)
 
 
-@torch.library.custom_op("setwise::perturb_grids", mutates_args=())
+@torch.library.custom_op(
+    "setwise::perturb_grids",
+    mutates_args=(),
+    schema="(Tensor unary, Tensor coupling, Tensor seed, int samples) -> Tensor",
+)
 def perturb_grids(unary: Tensor, coupling: Tensor, seed: Tensor, samples: int) -> Tensor:
     """The share of perturbed labelings in which each pixel of grids is positive, in the shape of unary (N, ...)."""
     if not unary.numel():

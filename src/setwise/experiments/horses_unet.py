@@ -30,12 +30,12 @@ depend on the seed alone, so all ways share them.
 - log-supermodular: ``LogSupermodularLoss(samples=4)`` of the grid, with new noise in each step.
 
 *Decoding.* At 0.5: a pixel is positive where its score is above 0. Tuned: where it is above the threshold that is best
-on the images to validate, for the measure at hand. Decided: the mask of least expected Jaccard loss of each image, the
-sigmoid of the score being the probability; for hinges, margins and the ramp it is none that was trained for. Scores are
-logits. Those of the max-margin MRF are -b, b being the bias at which a pixel turns positive in the labeling of greatest
-score; so at 0.5 is the exact cut, and a threshold is a bias. Those of the log-supermodular grid are the logits of its
-marginals, by 64 perturbed cuts of each image, with half a cut added to each label; its training curve is that of the
-exact cut.
+on the images to validate, for the measure at hand. Decided: the mask of least expected Jaccard loss of each image, by
+``setwise.torch.decide(scores, "jaccard")``; the sigmoid of a score stands for the probability, which the hinges, the
+margins and the ramp were not trained for. Scores are logits. Those of the max-margin MRF are -b, b being the bias at
+which a pixel turns positive in the labeling of greatest score; so at 0.5 is the exact cut, and a threshold is a bias.
+Those of the log-supermodular grid are the logits of its marginals, by 64 perturbed cuts of each image, with half a cut
+added to each label; its training curve is that of the exact cut.
 
 *Measures.* The Jaccard index of test images in percent: the mean of the images, which all choices are made for (but for
 a threshold of its own), and that of all test pixels as one set. Standard errors are over the seeds, all of which share
@@ -54,8 +54,7 @@ from joblib import Parallel, delayed
 from setwise.core.arrays import Values
 from setwise.experiments.duel import Duel, verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
-from setwise.experiments.horses.data import GRIDS, Parts, Pictures, Size, parts
-from setwise.experiments.horses.decoding import DECODINGS, MEASURES
+from setwise.experiments.horses.data import DECODINGS, GRIDS, MEASURES, Parts, Pictures, Size, parts
 from setwise.experiments.horses.store import Job, Run, Store
 from setwise.experiments.lovasz_paper import mean_and_error
 

@@ -25,6 +25,9 @@ WAYS = (
 GRIDS = ("max-margin MRF", "log-supermodular")
 """The ways whose network gives couplings of neighboring pixels beside the logits."""
 
+DECODINGS = ("at 0.5", "tuned", "decided")
+MEASURES = ("mean of images", "all pixels")
+
 
 @final
 @dataclass(frozen=True)

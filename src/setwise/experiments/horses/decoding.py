@@ -3,15 +3,13 @@
 from typing import NamedTuple, final
 
 import numpy as np
-from scipy.special import expit
+import torch
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.sets import Sets
-from setwise.decisions import best_threshold, least_expected_loss
+from setwise.decisions import best_threshold
 from setwise.losses import Jaccard
-
-DECODINGS = ("at 0.5", "tuned", "decided")
-MEASURES = ("mean of images", "all pixels")
+from setwise.torch import decide
 
 
 @final
@@ -37,8 +35,7 @@ def decoded(held: Values, held_truth: Bools, scores: Values, truth: Bools) -> De
     flat = held_truth.reshape(len(held), -1)
     sets = (Sets.rows(flat), Sets.single(flat.ravel()))
     tuned = [scores >= best_threshold(one, held.ravel(), Jaccard()).threshold for one in sets]
-    chosen = least_expected_loss(expit(scores.reshape(len(scores), -1)), Jaccard()).labels.reshape(scores.shape)
-    masks = np.stack([scores > 0.0, tuned[0], chosen])
+    masks = np.stack([scores > 0.0, tuned[0], decide(torch.from_numpy(scores), "jaccard").labels.numpy()])
     cells = np.stack([indices(one, truth) for one in masks])
     cells[1, 1] = indices(tuned[1], truth)[1]
     return Decoded(cells, masks)

@@ -71,13 +71,13 @@ def _file(path: Path) -> ModuleType:
 
 def _alone(package: str, name: str) -> ModuleType:
     """A module of a package, which is found without running the ``__init__`` of the packages around it."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.submodule_search_locations is None:
-        raise ImportError(package)
-    root = Path(next(iter(spec.submodule_search_locations)))
-    for inner in ("", "losses", "core"):
-        full = f"{package}.{inner}" if inner else package
-        if full not in sys.modules:
+    if package not in sys.modules:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.submodule_search_locations is None:
+            raise ImportError(package)
+        root = Path(next(iter(spec.submodule_search_locations)))
+        for inner in (".", "losses", "core"):
+            full = package if inner == "." else f"{package}.{inner}"
             shell = ModuleType(full)
             shell.__path__ = [str(root / inner)]
             sys.modules[full] = shell

@@ -52,6 +52,17 @@ def count_codes(codes: Array, offsets: Array) -> Array:
     return out
 
 
+@kernel
+def survey(scores: Array, codes: Array, offsets: Array, low: float, high: float) -> tuple[Array, bool]:
+    """Returns the same, and whether all scores that count are in ``[low, high]``, which NaN is not; O(total)."""
+    require_length(scores, offsets)
+    odd = 0
+    for j in range(offsets[0], offsets[-1]):
+        outside = (scores[j] < low) | (scores[j] > high) | (scores[j] != scores[j])
+        odd += outside & (codes[j] >= 0)
+    return count_codes(codes, offsets), odd == 0
+
+
 def quotient_extension(
     scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, top: Array, bottom: Array, start: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
@@ -60,8 +71,7 @@ def quotient_extension(
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
     ``positives`` (n,) the numbers of positives. Only the m decisions whose gain may differ from 0 are sorted. As many
-    threads as are available share the sets; the result does not depend on them. Raises ValueError for scores of
-    decisions that count and are not finite.
+    threads as are available share the sets; the result does not depend on them.
     """
     gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
 
@@ -72,8 +82,7 @@ def quotient_extension(
             if len(keys) < ends[-1] - ends[0]:
                 keys = np.empty(ends[-1] - ends[0], np.uint64)
             starts = np.zeros(last - first + 1, np.int64)
-            if not _pack_errors(scores, codes, ends, line, positives[part], top[part], bottom[part], keys, starts):
-                raise ValueError("scores must be finite; got NaN or inf.")
+            _pack_errors(scores, codes, ends, line, positives[part], top[part], bottom[part], keys, starts)
             ordered = sort_packed(keys[: starts[-1]], starts)
             values[part] = quotient_values(
                 ordered, scores, starts, ends, line, top[part], bottom[part], start[part], gradient
@@ -104,21 +113,19 @@ def _units(offsets: Array) -> list[tuple[int, int]]:
 def _pack_errors(
     scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, top: Array, bottom: Array,
     keys: Array, starts: Array,
-) -> bool:  # fmt: skip
+) -> None:  # fmt: skip
     """Writes the keys of the errors above 0 of every set, without those whose gain is 0 for sure; O(total).
 
-    ``starts`` (n+1,) receives the offsets of their segments. Returns whether all scores that count are finite;
-    sets whose quotient is always 0 are not looked at, and have no keys.
+    ``starts`` (n+1,) receives the offsets of their segments. Sets whose quotient is always 0 have no keys.
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
-    kept, room, finite = 0, np.empty(BLOCK, np.uint64), True
+    kept, room = 0, np.empty(BLOCK, np.uint64)
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
         starts[i + 1] = kept
         if not top[i].any():
             continue
-        finite &= _all_finite(scores[a:b], codes[a:b])
         # Negatives with a smaller error than all positives gain nothing, so they need no key.
         limit = np.uint32(LEAST)
         if _settles(positives[i], top[i], bottom[i]):
@@ -131,7 +138,6 @@ def _pack_errors(
                 keys[kept] = key
                 kept += key != NO_KEY
         starts[i + 1] = kept
-    return finite
 
 
 @kernel
@@ -162,15 +168,6 @@ def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
         if codes[j] == 0:
             first = min(first, falling_bits(base + slope * scores[j]))
     return first
-
-
-@kernel
-def _all_finite(scores: Array, codes: Array) -> bool:
-    """Returns whether all scores that count are finite."""
-    odd, zero = 0, scores.dtype.type(0)
-    for j in range(len(scores)):
-        odd += (scores[j] - scores[j] != zero) & (codes[j] >= 0)
-    return odd == 0
 
 
 @kernel

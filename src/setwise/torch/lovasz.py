@@ -11,7 +11,8 @@ from setwise.core.measure import Loss
 from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
-from setwise.torch.layout import as_scores
+from setwise.torch.gathering import Sync
+from setwise.torch.layout import as_scores, channels_of
 from setwise.torch.lovasz_form import Errors, LovaszForm
 from setwise.torch.reducing import Options, Reduction
 
@@ -36,10 +37,11 @@ class LovaszHingeLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         form = LovaszForm(arguments.of(as_loss(loss)), Errors.MARGIN, arguments.only_present)
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
@@ -62,15 +64,17 @@ class LovaszSoftmaxLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
         from_logits: bool = True,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         form = LovaszForm(arguments.of(as_loss(loss)), Errors.PROBABILITY, arguments.only_present)
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
         self.from_logits = as_flag(from_logits, "from_logits")
 
     def scores(self, logits: Tensor) -> Tensor:
         """The probabilities."""
+        channels_of(logits, self.arguments)
         exact = as_scores(logits)
         if not self.from_logits:
             return exact

@@ -9,17 +9,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from setwise.core.arrays import Floats
+from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
-from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, count_codes, quotient_extension
+from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
 from setwise.surrogates import LovaszHinge
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
+from setwise.torch.wording import worded
 
 
 class Errors(Enum):
@@ -30,8 +33,12 @@ class Errors(Enum):
     GIVEN = "s itself"
 
 
-LINES = {Errors.MARGIN: MARGINS, Errors.PROBABILITY: PROBABILITIES, Errors.GIVEN: GIVEN}
-"""How the errors of :mod:`setwise.kernels.extension` come from scores."""
+LINES = {
+    Errors.MARGIN: (MARGINS, -LARGEST, LARGEST),
+    Errors.PROBABILITY: (PROBABILITIES, -0.01, 1.01),
+    Errors.GIVEN: (GIVEN, 0.0, LARGEST),
+}
+"""How the errors of :mod:`setwise.kernels.extension` come from scores, and the range of these."""
 
 
 @final
@@ -52,11 +59,8 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        try:
-            hinge = LovaszHinge(self.loss)
-        except Refusal as refusal:
-            raise Refusal(str(refusal).replace("Use surrogate='margin'", "Use MarginRescalingLoss")) from None
-        object.__setattr__(self, "loss", hinge.loss)
+        with worded():
+            object.__setattr__(self, "loss", LovaszHinge(self.loss).loss)
 
     @property
     def key(self) -> Hashable:
@@ -66,7 +70,7 @@ class LovaszForm(Form):
         return self._of_quotient(scores, codes) or self._of_any(scores, codes)
 
     def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
-        """What a kernel finds for an increasing quotient of counts; None for other losses."""
+        """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
         loss = self.loss
         if not isinstance(loss, CountLoss) or type(loss).bind is not CountLoss.bind:
             return None
@@ -74,25 +78,29 @@ class LovaszForm(Form):
             return None
         flat, labels = scores.detach().contiguous().numpy().reshape(-1), codes.contiguous().numpy().reshape(-1)
         offsets = np.arange(len(codes) + 1) * codes.shape[1]
-        N, P = np.ascontiguousarray(count_codes(labels, offsets).T, dtype=np.float64)
+        line, low, high = LINES[self.errors]
+        counts, proper = survey(flat, labels, offsets, low, high)
+        N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
         empty = P + N == 0
         # A set in which nothing counts need not be defined for the loss, so it is given a negative.
         N[empty] = 1.0
         quotient, none = loss.quotient(P, N), np.zeros(len(P))
-        if quotient is None:
+        if quotient is None or not proper:
             return None
         start = loss.of_counts(none, none, P, N)
         left_out = P == 0 if self.only_present else empty
         quotient[0][left_out], start[left_out] = 0.0, 0.0
-        values, gradient = quotient_extension(flat, labels, offsets, LINES[self.errors], P, *quotient, start)
+        values, gradient = quotient_extension(flat, labels, offsets, line, P, *quotient, start)
         return Evaluated(torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape))
 
     def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        """What is found for any submodular loss, from its gains."""
         found = ragged(codes)
         sets = found.sets
         if sets is None:
             return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
         flat = found.take(scores)
+        self._check(flat)
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
             return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
@@ -107,6 +115,20 @@ class LovaszForm(Form):
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    def _check(self, flat: Floats) -> None:
+        """Raise ValueError for what are no errors or probabilities; the hinge checks its scores itself."""
+        if self.errors is Errors.MARGIN:
+            return
+        least, largest = flat.min(), flat.max()
+        if not np.isfinite(least) or not np.isfinite(largest):
+            raise ValueError(f"{'errors' if self.errors is Errors.GIVEN else 'logits'} must be finite; got NaN or inf.")
+        # Means of probabilities in bfloat16 may be 1 and a rounding error.
+        if self.errors is Errors.PROBABILITY and (least < -0.01 or largest > 1.01):
+            odd = least if least < 0 else largest
+            raise ValueError(f"from_logits=False needs probabilities in [0, 1]; got {odd:g}.")
+        if self.errors is Errors.GIVEN and least < 0:
+            raise ValueError(f"errors must be at least 0; got {least:g}.")
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

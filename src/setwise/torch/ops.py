@@ -12,9 +12,16 @@ from torch import Tensor
 from setwise.kernels.threads import allowed
 from setwise.torch.encoding import encoded
 from setwise.torch.forms import form_of
+from setwise.torch.wording import worded
 
 
-@torch.library.custom_op("setwise::encode", mutates_args=())
+# Schemas are written out, since old versions of PyTorch cannot read all of these annotations.
+@torch.library.custom_op(
+    "setwise::encode",
+    mutates_args=(),
+    schema="(Tensor target, Tensor? mask, int[] channels, int count, bool exclusive, int? ignore_index, "
+    "bool by_class) -> Tensor",
+)
 def encode(
     target: Tensor,
     mask: Tensor | None,
@@ -46,14 +53,16 @@ def _(
     return target.new_empty(shape, dtype=torch.int8)
 
 
-@torch.library.custom_op("setwise::evaluate", mutates_args=())
+@torch.library.custom_op(
+    "setwise::evaluate", mutates_args=(), schema="(Tensor scores, Tensor codes, int form) -> (Tensor, Tensor, Tensor)"
+)
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
     totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
     found = bound.on_device(scores, codes) if scores.is_cuda else None
     if found is None:
-        with allowed(torch.get_num_threads()):
+        with allowed(torch.get_num_threads()), worded():
             found = bound.on_host(scores.cpu(), codes.cpu())
     return found.values.to(scores.device), found.gradient.to(scores.device), totals
 
@@ -64,7 +73,7 @@ def _(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]
     return scores.new_empty(sets), torch.empty_like(scores), codes.new_empty((sets, 2), dtype=torch.int64)
 
 
-@torch.library.custom_op("setwise::pull_back", mutates_args=())
+@torch.library.custom_op("setwise::pull_back", mutates_args=(), schema="(Tensor gradient, Tensor weights) -> Tensor")
 def pull_back(gradient: Tensor, weights: Tensor) -> Tensor:
     """``weights_i gradient_i`` for every set i: the chain rule."""
     return gradient * weights[:, None]

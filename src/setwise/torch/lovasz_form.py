@@ -3,19 +3,23 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.measure import Loss
+from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
+from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
+from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_extension import extension
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
 
@@ -76,6 +80,30 @@ class LovaszForm(Form):
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where its traits are read off the sets, or where tensors can not run it."""
+        if Trait.SUBMODULAR not in self.loss.traits:
+            return None
+        # A function of counts may show that it increases without promising it.
+        parts = [part for _, part in self.loss.parts] if isinstance(self.loss, Combination) else [self.loss]
+        if Trait.INCREASING not in self.loss.traits and any(isinstance(part, CountFunctionLoss) for part in parts):
+            return None
+        return DeviceCounts.of(self.loss)
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        counts = self._counts
+        if counts is None:
+            return None
+        positive = codes == 1
+        if self.errors is Errors.GIVEN:
+            return extension(counts, scores, codes, clipped=True)
+        correct = 1 + scores if self.errors is Errors.MARGIN else scores
+        errors = torch.where(positive, 1 - scores, correct)
+        clipped = self.errors is not Errors.MARGIN or Trait.INCREASING in self.loss.traits
+        found = extension(counts, errors, codes, clipped)
+        return Evaluated(found.values, torch.where(positive, -found.gradient, found.gradient))
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

@@ -2,12 +2,17 @@
 
 import warnings
 from collections.abc import Hashable
+from functools import cached_property
 from typing import final
 
 import torch
 from torch import Tensor
 
 from setwise.core.evaluator import Surrogate
+from setwise.core.traits import Trait
+from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_search import rescaled
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
 
@@ -40,6 +45,25 @@ class SurrogateForm(Form):
                 stacklevel=2,
             )
         return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where they can not run it, or where a method of inference was chosen."""
+        known = isinstance(self.surrogate, MarginRescaling | SlackRescaling | Ramp)
+        return DeviceCounts.of(self.surrogate.loss) if known and self.surrogate.inference is None else None
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        counts, surrogate = self._counts, self.surrogate
+        if counts is None or not isinstance(surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        increasing = Trait.INCREASING in surrogate.loss.traits
+        if isinstance(surrogate, SlackRescaling):
+            return rescaled(counts, scores, codes, increasing, slack=True)
+        scale = (codes >= 0).sum(dim=1, keepdim=True).clamp(min=1).to(scores.dtype)
+        if not isinstance(surrogate.scale, str):
+            scale = torch.full_like(scale, surrogate.scale)
+        found = rescaled(counts, scores / scale, codes, increasing, ramp=isinstance(surrogate, Ramp))
+        return None if found is None else Evaluated(found.values, found.gradient / scale)
 
     def __repr__(self) -> str:
         return repr(self.surrogate)

@@ -14,7 +14,13 @@ from setwise.torch.encoding import encoded
 from setwise.torch.forms import form_of
 
 
-@torch.library.custom_op("setwise::encode", mutates_args=())
+# Schemas are written out, since old versions of PyTorch cannot read all of these annotations.
+@torch.library.custom_op(
+    "setwise::encode",
+    mutates_args=(),
+    schema="(Tensor target, Tensor? mask, int[] channels, int count, bool exclusive, int? ignore_index, "
+    "bool by_class) -> Tensor",
+)
 def encode(
     target: Tensor,
     mask: Tensor | None,
@@ -46,7 +52,9 @@ def _(
     return target.new_empty(shape, dtype=torch.int8)
 
 
-@torch.library.custom_op("setwise::evaluate", mutates_args=())
+@torch.library.custom_op(
+    "setwise::evaluate", mutates_args=(), schema="(Tensor scores, Tensor codes, int form) -> (Tensor, Tensor, Tensor)"
+)
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
@@ -64,7 +72,7 @@ def _(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]
     return scores.new_empty(sets), torch.empty_like(scores), codes.new_empty((sets, 2), dtype=torch.int64)
 
 
-@torch.library.custom_op("setwise::pull_back", mutates_args=())
+@torch.library.custom_op("setwise::pull_back", mutates_args=(), schema="(Tensor gradient, Tensor weights) -> Tensor")
 def pull_back(gradient: Tensor, weights: Tensor) -> Tensor:
     """``weights_i gradient_i`` for every set i: the chain rule."""
     return gradient * weights[:, None]

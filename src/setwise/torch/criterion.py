@@ -1,12 +1,14 @@
 """What all losses for logits and targets share."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.channels import taken
 from setwise.torch.forms import Form, number_of
 from setwise.torch.layout import lay
 from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
@@ -14,6 +16,12 @@ from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
 
 class Criterion(nn.Module):
     """A loss of sets of decisions, for logits and a target of any number of dimensions.
+
+    Tensors of the CPU are evaluated by the kernels of setwise. Tensors of CUDA are evaluated where they are, without
+    the host waiting for them, for losses whose value is one formula of the counts (fn, fp, P, N) for all sets, as
+    Jaccard, F1 or a function of one's own that NumPy's functions make; which losses these are is tried once, on small tensors. What
+    such a function returns is not checked there. All other losses, and tensors of other accelerators, go through the
+    host.
 
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
@@ -60,12 +68,17 @@ class Criterion(nn.Module):
         weight = None if self.class_weight is None else self._chosen(logits, self.class_weight)
         return reduced(values, counted(totals, self.arguments), laid.shape, weight, self.reduction)
 
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
+
     def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
         """The weights of the channels that may count."""
         channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
         if len(weight) != channels:
             raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return weight[self.arguments.channels(channels)]
+        return taken(weight, self.arguments.channels(channels), dim=0)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -1,4 +1,4 @@
-"""Tensors that the functions of NumPy take for arrays, so that a formula of counts runs on a device as it is written."""
+"""Tensors that NumPy's functions take for arrays, so that a formula of counts runs on a device as it is written."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -44,7 +44,7 @@ class DeviceArray(NDArrayOperatorsMixin):
     """A tensor of float64 or bool that NumPy's operators and functions take for an array, and return.
 
     Numbers stay on the device of the tensor, and nothing waits for them. What would need them on the host, as ``if``,
-    ``float()``, ``np.asarray`` or an index of numbers, raises TypeError, and so does all that is not listed here.
+    ``float()``, ``np.asarray`` or an index of numbers, is refused, and so is all that is not listed here.
     """
 
     def __init__(self, tensor: Tensor) -> None:

@@ -1,6 +1,7 @@
 """Losses of counts on tensors: their formulas run on any device as they are written for NumPy."""
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple, final
 
 import numpy as np
@@ -68,7 +69,7 @@ class DeviceCounts:
 
     def __call__(self, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
         """The loss at these counts, float64; all four broadcast."""
-        return torch.stack([part.factor * _values(part.loss, fn, fp, P, N) for part in self.parts]).sum(dim=0)
+        return self._sum([_values(part.loss, fn, fp, P, N) for part in self.parts])
 
     def origin(self, P: Tensor, N: Tensor) -> Tensor:
         """The loss of no mistake, (S,)."""
@@ -85,7 +86,12 @@ class DeviceCounts:
         fn = torch.nn.functional.pad(positive.cumsum(dim=1, dtype=torch.int32), (1, 0)).double()
         made = torch.arange(fn.shape[1], device=fn.device, dtype=torch.float64)
         fp = torch.minimum(made - fn, N[:, None])
-        return torch.stack([part.factor * _gains(part, positive, fn, fp, P, N) for part in self.parts]).sum(dim=0)
+        return self._sum([_gains(part, positive, fn, fp, P, N) for part in self.parts])
+
+    def _sum(self, each: list[Tensor]) -> Tensor:
+        """The sum of one tensor for each loss, times its factor."""
+        factors = [part.factor for part in self.parts]
+        return reduce(torch.add, [x if c == 1.0 else c * x for c, x in zip(factors, each, strict=True)])
 
 
 def _gains(part: Part, positive: Tensor, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
@@ -98,7 +104,7 @@ def _gains(part: Part, positive: Tensor, fn: Tensor, fp: Tensor, P: Tensor, N: T
     t, b = (torch.where(positive, c[:, 1:2], c[:, 2:]) for c in (top, bottom))
     after = denominator + b
     # The denominator may be 0 before the first mistake, where the loss is defined apart from the formula.
-    first = (numerator + t) / after - _values(part.loss, 0 * P, 0 * P, P, N)[:, None]
+    first = (numerator[:, :1] + t[:, :1]) / after[:, :1] - _values(part.loss, 0 * P, 0 * P, P, N)[:, None]
     return torch.where(denominator > 0, (t * denominator - b * numerator) / (denominator * after), first)
 
 
@@ -106,7 +112,7 @@ def _values(loss: Loss, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
     """The formula of one loss; its result may be constant along some of the counts."""
     formula = loss.formula
     assert formula is not None
-    shape = torch.broadcast_shapes(fn.shape, fp.shape, P.shape, N.shape)
+    shape: tuple[int, ...] = torch.broadcast_shapes(fn.shape, fp.shape, P.shape, N.shape)  # type: ignore[no-untyped-call]
     found = formula(*(DeviceArray(each) for each in (fn, fp, P, N)))  # type: ignore[arg-type]
     if not isinstance(found, DeviceArray):
         raise TypeError(f"the formula of {loss!r} must return an array like those that it is given.")
@@ -126,12 +132,12 @@ def _quotient(loss: Loss, P: Tensor, N: Tensor) -> tuple[Tensor, Tensor]:
 def _part(factor: float, loss: Loss) -> Part:
     """One loss, compared with itself on the host; TypeError or whatever else is raised where it does not fit."""
     _compare(loss)
-    fn, fp, P, N = _large_counts()
-    with np.errstate(all="ignore"):
-        term = loss.counts(P, N) if isinstance(loss, CountLoss) else None
+    P, N = _large_counts()[2:]
     modular = Trait.MODULAR in loss.traits
-    if term is None:
+    if not isinstance(loss, CountLoss):
         return Part(factor, loss, False, modular, modular)
+    with np.errstate(all="ignore"):
+        term = loss.counts(P, N)
     flat = term.quotient is not None and not term.quotient[1][:, 1].any()
     diagonal = term.affine is True
     return Part(factor, loss, _knows_quotient(loss, term, P, N), modular or flat, modular or diagonal)

@@ -10,8 +10,8 @@ from setwise.torch.forms import Evaluated
 def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool) -> Evaluated:
     """``(l(none) + sum_j e_(j) gain_j)_+`` along errors (S, p), sorted down, and its derivative by the errors.
 
-    With ``clipped`` errors below 0 count as 0. One stable sort; gains and sums are float64. Errors that are not finite
-    give values that are not.
+    With ``clipped`` errors below 0 count as 0. One stable sort; gains and sums are float64. Sets with errors that are
+    NaN or inf have values that are, and a gradient of NaN.
     """
     P, N = ((codes == label).sum(dim=1).double() for label in (1, 0))
     # What does not count comes last, so that the mistakes of a set are its first P + N.
@@ -23,6 +23,6 @@ def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool
     # Where the sum is clipped at 0, a subgradient is 0.
     still = (sums <= 0) | (P + N == 0)
     values = torch.where(still, 0.0, sums).to(errors.dtype)
-    slopes = torch.where(still[:, None], 0.0, gains).to(errors.dtype)
+    slopes = (torch.where(still[:, None], 0.0, gains) + (sums - sums)[:, None]).to(errors.dtype)
     # The places of an order are different, so the result does not depend on who writes first.
     return Evaluated(values, torch.empty_like(slopes).scatter(1, order, slopes))

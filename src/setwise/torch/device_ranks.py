@@ -34,7 +34,7 @@ class Ranks:
 
     @classmethod
     def of(cls, margins: Tensor, own: Tensor, increasing: bool) -> "Ranks":
-        """The ranks of the decisions that are the class's own, (S, p) bool; ``increasing`` tells whether the loss is."""
+        """The ranks of the decisions (S, p) of the class; ``increasing`` tells whether the loss increases."""
         place = torch.arange(margins.shape[1], device=margins.device).expand_as(margins)
         size = own.sum(dim=1)
         below = own & (margins < 0)

@@ -47,12 +47,13 @@ class Objective:
 def rescaled(
     counts: DeviceCounts, scores: Tensor, codes: Tensor, increasing: bool, slack: bool = False, ramp: bool = False
 ) -> Evaluated | None:
-    """``max_h l(h) + <s, h - y>`` of scores (S, p), or with ``slack`` ``max_h l(h) (1 + <s, h - y>)``; and its gradient.
+    """``max_h l(h) + <s, h - y>`` or with ``slack`` ``max_h l(h) (1 + <s, h - y>)``, with its gradient.
 
     With ``ramp`` the labeling of the largest score takes the place of y. All of it is float64. The best mistakes of
     given counts are those of least margin, so the maximum is one over tables of counts. The tables of up to 1,024
     decisions are searched whole. Of larger ones only the best cell of each row is needed, or of each diagonal, for
-    losses that are affine there and margin rescaling; other losses have no way here, and None is returned.
+    losses that are affine there and margin rescaling; other losses have no way here, and None is returned. Scores that
+    are not finite give NaN.
     """
     p = codes.shape[1]
     if p > LARGEST_TABLE and (slack or not (counts.fixed_fp or counts.fixed_predicted)):
@@ -74,7 +75,11 @@ def rescaled(
     if ramp:
         # The loss of the predicted labeling is at least 0, so only rounding is below.
         found = torch.where(found < 0, 0.0, found)
-    values = torch.where(misses.size + alarms.size > 0, found, 0.0)
+    # The sum is 0, or NaN in sets with scores that are not finite.
+    counted = torch.where(codes < 0, 0.0, exact)
+    odd = (counted - counted).sum(dim=1)
+    wrong = wrong + odd[:, None].to(wrong.dtype)
+    values = torch.where(misses.size + alarms.size > 0, found, 0.0) + odd
     return Evaluated(values.to(scores.dtype), torch.where(positive, -wrong, wrong))
 
 
@@ -116,7 +121,7 @@ def _of_rows(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _of_diagonals(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for losses that are affine along diagonals of ``fp - fn``: the steps of margins below the slope are made.
+    """The same for losses that are affine where ``fp - fn`` is fixed: the steps of margins below the slope are made.
 
     The margins of consecutive steps rise, so their number is found by bisection.
     """
@@ -141,9 +146,7 @@ def _of_diagonals(objective: Objective) -> tuple[Tensor, Tensor, Tensor]:
     return _best_of(objective, first + low, first + low + shift)
 
 
-def _slopes(
-    objective: Objective, first: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor], steps: Tensor
-) -> Tensor:
+def _slopes(objective: Objective, first: tuple[Tensor, Tensor], last: tuple[Tensor, Tensor], steps: Tensor) -> Tensor:
     """The loss that one step adds between two cells of a line, (S, K); 0 where there is no step."""
     totals = objective.misses.size[:, None].double(), objective.alarms.size[:, None].double()
     ends = [objective.counts(fn.double(), fp.double(), *totals) for fn, fp in (first, last)]

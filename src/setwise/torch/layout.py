@@ -8,6 +8,7 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.channels import taken
 
 
 @final
@@ -38,8 +39,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     exclusive = arguments.mode == "multiclass"
     by_class = not arguments.per_image
     codes = ops.encode(given, counted, chosen, channels, exclusive, arguments.ignore_index, by_class)
-    if len(chosen) < channels:
-        scores = scores[:, chosen]
+    scores = taken(scores, chosen)
     rows = scores.transpose(0, 1) if by_class else scores
     shape = (len(chosen),) if by_class else (images, len(chosen))
     return Laid(rows.reshape(codes.shape), codes, shape)

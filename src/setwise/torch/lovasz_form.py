@@ -37,6 +37,8 @@ class Errors(Enum):
 class LovaszForm(Form):
     """``l(none) + sum_j e_(j) gain_j`` along the errors e, sorted down (LH Eq. 33 and 35).
 
+    On a device, losses of counts are evaluated as in :func:`setwise.torch.device_extension.extension`.
+
     Parameters
     ----------
     loss : a submodular loss of labels

@@ -19,9 +19,10 @@ from setwise.torch.ragged import ragged
 
 @final
 class SurrogateForm(Form):
-    """The value and the gradient of a surrogate of setwise, which are computed on the host.
+    """The value and the gradient of a surrogate of setwise, on the host.
 
-    Where the surrogate is only known to lie between two bounds, a warning says how far they are apart.
+    On a device, margin rescaling, slack rescaling and the ramp of losses of counts are computed as in
+    :func:`setwise.torch.device_search.rescaled`. Where the surrogate is only known to lie between two bounds, a warning says how far they are apart.
     """
 
     def __init__(self, surrogate: Surrogate, key: Hashable) -> None:
@@ -49,8 +50,9 @@ class SurrogateForm(Form):
     @cached_property
     def _counts(self) -> DeviceCounts | None:
         """The loss on tensors; None where they can not run it, or where a method of inference was chosen."""
-        known = isinstance(self.surrogate, MarginRescaling | SlackRescaling | Ramp)
-        return DeviceCounts.of(self.surrogate.loss) if known and self.surrogate.inference is None else None
+        if not isinstance(self.surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        return DeviceCounts.of(self.surrogate.loss) if self.surrogate.inference is None else None
 
     def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
         counts, surrogate = self._counts, self.surrogate

@@ -29,3 +29,25 @@ def assign(probabilities: Array, gains: Array, prices: Array, labels: Array, siz
         labels[i] = best
         sizes[best] += 1.0
         hits[best] += probabilities[i, best]
+
+
+@kernel
+def divide(before: Array, values: Array, taken: Array) -> Array:
+    """Returns the least ``before[s - t] + values[t]`` of every set s over its parts t, (2^p,), as bits; O(3^p).
+
+    Writes the best part of each set to ``taken`` (2^p,).
+    """
+    if len(values) != len(before) or len(taken) != len(before):
+        raise ValueError("there must be one value and one part for each set")
+    out = np.empty(len(before))
+    for s in range(len(before)):
+        part, best = s, np.inf
+        while True:
+            value = before[s ^ part] + values[part]
+            if value < best:
+                best, taken[s] = value, part
+            if part == 0:
+                break
+            part = (part - 1) & s
+        out[s] = best
+    return out

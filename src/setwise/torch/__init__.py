@@ -10,6 +10,15 @@ except ImportError:
     raise ImportError("setwise.torch needs PyTorch: pip install 'setwise[torch]'.") from None
 
 from setwise.torch.criterion import Criterion
+from setwise.torch.deciding import Decision, decide
+from setwise.torch.grid_decisions import marginals, most_probable
+from setwise.torch.grids import (
+    GridCriterion,
+    LogSupermodularLoss,
+    MaxMarginMRFLoss,
+    log_supermodular_loss,
+    max_margin_mrf_loss,
+)
 from setwise.torch.lovasz import LovaszHingeLoss, LovaszSoftmaxLoss, lovasz_hinge_loss, lovasz_softmax_loss
 from setwise.torch.lovasz_extension import lovasz_extension
 from setwise.torch.ranking import AveragePrecisionLoss, RocAreaLoss, average_precision_loss, roc_area_loss
@@ -25,17 +34,26 @@ from setwise.torch.rescaling import (
 __all__ = [
     "AveragePrecisionLoss",
     "Criterion",
+    "Decision",
+    "GridCriterion",
+    "LogSupermodularLoss",
     "LovaszHingeLoss",
     "LovaszSoftmaxLoss",
     "MarginRescalingLoss",
+    "MaxMarginMRFLoss",
     "RampLoss",
     "RocAreaLoss",
     "SlackRescalingLoss",
     "average_precision_loss",
+    "decide",
+    "log_supermodular_loss",
     "lovasz_extension",
     "lovasz_hinge_loss",
     "lovasz_softmax_loss",
     "margin_rescaling_loss",
+    "marginals",
+    "max_margin_mrf_loss",
+    "most_probable",
     "ramp_loss",
     "roc_area_loss",
     "slack_rescaling_loss",

@@ -26,7 +26,8 @@ def encoded(
     channels : the chosen channels
     count : the number of channels
     exclusive : whether a pixel has exactly one of several labels
-    ignore_index : the value at which decisions do not count; None counts all
+    ignore_index : the value at which decisions do not count, or the class at which pixels with 1 there do not; None
+        counts all
     by_class : whether a class has one set, (len(channels), N pixels), or one in each image, (N len(channels), pixels)
 
     Raises
@@ -34,10 +35,13 @@ def encoded(
     ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
     """
     one_hot = target.shape[1] == count
-    ignored = torch.zeros_like(target, dtype=torch.bool) if ignore_index is None else target == ignore_index
+    ignored = torch.zeros_like(target, dtype=torch.bool)
+    if ignore_index is not None and _holds(target, ignore_index):
+        ignored = torch.eq(target, ignore_index)
     if exclusive and one_hot:
-        # A pixel counts for all of its classes, or for none.
-        ignored = ignored.any(dim=1, keepdim=True)
+        # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
+        named = ignore_index is not None and 0 <= ignore_index < count
+        ignored = target[:, ignore_index, None] == 1 if named else ignored.any(dim=1, keepdim=True)
     if mask is not None:
         ignored = ignored | ~mask
     top = 2 if one_hot else count
@@ -58,10 +62,20 @@ def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:
     """Raise ValueError where a label that counts is none of 0..top-1."""
     if target.dtype == torch.bool:
         return
-    valid = (target >= 0) & (target < top)
+    valid = target >= 0
+    if _holds(target, top):
+        valid &= target < top
     if target.is_floating_point():
         valid &= target == target.round()
     _require(valid | ignored, f"target must hold whole numbers from 0 to {top - 1}, or ignore_index", target)
+
+
+def _holds(target: Tensor, value: int) -> bool:
+    """Whether the dtype of the target has this value; comparing with another one would wrap it around."""
+    if target.is_floating_point() or target.dtype == torch.bool:
+        return target.is_floating_point() or value in (0, 1)
+    kind = torch.iinfo(target.dtype)
+    return kind.min <= value <= kind.max
 
 
 def _require(valid: Tensor, sentence: str, target: Tensor | None = None) -> None:

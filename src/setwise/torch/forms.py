@@ -5,7 +5,7 @@ An operator takes tensors and numbers only, so it names its form by a number.
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,7 +17,16 @@ class Evaluated(NamedTuple):
     gradient: torch.Tensor
 
 
-class Form(ABC):
+class Keyed(ABC):
+    """What operators name by a number."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """What tells forms apart; equal keys share a number."""
+
+
+class Form(Keyed):
     """A function of the scores of sets, with its gradient.
 
     Scores are (S, p) float32 or float64. Codes are (S, p) int8: 1 for positives, 0 for negatives, and -1 for decisions
@@ -35,17 +44,12 @@ class Form(ABC):
         """
         return None
 
-    @property
-    @abstractmethod
-    def key(self) -> Hashable:
-        """What tells forms apart; equal keys share a number."""
 
-
-_FORMS: list[Form] = []
+_FORMS: list[Any] = []
 _NUMBERS: dict[Hashable, int] = {}
 
 
-def number_of(form: Form) -> int:
+def number_of(form: Keyed) -> int:
     """The number by which operators name the form; equal forms have the same one."""
     try:
         hash(form.key)
@@ -59,6 +63,6 @@ def number_of(form: Form) -> int:
     return _NUMBERS[form.key]
 
 
-def form_of(number: int) -> Form:
+def form_of(number: int) -> Any:
     """The form of this number."""
     return _FORMS[number]

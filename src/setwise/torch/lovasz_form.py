@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from setwise.core.arrays import Floats
 from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
@@ -22,6 +23,7 @@ from setwise.torch.device_counts import DeviceCounts
 from setwise.torch.device_extension import extension
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
+from setwise.torch.wording import worded
 
 
 class Errors(Enum):
@@ -52,11 +54,8 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        try:
-            hinge = LovaszHinge(self.loss)
-        except Refusal as refusal:
-            raise Refusal(str(refusal).replace("Use surrogate='margin'", "Use MarginRescalingLoss")) from None
-        object.__setattr__(self, "loss", hinge.loss)
+        with worded():
+            object.__setattr__(self, "loss", LovaszHinge(self.loss).loss)
 
     @property
     def key(self) -> Hashable:
@@ -68,6 +67,7 @@ class LovaszForm(Form):
         if sets is None:
             return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
         flat = found.take(scores)
+        self._check(flat)
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
             return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
@@ -82,6 +82,20 @@ class LovaszForm(Form):
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    def _check(self, flat: Floats) -> None:
+        """Raise ValueError for what are no errors or probabilities; the hinge checks its scores itself."""
+        if self.errors is Errors.MARGIN:
+            return
+        least, largest = flat.min(), flat.max()
+        if not np.isfinite(least) or not np.isfinite(largest):
+            raise ValueError(f"{'errors' if self.errors is Errors.GIVEN else 'logits'} must be finite; got NaN or inf.")
+        # Means of probabilities in bfloat16 may be 1 and a rounding error.
+        if self.errors is Errors.PROBABILITY and (least < -0.01 or largest > 1.01):
+            odd = least if least < 0 else largest
+            raise ValueError(f"from_logits=False needs probabilities in [0, 1]; got {odd:g}.")
+        if self.errors is Errors.GIVEN and least < 0:
+            raise ValueError(f"errors must be at least 0; got {least:g}.")
 
     @cached_property
     def _counts(self) -> DeviceCounts | None:

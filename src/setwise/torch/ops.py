@@ -12,6 +12,7 @@ from torch import Tensor
 from setwise.kernels.threads import allowed
 from setwise.torch.encoding import encoded
 from setwise.torch.forms import form_of
+from setwise.torch.wording import worded
 
 
 # Schemas are written out, since old versions of PyTorch cannot read all of these annotations.
@@ -61,7 +62,7 @@ def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, 
     totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
     found = bound.on_device(scores, codes) if scores.is_cuda else None
     if found is None:
-        with allowed(torch.get_num_threads()):
+        with allowed(torch.get_num_threads()), worded():
             found = bound.on_host(scores.cpu(), codes.cpu())
     return found.values.to(scores.device), found.gradient.to(scores.device), totals
 

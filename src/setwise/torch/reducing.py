@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from setwise.core.checks import as_number, shown
 from setwise.torch.arguments import Arguments, Classes, Empty
+from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -22,6 +24,7 @@ class Options(TypedDict, total=False):
     class_weight: Sequence[float] | Tensor | None
     empty: Empty | None
     reduction: Reduction
+    sync: Sync | None
 
 
 def counted(totals: Tensor, arguments: Arguments) -> Tensor:
@@ -53,14 +56,16 @@ def reduced(
     return means.sum() / some.sum().clamp(min=1)
 
 
-def as_class_weight(weights: Sequence[float] | Tensor | None) -> Tensor | None:
-    """One weight of at least 0 for each channel of logits, (C,) float32."""
+def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:
+    """One weight of at least 0 for each channel of logits, (C,) float64."""
     if weights is None:
         return None
-    given = weights.detach().cpu().tolist() if isinstance(weights, Tensor) else list(weights)
-    if not isinstance(given, list) or not given:
+    given = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else weights
+    listed = list(given) if isinstance(given, Sequence | np.ndarray) and np.ndim(given) == 1 else []
+    if not listed or isinstance(given, str):
         raise ValueError(f"class_weight must be one number for each class; got {shown(weights)}.")
-    checked = [as_number(each, "class_weight", low=0.0) for each in given]
-    if not any(checked):
-        raise ValueError("class_weight must have a number above 0; got zeros alone.")
+    checked = [as_number(each, "class_weight", low=0.0) for each in listed]
+    counted = range(len(checked)) if isinstance(arguments.classes, str) else arguments.classes
+    if not any(checked[c] for c in counted if c < len(checked) and (c or arguments.include_background)):
+        raise ValueError(f"class_weight must be above 0 for a class that counts; got {shown(checked)}.")
     return torch.tensor(checked, dtype=torch.float64)

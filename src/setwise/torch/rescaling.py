@@ -10,6 +10,7 @@ from setwise.losses import as_loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
+from setwise.torch.gathering import Sync
 from setwise.torch.reducing import Options, Reduction
 from setwise.torch.surrogate_form import SurrogateForm
 
@@ -43,19 +44,20 @@ class MarginRescalingLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
         form = SurrogateForm(MarginRescaling(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
 class SlackRescalingLoss(Criterion):
     """``max_h loss(h) (1 + <s, h - y>)`` over all labelings h of a set (LH Eq. 22).
 
-    ``loss`` is any loss of labels, or its name. On CUDA losses of counts are maximized where the tensors are, in sets of
-    up to 1,024 decisions; larger sets and other losses go through the host.
+    ``loss`` is any loss of labels, or its name. On CUDA losses of counts are maximized where the tensors are, in sets
+    of up to 1,024 decisions; larger sets and other losses go through the host.
     """
 
     def __init__(
@@ -70,10 +72,11 @@ class SlackRescalingLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
-        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction)
+        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction, sync)
 
 
 @final
@@ -101,11 +104,12 @@ class RampLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
         form = SurrogateForm(Ramp(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 def margin_rescaling_loss(

@@ -22,7 +22,8 @@ class SurrogateForm(Form):
     """The value and the gradient of a surrogate of setwise, on the host.
 
     On a device, margin rescaling, slack rescaling and the ramp of losses of counts are computed as in
-    :func:`setwise.torch.device_search.rescaled`. Where the surrogate is only known to lie between two bounds, a warning says how far they are apart.
+    :func:`setwise.torch.device_search.rescaled`. Where the surrogate is only known to lie between two bounds, a warning
+    says how far they are apart.
     """
 
     def __init__(self, surrogate: Surrogate, key: Hashable) -> None:

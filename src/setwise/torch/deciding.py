@@ -1,0 +1,233 @@
+"""What to predict from logits: the labels of least expected loss, with a bound of what any labels can reach."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.checks import as_flag, as_number
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.decisions import least_expected_loss, least_expected_loss_of_map
+from setwise.kernels.threads import allowed
+from setwise.losses import Jaccard, as_loss
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.layout import as_scores, channels_of, kind_of
+
+ALIASES = {"dice": "f1", "iou": "jaccard"}
+"""The names that losses have where images are segmented."""
+
+BLOCK = 1 << 22
+"""So many decisions are brought to the host at a time, or one image."""
+
+
+@final
+class Decision(NamedTuple):
+    """Labels with ``bounds <= least expected loss <= values``; equal, up to rounding, where ``exact``.
+
+    All are tensors of the device of the logits. ``values``, ``bounds`` and ``exact`` are those of the sets: (N,), or
+    (N, classes) where each class has a mask; without the first axis where the batch is one set.
+
+    Parameters
+    ----------
+    labels : int64 class numbers (N, ...) in multiclass mode; else bool, of the shape of the logits
+    values : float64, the expected loss of the labels, and 0 for sets without a pixel that counts
+    bounds : float64, a lower bound of the expected loss of any labels
+    exact : bool, whether no labels have a smaller expected loss
+    """
+
+    labels: Tensor
+    values: Tensor
+    bounds: Tensor
+    exact: Tensor
+
+
+@torch.no_grad()
+def decide(
+    logits: Tensor,
+    loss: Loss | str = "jaccard",
+    mode: Mode = "binary",
+    *,
+    mask: Tensor | None = None,
+    per_image: bool = True,
+    classes: Literal["all"] | Sequence[int] = "all",
+    include_background: bool = True,
+    empty: Empty | None = None,
+    overlapping: bool = False,
+    from_logits: bool = True,
+    tol: float = 1e-3,
+) -> Decision:
+    """``argmin over h of E[loss(y, h)]`` of every set, where the pixels are independent given their probabilities.
+
+    The probabilities are the sigmoid of the logits, and their softmax in multiclass mode. In binary and multilabel mode
+    each channel has a mask of its own. In multiclass mode each pixel gets one class, for the mean of the expected
+    losses of the classes against the rest; its bound is the mean of the best that each class could have alone, which no
+    labels exceed. With ``overlapping`` each class gets this best mask instead.
+
+    It is computed on the host, also for tensors of an accelerator, and has no gradient. O(p log p) for p pixels of a
+    class with quotients such as Dice and Jaccard. Tables take O(p^3) for sets of up to 128 decisions.
+
+    Parameters
+    ----------
+    logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
+    loss : a loss of counts, or its name; sets of few decisions may have any loss of labels. ``"dice"`` is
+        ``FBeta()``, where an empty mask of an empty set costs nothing (``FBeta(zero_division=0.0)`` lets it cost 1),
+        and ``"iou"`` is ``Jaccard()``
+    mask : (N, ...) or (N, 1, ...) bool, or (N, C, ...) where each channel has a mask of its own; False where pixels do
+        not count. There the label is the most probable one
+    per_image : whether each image has sets of its own, as if it came alone, or else the whole batch is one set
+    classes : ``"all"``, or the numbers of the classes whose expected losses are averaged or whose masks are decided; of
+        the others a pixel gets the most probable one, and masks hold what is more probable than 1/2
+    include_background : whether class 0 is among them
+    empty : what sets without positives cost, as in the losses; ``"ignore"`` lets them cost nothing
+    overlapping : whether pixels may have several classes, or none, in multiclass mode
+    from_logits : whether logits are given, or else probabilities
+    tol : the gap at which the search in a large set may stop
+
+    Raises
+    ------
+    ValueError : for NaN, shapes and classes that do not fit, and probabilities outside of [0, 1] or without the sum 1
+    Refusal : for losses that cannot be decided, see :func:`setwise.decisions.least_expected_loss`
+    """
+    arguments = _arguments(mode, per_image, classes, include_background, empty)
+    as_flag(from_logits, "from_logits")
+    if as_flag(overlapping, "overlapping") and mode != "multiclass":
+        raise Refusal(f"overlapping=True is for mode='multiclass': in {mode} mode each channel has a mask anyway.")
+    images, channels, pixels = channels_of(logits, arguments)
+    masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
+    task = _Task(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
+    flat = logits.detach().reshape(images, channels, pixels)
+    counts = _as_mask(mask, logits, (images, channels, pixels), masks)
+    labels = torch.empty((images, channels if masks else 1, pixels), dtype=torch.bool if masks else torch.int64)
+    numbers = np.zeros((2, images if per_image else 1, len(chosen) if masks else 1))
+    step = max(1, BLOCK // max(channels * pixels, 1)) if per_image else max(images, 1)
+    with allowed(torch.get_num_threads()):
+        for start in range(0, images if pixels else 0, step):
+            part = slice(start, start + step)
+            keep = counts[part].cpu().numpy()
+            q = _probabilities(flat[part], keep, mode, from_logits)
+            if per_image:
+                found, numbers[:, part] = task.decide(q, keep)
+            else:
+                one, numbers[:] = task.decide(_joined(q), _joined(keep))
+                found = one.reshape(-1, images, pixels).swapaxes(0, 1)
+            labels[part] = torch.from_numpy(found)
+    shape = logits.shape if masks else (images, *logits.shape[2:])
+    values, bounds = torch.from_numpy(numbers if per_image else numbers[:, 0])
+    if mode == "binary" or not masks:
+        values, bounds = values[..., 0], bounds[..., 0]
+    every = (labels.reshape(shape), values, bounds, bounds >= values)
+    return Decision(*(each.to(logits.device) for each in every))
+
+
+@final
+class _Task(NamedTuple):
+    """What is decided: masks of the chosen classes, or one label for each pixel."""
+
+    loss: Loss
+    tol: float
+    chosen: list[int]
+    masks: bool
+
+    def decide(self, q: Values, keep: Bools) -> tuple[NDArray[Any], Values]:
+        """Labels (n, k or 1, p) and their values and bounds (2, n, chosen or 1), for probabilities (n, k, p)."""
+        return self._masks(q, keep) if self.masks else self._maps(q, keep[:, 0])
+
+    def _masks(self, q: Values, keep: Bools) -> tuple[NDArray[Any], Values]:
+        n, _, p = q.shape
+        labels, rows = q > 0.5, q[:, self.chosen].reshape(-1, p)
+        kept = np.broadcast_to(keep, q.shape)[:, self.chosen].reshape(-1, p)
+        sizes = kept.sum(axis=1)
+        some, numbers = sizes > 0, np.zeros((2, len(rows)))
+        decided = labels[:, self.chosen].reshape(-1, p)
+        if some.any():
+            offsets = np.concatenate(([0], np.cumsum(sizes[some])))
+            found = least_expected_loss(rows[kept], self.loss, offsets, self.tol)
+            decided[kept], numbers[:, some] = found.labels, (found.values, found.bounds)
+        labels[:, self.chosen] = decided.reshape(n, -1, p)
+        return labels, numbers.reshape(2, n, -1)
+
+    def _maps(self, q: Values, keep: Bools) -> tuple[NDArray[Any], Values]:
+        labels, numbers = q.argmax(axis=1), np.zeros((2, len(q), 1))
+        for i, (each, kept) in enumerate(zip(q, keep, strict=True)):
+            if kept.any():
+                found = least_expected_loss_of_map(each.T[kept], self.loss, tol=self.tol, classes=self.chosen)
+                labels[i, kept], numbers[:, i] = found.labels, (found.values, found.bounds)
+        return labels[:, None], numbers
+
+
+def _arguments(
+    mode: Mode, per_image: bool, classes: Classes, include_background: bool, empty: Empty | None
+) -> Arguments:
+    """The arguments of the losses, where all classes are there."""
+    if classes == "present":
+        raise Refusal(
+            "classes='present' needs a target, and a decision has none. Use classes='all', and empty='ignore' where "
+            "classes that are absent cost nothing."
+        )
+    none = mode == "binary" and classes == "all"
+    return Arguments(mode, None, per_image, "present" if none else classes, include_background, empty)
+
+
+def _loss(loss: Loss | str, arguments: Arguments) -> Loss:
+    """The loss with the cost of sets without positives that is asked for."""
+    found = as_loss(ALIASES.get(loss, loss) if isinstance(loss, str) else loss)
+    if arguments.empty == "ignore":
+        # The losses leave such sets out of their mean. To an expected loss they add nothing if they cost nothing.
+        return _without_empty(found)
+    return arguments.of(found)
+
+
+def _without_empty(loss: Loss) -> Loss:
+    """The loss at which sets without positives cost nothing."""
+    if loss in (Jaccard("perfect"), Jaccard("fraction"), Jaccard("ignore")):
+        without: Loss = Jaccard("ignore")
+        return without
+    raise Refusal(
+        f"empty='ignore' is for Jaccard: {loss!r} has a cost of its own of sets without positives. Leave empty out."
+    )
+
+
+def _probabilities(logits: Tensor, keep: Bools, mode: Mode, from_logits: bool) -> Values:
+    """The probabilities of logits (n, k, p), in float64 on the host."""
+    given = as_scores(logits).cpu().double()
+    if from_logits:
+        q = given.softmax(dim=1) if mode == "multiclass" else torch.sigmoid(given)
+    else:
+        q = _scaled(given, logits.dtype) if mode == "multiclass" else given
+    found: Values = q.numpy()
+    if np.isnan(found).any(where=keep):
+        raise ValueError("logits must be numbers that have probabilities where pixels count; got NaN, or only -inf.")
+    return found
+
+
+def _scaled(q: Tensor, dtype: torch.dtype) -> Tensor:
+    """Probabilities (n, k, p) whose sums differ from 1 by no more than the rounding of their type, with the sum 1."""
+    sums = q.sum(dim=1, keepdim=True)
+    near = (sums - 1.0).abs() <= q.shape[1] * torch.finfo(dtype).eps
+    return torch.where(near, q / sums, q)
+
+
+def _joined(each: NDArray[Any]) -> NDArray[Any]:
+    """Images (n, k, p) as one of n p pixels, (1, k, n p)."""
+    return each.swapaxes(0, 1).reshape(1, each.shape[1], -1)
+
+
+def _as_mask(mask: Tensor | None, logits: Tensor, shape: tuple[int, int, int], masks: bool) -> Tensor:
+    """The pixels that count, (n, 1, p), or (n, k, p) where each channel has its own."""
+    images, _, pixels = shape
+    if mask is None:
+        return torch.ones((images, 1, pixels), dtype=torch.bool)
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise TypeError(f"mask must be a tensor of bools; got {kind_of(mask)}.")
+    spatial = tuple(logits.shape[2:])
+    if tuple(mask.shape) == tuple(logits.shape) and masks:
+        return mask.reshape(shape)
+    fits = tuple(mask.shape) in ((images, *spatial), (images, 1, *spatial), (images, 1, *logits.shape[1:]))
+    if fits and mask.numel() == images * pixels:
+        return mask.reshape(images, 1, pixels)
+    raise ValueError(f"mask must have one value for each pixel of logits; got shape {tuple(mask.shape)}.")

@@ -41,19 +41,18 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
-    kept = torch.where(counts, values, torch.zeros_like(values)).reshape(shape)
+    kept = torch.where(counts, values, 0.0).reshape(shape)
     if reduction == "none":
         return kept
     weights = counts.reshape(shape).to(values.dtype)
     if weight is not None:
         weights = weights * weight.to(values)
-    total = (kept * weights).sum(dim=-1)
-    if reduction == "sum":
-        return total.sum()
-    whole = weights.sum(dim=-1)
-    some = whole > 0
-    means = total / torch.where(some, whole, torch.ones_like(whole))
-    return means.sum() / some.sum().clamp(min=1)
+    if reduction == "mean":
+        # One factor for each set, so that the graph of the values has a single product.
+        whole = weights.sum(dim=-1, keepdim=True)
+        some = whole > 0
+        weights = weights / (whole + ~some) / some.sum().clamp(min=1)
+    return (kept * weights).sum()
 
 
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:

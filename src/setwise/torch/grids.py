@@ -1,6 +1,6 @@
 """Losses of images whose neighbors attract each other, for networks that give unary potentials and couplings."""
 
-from typing import TypedDict, Unpack, final
+from typing import Any, TypedDict, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +65,11 @@ class GridCriterion(nn.Module):
         values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
         totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
         return reduced(values, counted(totals, self.arguments), (len(values),), None, self.reduction)
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -12,7 +12,7 @@ from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, number_of
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
 
 class Criterion(nn.Module):
@@ -106,14 +106,7 @@ class Criterion(nn.Module):
 
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
-        return None if self.class_weight is None else self._chosen(logits, self.class_weight)
-
-    def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
-        """The weights of the channels that may count."""
-        channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
-        if len(weight) != channels:
-            raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return weight[self.arguments.channels(channels)]
+        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from setwise.torch.channels import taken
+
 
 def encoded(
     target: Tensor,
@@ -47,11 +49,11 @@ def encoded(
     if exclusive and one_hot:
         _require((target.sum(dim=1, keepdim=True) == 1) | ignored, "target must have one class of 1 at each pixel")
     if one_hot:
-        chosen = target[:, list(channels)] == 1
+        chosen = taken(target, channels) == 1
     else:
-        chosen = target == torch.tensor(channels, device=target.device)[:, None]
+        chosen = target == taken(torch.arange(count, device=target.device), channels, dim=0)[:, None]
     if ignored.shape[1] > 1:
-        ignored = ignored[:, list(channels)]
+        ignored = taken(ignored, channels)
     codes = chosen.to(torch.int8).masked_fill(ignored, -1)
     return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.channels import taken
 
 
 @final
@@ -35,8 +36,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     codes = codes_of(logits, target, mask, arguments)
     chosen = arguments.channels(channels)
     scores = as_scores(logits).reshape(images, channels, pixels)
-    if chosen != list(range(channels)):
-        scores = scores[:, chosen]
+    scores = taken(scores, chosen)
     rows = scores if arguments.per_image else scores.transpose(0, 1)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)

@@ -56,11 +56,19 @@ def count_codes(codes: Array, offsets: Array) -> Array:
 def survey(scores: Array, codes: Array, offsets: Array, low: float, high: float) -> tuple[Array, bool]:
     """Returns the same, and whether all scores that count are in ``[low, high]``, which NaN is not; O(total)."""
     require_length(scores, offsets)
-    odd = 0
-    for j in range(offsets[0], offsets[-1]):
-        outside = (scores[j] < low) | (scores[j] > high) | (scores[j] != scores[j])
-        odd += outside & (codes[j] >= 0)
-    return count_codes(codes, offsets), odd == 0
+    inside = True
+    for i in range(len(offsets) - 1):
+        a, b = offsets[i], offsets[i + 1]
+        inside &= _inside(scores[a:b], codes[a:b], scores.dtype.type(low), scores.dtype.type(high))
+    return count_codes(codes, offsets), inside
+
+
+@kernel
+def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
+    inside = True
+    for j in range(len(scores)):
+        inside &= ((scores[j] >= low) & (scores[j] <= high)) | (codes[j] < 0)
+    return inside
 
 
 def quotient_extension(

@@ -10,6 +10,7 @@ from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.channels import taken
+from setwise.torch.encoding import numbered
 
 
 @final
@@ -35,8 +36,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     images, channels, pixels = channels_of(logits, arguments)
     codes = codes_of(logits, target, mask, arguments)
     chosen = arguments.channels(channels)
-    scores = as_scores(logits).reshape(images, channels, pixels)
-    scores = taken(scores, chosen)
+    scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
     rows = scores if arguments.per_image else scores.transpose(0, 1)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)
@@ -58,6 +58,19 @@ def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arg
         not arguments.per_image,
     )
     return codes
+
+
+def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
+    """The class numbers (N, pixels) of a target in multiclass mode, int64, with -1 where pixels do not count.
+
+    None for targets of 0 and 1, and for masks of single labels, of which numbers would say too little.
+    """
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    if given.shape[1] > 1 or (counted is not None and counted.shape[1] > 1):
+        return None
+    return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
 
 
 def as_scores(logits: Tensor) -> Tensor:

@@ -85,7 +85,8 @@ class LovaszForm(Form):
         flat, labels = scores.detach().contiguous().numpy().reshape(-1), codes.contiguous().numpy().reshape(-1)
         offsets = np.arange(len(codes) + 1) * codes.shape[1]
         line, low, high = LINES[self.errors]
-        counts, proper = survey(flat, labels, offsets, low, high)
+        most = float(np.finfo(flat.dtype).max)
+        counts, proper = survey(flat, labels, offsets, max(low, -most), min(high, most))
         N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
         empty = P + N == 0
         # A set in which nothing counts need not be defined for the loss, so it is given a negative.

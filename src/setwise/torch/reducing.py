@@ -42,32 +42,39 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
+    kept = _kept(values, counts, shape)
     if reduction == "none":
-        return _kept(values, counts, shape)
+        return kept
     if reduction == "sum":
-        return (_kept(values, counts, shape) * _weights(values, counts, shape, weight)).sum()
-    total, images = summed(values, counts, shape, weight)
-    return total / images.clamp(min=1)
+        return (kept * _weights(values, counts, shape, weight)).sum()
+    # One factor for each set, so that the graph of the values has a single product.
+    shares, some = _shares(values, counts, shape, weight)
+    return (kept * (shares / some.sum().clamp(min=1))).sum()
 
 
 def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
     """The sum of the means of the images, and in how many images a set counts: their quotient is the mean."""
-    weights = _weights(values, counts, shape, weight)
-    total, whole = (_kept(values, counts, shape) * weights).sum(dim=-1), weights.sum(dim=-1)
-    some = whole > 0
-    means = total / torch.where(some, whole, torch.ones_like(whole))
-    return means.sum(), some.sum()
+    shares, some = _shares(values, counts, shape, weight)
+    return (_kept(values, counts, shape) * shares).sum(), some.sum()
 
 
 def _kept(values: Tensor, counts: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The values in their shape, with 0 where a set does not count."""
-    return torch.where(counts, values, torch.zeros_like(values)).reshape(shape)
+    return torch.where(counts, values, 0.0).reshape(shape)
 
 
 def _weights(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> Tensor:
     """The weights of the sets in their shape, with 0 where a set does not count."""
     ones = counts.reshape(shape).to(values.dtype)
     return ones if weight is None else ones * weight.to(values)
+
+
+def _shares(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The weights of the sets in the mean of their image, and a mask of the images in which a set counts."""
+    weights = _weights(values, counts, shape, weight)
+    whole = weights.sum(dim=-1, keepdim=True)
+    some = whole > 0
+    return weights / (whole + ~some), some
 
 
 def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:

@@ -17,7 +17,15 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, RocAreaLoss
+from setwise.torch import (
+    LogSupermodularLoss,
+    LovaszHingeLoss,
+    LovaszSoftmaxLoss,
+    MarginRescalingLoss,
+    MaxMarginMRFLoss,
+    RocAreaLoss,
+    SetMetric,
+)
 
 SECONDS = 50  # A world that takes longer hangs, and is ended.
 IGNORED = 255
@@ -159,6 +167,55 @@ def case_no_sync_adds_up_micro_batches_of_all_ranks(here):
     loss(together(batches[1][0][at]), batches[1][1][at]).backward()
     for one, other in zip(alone.parameters(), together.parameters(), strict=True):
         torch.testing.assert_close(other.grad, one.grad, rtol=1e-6, atol=1e-12)
+
+
+def case_losses_of_grids_divide_by_the_images_of_all_ranks(here):
+    for split, reduction in product(SPLITS[here.ranks], ["mean", "sum", "none"]):
+        unary, target = drawn(sum(split), "binary")
+        target[:1] = IGNORED
+        expected, found = (
+            MaxMarginMRFLoss(ignore_index=IGNORED, reduction=reduction, sync=sync) for sync in (None, "set")
+        )
+        whole, own = unary.clone().requires_grad_(), unary[here.part(split)].clone().requires_grad_()
+        wanted = expected(whole, torch.tensor(0.3, dtype=torch.float64), target)
+        value = found(own, torch.tensor(0.3, dtype=torch.float64), target[here.part(split)])
+        torch.testing.assert_close(value, wanted, rtol=1e-12, atol=1e-12)
+        wanted.sum().backward()
+        value.sum().backward()
+        torch.testing.assert_close(own.grad, here.ranks * whole.grad[here.part(split)], rtol=1e-12, atol=1e-12)
+    # The noise of each rank is its own, but all have the same value.
+    unary, target = torch.zeros(1, 1, 3, 3), torch.zeros(1, 1, 3, 3, dtype=torch.long)
+    torch.manual_seed(here.rank)
+    value = LogSupermodularLoss(sync="set")(unary, torch.tensor(0.1), target).item()
+    values = [None] * here.ranks
+    dist.all_gather_object(values, value)
+    assert len(set(values)) == 1
+
+
+def case_a_metric_adds_up_the_sums_of_all_ranks(here):
+    for split, per_image, seen in product(SPLITS[here.ranks], [False, True], ["all", "those with images", "the first"]):
+        logits, target = drawn(sum(split), "multiclass")
+        given = {"mode": "multiclass", "per_image": per_image, "ignore_index": IGNORED, "class_weight": [1.0, 2.0, 3.0]}
+        metric, alone, whole = SetMetric(**given), SetMetric(**given, sync=None), SetMetric(**given)
+        at = here.part(split)
+        if seen == "all" or (seen == "the first" and here.rank == 0) or (seen != "the first" and split[here.rank]):
+            metric.update(logits[at], target[at])
+            alone.update(logits[at], target[at])
+        if seen != "the first":
+            whole.update(logits, target)
+        else:
+            whole.update(logits[: split[0]], target[: split[0]])
+        expected = whole.value_of(whole._sums)
+        if seen == "those with images" and not sum(split):
+            refused(metric.compute, RuntimeError)
+            continue
+        torch.testing.assert_close(metric.compute(), expected, rtol=1e-12, atol=0.0, equal_nan=True)
+        # The sums of the rank are as before, and so is its figure.
+        torch.testing.assert_close(metric.compute(), expected, rtol=1e-12, atol=0.0, equal_nan=True)
+        if alone._sums is not None:
+            torch.testing.assert_close(
+                alone.compute(), metric.value_of(metric._sums), rtol=0.0, atol=0.0, equal_nan=True
+            )
 
 
 def refused(call, kind):

@@ -11,8 +11,9 @@ from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, number_of
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
 
 class Criterion(nn.Module):
@@ -75,10 +76,13 @@ class Criterion(nn.Module):
         group = group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
-        else:
-            laid = lay(self.scores(logits), target, mask, self.arguments)
-            values, counts, shape = *self._values(laid.scores, laid.codes), laid.shape
-        return reduced(values, counts, shape, self._weight(logits), self.reduction)
+            return reduced(values, counts, shape, self._weight(logits), self.reduction)
+        scores = self.scores(logits)
+        if is_eager(scores):
+            return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
+        laid = lay(scores, target, mask, self.arguments)
+        values, counts = self._values(laid.scores, laid.codes)
+        return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
 
     def _values(self, scores: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """The values of sets, and which of them count, (S,) each."""
@@ -106,14 +110,7 @@ class Criterion(nn.Module):
 
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
-        return None if self.class_weight is None else self._chosen(logits, self.class_weight)
-
-    def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
-        """The weights of the channels that may count."""
-        channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
-        if len(weight) != channels:
-            raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return weight[self.arguments.channels(channels)]
+        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

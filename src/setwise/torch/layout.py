@@ -9,6 +9,7 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.encoding import encoded
 
 
 @final
@@ -32,18 +33,34 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
     images, channels, pixels = channels_of(logits, arguments)
-    scores = as_scores(logits).reshape(images, channels, pixels)
-    given = _as_target(logits, target, arguments, (images, channels, pixels))
-    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    codes = codes_of(logits, target, mask, arguments)
     chosen = arguments.channels(channels)
-    exclusive = arguments.mode == "multiclass"
-    by_class = not arguments.per_image
-    codes = ops.encode(given, counted, chosen, channels, exclusive, arguments.ignore_index, by_class)
+    scores = as_scores(logits).reshape(images, channels, pixels)
     if chosen != list(range(channels)):
         scores = scores[:, chosen]
-    rows = scores.transpose(0, 1) if by_class else scores
-    shape = (len(chosen),) if by_class else (images, len(chosen))
+    rows = scores if arguments.per_image else scores.transpose(0, 1)
+    shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)
+
+
+def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
+    """The codes of :func:`lay`, for which logits give nothing but their shape."""
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    exclusive = arguments.mode == "multiclass"
+    # The operator takes longer than the codes of a small image.
+    encode = ops.encode if torch.compiler.is_compiling() else encoded
+    codes: Tensor = encode(
+        given,
+        counted,
+        arguments.channels(channels),
+        channels,
+        exclusive,
+        arguments.ignore_index,
+        not arguments.per_image,
+    )
+    return codes
 
 
 def as_scores(logits: Tensor) -> Tensor:

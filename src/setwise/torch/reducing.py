@@ -1,7 +1,7 @@
 """The values of sets as one number: which sets count, with which weight, and what the mean divides by."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from setwise.torch.arguments import Arguments, Classes, Empty
 from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
+
+TINY = 1e-30
+"""Sums of weights are 0 or above this."""
 
 
 class Options(TypedDict, total=False):
@@ -41,18 +44,43 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
-    kept = torch.where(counts, values, 0.0).reshape(shape)
-    if reduction == "none":
-        return kept
+    weights = counts.to(values.dtype)
+    if weight is not None and reduction != "none":
+        weights = (weights.reshape(shape) * weight.to(weights)).flatten()
+    found: Tensor = torch.where(counts, values, 0.0) * factors_of(weights.reshape(shape), reduction).flatten()
+    return found.reshape(shape) if reduction == "none" else found.sum()
+
+
+def factors_of(weights: Any, reduction: Reduction) -> Any:
+    """What each value is multiplied by before all are added, for weights of sets in their shape: tensors or arrays.
+
+    With ``"none"`` they are not added. Sets that do not count have the weight 0.
+    """
+    if reduction != "mean":
+        return weights
+    whole = weights.sum(axis=-1, keepdims=True)
+    # Where no set of an image counts, its weights are 0 whatever they are divided by.
+    return weights / (whole.clip(TINY) * (whole > 0).sum().clip(1))
+
+
+def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The sum of the means of the images, and in how many images a set counts: their quotient is the mean."""
     weights = counts.reshape(shape).to(values.dtype)
     if weight is not None:
         weights = weights * weight.to(values)
-    if reduction == "mean":
-        # One factor for each set, so that the graph of the values has a single product.
-        whole = weights.sum(dim=-1, keepdim=True)
-        some = whole > 0
-        weights = weights / (whole + ~some) / some.sum().clamp(min=1)
-    return (kept * weights).sum()
+    total, whole = (torch.where(counts, values, 0.0).reshape(shape) * weights).sum(dim=-1), weights.sum(dim=-1)
+    some = whole > 0
+    means = total / torch.where(some, whole, torch.ones_like(whole))
+    return means.sum(), some.sum()
+
+
+def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:
+    """The weights of those of ``channels`` that may count; None weights all alike."""
+    if weight is None:
+        return None
+    if len(weight) != channels:
+        raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
+    return weight[arguments.channels(channels)]
 
 
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:

@@ -10,7 +10,7 @@ from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.channels import taken
-from setwise.torch.encoding import numbered
+from setwise.torch.encoding import encoded, numbered
 
 
 @final
@@ -48,7 +48,9 @@ def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arg
     given = _as_target(logits, target, arguments, (images, channels, pixels))
     counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
     exclusive = arguments.mode == "multiclass"
-    codes: Tensor = ops.encode(
+    # The operator takes longer than the codes of a small image.
+    encode = ops.encode if torch.compiler.is_compiling() else encoded
+    codes: Tensor = encode(
         given,
         counted,
         arguments.channels(channels),

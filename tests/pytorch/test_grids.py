@@ -7,7 +7,7 @@ import pytest
 
 from setwise.core.enumerate import subsets, table
 from setwise.core.graphs import Graphs
-from setwise.losses import Jaccard
+from setwise.losses import MCC
 from setwise.probabilistic import PerturbedLikelihood
 
 torch = pytest.importorskip("torch")
@@ -20,6 +20,7 @@ from setwise.torch import (  # noqa: E402
     log_supermodular_loss,
     marginals,
     max_margin_mrf_loss,
+    max_marginals,
     most_probable,
 )
 
@@ -91,6 +92,9 @@ def test_most_probable_is_the_labeling_of_largest_score(shape, ways):
             scores = each_score(unary[i].detach().numpy(), coupling[i].detach().numpy())
             best = subsets(labels.size)[int(np.argmax(scores))]
             np.testing.assert_array_equal(labels.ravel(), best)
+            rows = subsets(labels.size)
+            margins = [scores[rows[:, k]].max() - scores[~rows[:, k]].max() for k in range(labels.size)]
+            np.testing.assert_allclose(max_marginals(unary, coupling)[i].ravel(), margins, atol=1e-9)
 
 
 @pytest.mark.parametrize(("shape", "ways"), [((3, 3), 2), ((3, 3), 4)])
@@ -289,19 +293,20 @@ def test_noise_is_fresh_unless_it_is_frozen():
     assert torch.equal(one, two)
 
 
-def test_a_gap_is_told():
-    found = None
-    for seed in range(40):
-        unary, coupling, target = drawn((6, 6), 2, n=4, seed=seed, size=0.3)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            value = MaxMarginMRFLoss(Jaccard(), scale=1.0, tol=0.0)(unary, coupling, target)
-        if told:
-            found = str(told[0].message)
-            break
-    assert value.item() > 0.0
-    assert found is not None
-    assert "is known to within" in found
+def test_a_gap_above_the_tolerance_is_told():
+    unary, coupling, target = drawn((4, 4), 2, n=4, seed=3, size=0.5)
+    with pytest.warns(UserWarning, match=r"MCC\(\) on grids is known to within 0\.1 here, .* above tol=0\.$"):
+        found = max_margin_mrf_loss(unary, coupling, target, "mcc", scale=1.0, tol=0.0, reduction="none")
+    short = []
+    for i in range(4):
+        truth = target[i].numpy().ravel()
+        scores = each_score(unary[i].detach().numpy(), coupling[i].detach().numpy())
+        at = int(np.flatnonzero((subsets(16) == truth).all(axis=1))[0])
+        short.append((costs_of(MCC(), truth) + scores).max() - scores[at] - found[i].item())
+    assert min(short) > -1e-9
+    assert max(short) < 0.1
+    # Nothing is told of a gap that was allowed.
+    max_margin_mrf_loss(unary, coupling, target, "mcc", scale=1.0, tol=0.1)
 
 
 def test_a_second_derivative_is_refused():
@@ -351,7 +356,8 @@ def test_operators_keep_their_promises():
     ops = torch.ops.setwise
     for module in (MaxMarginMRFLoss(), LogSupermodularLoss(4)):
         torch.library.opcheck(ops.evaluate_grids.default, (unary, coupling, codes, seed, module._number))
-    torch.library.opcheck(ops.cut_grids.default, (unary.detach(), coupling.detach()))
+    for op in (ops.cut_grids, ops.max_marginals_of_grids):
+        torch.library.opcheck(op.default, (unary.detach(), coupling.detach()))
     torch.library.opcheck(ops.perturb_grids.default, (unary.detach(), coupling.detach(), seed, 4))
 
 

@@ -11,7 +11,7 @@ except ImportError:
 
 from setwise.torch.criterion import Criterion
 from setwise.torch.deciding import Decision, decide
-from setwise.torch.grid_decisions import marginals, most_probable
+from setwise.torch.grid_decisions import marginals, max_marginals, most_probable
 from setwise.torch.grids import (
     GridCriterion,
     LogSupermodularLoss,
@@ -30,6 +30,7 @@ from setwise.torch.rescaling import (
     ramp_loss,
     slack_rescaling_loss,
 )
+from setwise.torch.set_metric import SetMetric
 
 __all__ = [
     "AveragePrecisionLoss",
@@ -43,6 +44,7 @@ __all__ = [
     "MaxMarginMRFLoss",
     "RampLoss",
     "RocAreaLoss",
+    "SetMetric",
     "SlackRescalingLoss",
     "average_precision_loss",
     "decide",
@@ -53,6 +55,7 @@ __all__ = [
     "margin_rescaling_loss",
     "marginals",
     "max_margin_mrf_loss",
+    "max_marginals",
     "most_probable",
     "ramp_loss",
     "roc_area_loss",

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
-from setwise.torch.channels import taken
 from setwise.torch.forms import Form, number_of
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
 
 class Criterion(nn.Module):
@@ -116,19 +115,12 @@ class Criterion(nn.Module):
 
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
-        return None if self.class_weight is None else self._chosen(logits, self.class_weight)
+        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # Numbers of forms belong to a process, and a module may come from another one.
         self._number = number_of(self.form)
-
-    def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
-        """The weights of the channels that may count."""
-        channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
-        if len(weight) != channels:
-            raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return taken(weight, self.arguments.channels(channels), dim=0)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

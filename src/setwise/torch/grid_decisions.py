@@ -1,10 +1,10 @@
-"""What potentials of grids say of pixels: the most probable labeling, and how often a pixel is positive."""
+"""What potentials of grids say of pixels: the most probable labeling, how sure it is, and shares of labelings."""
 
 import torch
 from torch import Tensor
 
 from setwise.core.checks import as_count
-from setwise.torch.grid_ops import cut_grids, perturb_grids
+from setwise.torch.grid_ops import cut_grids, max_marginals_of_grids, perturb_grids
 from setwise.torch.potentials import RandomState, Seeds, as_potentials
 
 
@@ -19,6 +19,18 @@ def most_probable(unary: Tensor, coupling: Tensor) -> Tensor:
     fields, couplings = as_potentials(unary, coupling)
     labels: Tensor = cut_grids(fields, couplings).reshape(unary.shape)
     return labels
+
+
+@torch.no_grad()
+def max_marginals(unary: Tensor, coupling: Tensor) -> Tensor:
+    """``max_(h_i = 1) <s, phi(h)> - max_(h_i = 0) <s, phi(h)>`` of each pixel i, in the shape of ``unary``.
+
+    It is how sure the most probable labeling is of the pixel: above 0 where its label is 1, and ``unary`` itself where
+    couplings are 0. So it may be ranked, or compared with a threshold. Exact, by minimum cuts on the host.
+    """
+    fields, couplings = as_potentials(unary, coupling)
+    found: Tensor = max_marginals_of_grids(fields, couplings).reshape(unary.shape)
+    return found
 
 
 @torch.no_grad()

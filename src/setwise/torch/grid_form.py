@@ -60,11 +60,12 @@ class MarginForm(GridForm):
         # Labels that do not count have no scores either, so that the truth need not be completed.
         evaluator = Support(Auto().prepare(structure), sizes if self.scale == "size" else float(self.scale))
         found = evaluator(rows.scores[some].ravel(), self.tol)
-        if not found.exact.all():
-            gap = 10.0 ** math.ceil(math.log10(float((found.upper - found.values).max())))
+        gap = float(np.where(found.exact, 0.0, found.upper - found.values).max())
+        if gap > self.tol:
+            # Few different sentences, for one that was shown is not shown again.
             warnings.warn(
-                f"{self!r} is known to within {gap:g} here, and the gradient is that of its lower bound: the "
-                "decomposition has ended with a gap.",
+                f"{self!r} is known to within {10.0 ** math.ceil(math.log10(gap)):g} here, and the gradient is that of "
+                f"its lower bound: dual decomposition has ended with a gap above tol={self.tol:g}.",
                 stacklevel=2,
             )
         values[some], gradient[some] = found.values, found.gradient.reshape(len(some), -1)
@@ -99,6 +100,13 @@ def most_probable_labels(rows: GridRows) -> Bools:
     graphs = rows.graphs(np.zeros_like(rows.counted))
     found = Auto().prepare(Structure(graphs)).solve(rows.scores.ravel(), np.zeros(len(graphs)))
     return np.asarray(found.labels).reshape(rows.counted.shape)
+
+
+def margins_of(rows: GridRows) -> Values:
+    """How much better the best labeling with a pixel positive is than the best with it negative, (N, pixels)."""
+    graphs = rows.graphs(np.zeros_like(rows.counted))
+    found = Auto().prepare(Structure(graphs)).max_marginals(rows.scores.ravel())
+    return (found[:, 1] - found[:, 0]).reshape(rows.counted.shape)
 
 
 def perturbed_shares(rows: GridRows, samples: int, seed: int) -> Values:

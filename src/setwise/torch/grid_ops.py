@@ -7,7 +7,7 @@ from torch import Tensor
 
 from setwise.kernels.threads import allowed
 from setwise.torch.forms import form_of
-from setwise.torch.grid_form import most_probable_labels, perturbed_shares
+from setwise.torch.grid_form import margins_of, most_probable_labels, perturbed_shares
 from setwise.torch.grid_rows import GridRows
 from setwise.torch.ops import pull_back
 
@@ -73,6 +73,23 @@ def cut_grids(unary: Tensor, coupling: Tensor) -> Tensor:
 @cut_grids.register_fake
 def _(unary: Tensor, coupling: Tensor) -> Tensor:
     return unary.new_empty(unary.shape, dtype=torch.bool)
+
+
+@torch.library.custom_op(
+    "setwise::max_marginals_of_grids", mutates_args=(), schema="(Tensor unary, Tensor coupling) -> Tensor"
+)
+def max_marginals_of_grids(unary: Tensor, coupling: Tensor) -> Tensor:
+    """The differences of the max-marginals of pixels, in the shape of unary (N, ...)."""
+    if not unary.numel():
+        return unary.new_zeros(unary.shape)
+    with allowed(torch.get_num_threads()):
+        found = margins_of(_all_rows(unary, coupling))
+    return torch.from_numpy(found).reshape(unary.shape).to(unary)
+
+
+@max_marginals_of_grids.register_fake
+def _(unary: Tensor, coupling: Tensor) -> Tensor:
+    return unary.new_empty(unary.shape)
 
 
 @torch.library.custom_op(

@@ -11,10 +11,13 @@ import torch
 from torch import Tensor
 
 from setwise.core.arrays import Floats
+from setwise.core.checks import LARGEST
+from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
+from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import CountFunctionLoss
@@ -32,6 +35,14 @@ class Errors(Enum):
     MARGIN = "1 - s for positives and 1 + s for negatives (LH Eq. 34)"
     PROBABILITY = "1 - s for positives and s for negatives, where s is the probability of a positive"
     GIVEN = "s itself"
+
+
+LINES = {
+    Errors.MARGIN: (MARGINS, -LARGEST, LARGEST),
+    Errors.PROBABILITY: (PROBABILITIES, -0.01, 1.01),
+    Errors.GIVEN: (GIVEN, 0.0, LARGEST),
+}
+"""How the errors of :mod:`setwise.kernels.extension` come from scores, and the range of these."""
 
 
 @final
@@ -62,6 +73,35 @@ class LovaszForm(Form):
         return LovaszForm, self.loss, self.errors, self.only_present
 
     def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        return self._of_quotient(scores, codes) or self._of_any(scores, codes)
+
+    def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
+        loss = self.loss
+        if not isinstance(loss, CountLoss) or type(loss).bind is not CountLoss.bind:
+            return None
+        if not {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits or Trait.MODULAR in loss.traits:
+            return None
+        flat, labels = scores.detach().contiguous().numpy().reshape(-1), codes.contiguous().numpy().reshape(-1)
+        offsets = np.arange(len(codes) + 1) * codes.shape[1]
+        line, low, high = LINES[self.errors]
+        most = float(np.finfo(flat.dtype).max)
+        counts, proper = survey(flat, labels, offsets, max(low, -most), min(high, most))
+        N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
+        empty = P + N == 0
+        # A set in which nothing counts need not be defined for the loss, so it is given a negative.
+        N[empty] = 1.0
+        quotient, none = loss.quotient(P, N), np.zeros(len(P))
+        if quotient is None or not proper:
+            return None
+        start = loss.of_counts(none, none, P, N)
+        left_out = P == 0 if self.only_present else empty
+        quotient[0][left_out], start[left_out] = 0.0, 0.0
+        values, gradient = quotient_extension(flat, labels, offsets, line, P, *quotient, start)
+        return Evaluated(torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape))
+
+    def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        """What is found for any submodular loss, from its gains."""
         found = ragged(codes)
         sets = found.sets
         if sets is None:

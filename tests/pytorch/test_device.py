@@ -44,6 +44,10 @@ def rooted(fn, fp, P, N):
     return np.sqrt(fn + fp) + 0.5 * np.minimum(fp, 3.0)
 
 
+def share(fn, fp, P, N):
+    return (fn + 2.0 * fp) / (P + N)
+
+
 def waves(fn, fp):
     return np.abs(np.sin(3.1 * fn + fp**2))
 
@@ -79,6 +83,7 @@ SUBMODULAR = [
     Saturating(0.4),
     Arch(),
     CountFunctionLoss(rooted, (Trait.INCREASING, Trait.SUBMODULAR)),
+    CountFunctionLoss(share, (Trait.INCREASING, Trait.SUBMODULAR)),
     ClassWeighted(Jaccard("fraction"), 0.5, 2.0),
     0.5 * Jaccard() + Hamming(),
     Jaccard() + 2.0 * Saturating() + Tversky(1.0, 1.0),

@@ -8,6 +8,9 @@ import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from torch import Tensor
 
+FEW = 16
+"""Arrays of up to this number of entries, or of equal rows of so many, are made on the device."""
+
 # Functions of real numbers, whose arguments and results are float64.
 _REAL: dict[Any, Callable[..., Tensor]] = {
     np.add: torch.add, np.subtract: torch.sub, np.multiply: torch.mul, np.true_divide: torch.div,
@@ -139,6 +142,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         kind = torch.bool if array.dtype.kind == "b" else torch.float64
         if array.ndim == 0:
             return torch.full((), array.item(), dtype=kind, device=self.tensor.device)
+        rows = array[:1] if len(array) and (array == array[:1]).all() else array
+        if 0 < rows.size <= FEW:
+            # A few numbers are written by the device itself, so that there is nothing to copy.
+            each = [torch.full((), x, dtype=kind, device=self.tensor.device) for x in rows.ravel().tolist()]
+            return torch.stack(each).reshape(rows.shape).expand(array.shape)
         copy = torch.from_numpy(array.astype(np.bool_ if kind == torch.bool else np.float64))
         return copy.to(self.tensor.device, non_blocking=True)
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_ranks import restored
 from setwise.torch.forms import Evaluated
 
 
@@ -19,10 +20,11 @@ def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool
     labels = codes.gather(1, order)
     idle = (labels < 0) | (ordered <= 0) if clipped else labels < 0
     gains = torch.where(idle, 0.0, counts.gains(labels == 1, P, N))
-    sums = counts.origin(P, N) + (torch.where(idle, 0.0, ordered) * gains).sum(dim=1)
+    # The formula need not be defined for sets in which nothing counts.
+    origin = torch.where(P + N > 0, counts.origin(P, N), 0.0)
+    sums = origin + (torch.where(idle, 0.0, ordered) * gains).sum(dim=1)
     # Where the sum is clipped at 0, a subgradient is 0.
-    still = (sums <= 0) | (P + N == 0)
+    still = sums <= 0
     values = torch.where(still, 0.0, sums).to(errors.dtype)
     slopes = (torch.where(still[:, None], 0.0, gains) + (sums - sums)[:, None]).to(errors.dtype)
-    # The places of an order are different, so the result does not depend on who writes first.
-    return Evaluated(values, torch.empty_like(slopes).scatter(1, order, slopes))
+    return Evaluated(values, restored(slopes, order))

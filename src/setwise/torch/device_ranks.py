@@ -40,7 +40,7 @@ class Ranks:
         below = own & (margins < 0)
         gain = -torch.where(below, margins, 0.0).sum(dim=1)
         ordered, order = torch.where(own, margins, torch.inf).sort(dim=1, stable=True)
-        rank = torch.empty_like(order).scatter(1, order, place)
+        rank = restored(place.contiguous(), order)
         low, base = torch.zeros_like(size), torch.zeros_like(gain)
         if increasing:
             low, base, ordered = (own & (margins <= 0)).sum(dim=1), gain, ordered.clamp(min=0.0)
@@ -50,6 +50,15 @@ class Ranks:
     def first(self, count: Tensor) -> Tensor:
         """A mask of the ``count`` (S,) decisions of least margin, (S, p)."""
         return self.rank < count[:, None]
+
+
+def restored(values: Tensor, order: Tensor) -> Tensor:
+    """The values (S, p) of sorted items, each at the place from which the ``order`` (S, p) took its item."""
+    if torch.are_deterministic_algorithms_enabled():
+        # PyTorch would sort the places anyway to scatter there, and wait for the device, as it does not know that the
+        # places are different.
+        return values.gather(1, order.argsort(dim=1))
+    return torch.empty_like(values).scatter(1, order, values)
 
 
 def running_sums(terms: Tensor) -> Tensor:

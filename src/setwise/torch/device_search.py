@@ -64,9 +64,11 @@ def rescaled(
     search = _of_tables if p <= LARGEST_TABLE else _of_rows if counts.fixed_fp else _of_diagonals
     fn, fp, found = search(objective)
     wrong = (misses.first(fn) | alarms.first(fp)).to(scores.dtype)
+    some = misses.size + alarms.size > 0
     if slack:
         loss = counts(fn.double(), fp.double(), misses.size.double(), alarms.size.double())
-        wrong = wrong * loss[:, None].to(scores.dtype)
+        # The formula need not be defined for sets in which nothing counts.
+        wrong = wrong * torch.where(some, loss, 0.0)[:, None].to(scores.dtype)
     elif ramp:
         predicted = (misses.below_zero | alarms.below_zero).to(scores.dtype)
         found, wrong = found + ((misses.base - misses.gain) + (alarms.base - alarms.gain)), wrong - predicted
@@ -79,7 +81,7 @@ def rescaled(
     counted = torch.where(codes < 0, 0.0, exact)
     odd = (counted - counted).sum(dim=1)
     wrong = wrong + odd[:, None].to(wrong.dtype)
-    values = torch.where(misses.size + alarms.size > 0, found, 0.0) + odd
+    values = torch.where(some, found, 0.0) + odd
     return Evaluated(values.to(scores.dtype), torch.where(positive, -wrong, wrong))
 
 

@@ -12,12 +12,22 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
+from random_cases import draw
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, RocAreaLoss
+from setwise.torch import (
+    LogSupermodularLoss,
+    LovaszHingeLoss,
+    LovaszSoftmaxLoss,
+    MarginRescalingLoss,
+    MaxMarginMRFLoss,
+    RocAreaLoss,
+    SetMetric,
+)
 
 SECONDS = 50  # A world that takes longer hangs, and is ended.
 IGNORED = 255
@@ -44,11 +54,12 @@ class Rank:
     def check(self, module, options, split, logits, target, mask=None):
         """The value, and the gradient times the number of ranks, are those of one process with all images."""
         whole = logits.clone().requires_grad_()
-        expected = module(**options, ignore_index=IGNORED)(whole, target, mask)
+        options = {"ignore_index": IGNORED, **options}
+        expected = module(**options)(whole, target, mask)
         weights = torch.rand(expected.shape, generator=torch.Generator().manual_seed(7), dtype=expected.dtype)
         (expected * weights).sum().backward()
         own = logits[self.part(split)].clone().requires_grad_()
-        loss = module(**options, ignore_index=IGNORED, sync="set")
+        loss = module(**options, sync="set")
         value = loss(own, target[self.part(split)], None if mask is None else mask[self.part(split)])
         (value * weights).sum().backward()
         near = {"rtol": 1e-6, "atol": 1e-6 if logits.dtype == torch.float32 else 1e-12}
@@ -71,10 +82,21 @@ def drawn(images, mode, dtype=torch.float64, seed=0):
 
 def case_losses_equal_those_of_one_process(here):
     for split, (module, options) in product(SPLITS[here.ranks], MODULES):
-        for per_image, reduction in product([False, True], ["mean", "sum", "none"]):
+        reductions = ["mean", "sum", "none"] if split is SPLITS[here.ranks][0] else ["mean"]
+        for per_image, reduction in product([False, True], reductions):
             logits, target = drawn(sum(split), options["mode"])
             given = {**options, "per_image": per_image, "reduction": reduction}
             here.check(module, given, split, logits, target)
+
+
+def case_random_arguments(here):
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        case = draw(rng, str(rng.choice(["binary", "multiclass", "multilabel"])), {"empty": [None, "ignore"]})
+        ends = np.sort(rng.integers(0, len(case.given) + 1, here.ranks - 1)).tolist()
+        split = np.diff([0, *ends, len(case.given)]).tolist()
+        module = [LovaszHingeLoss, LovaszSoftmaxLoss, RocAreaLoss][int(rng.integers(3))]
+        here.check(module, case.options, split, case.given, case.target, case.mask)
 
 
 def case_float32(here):
@@ -159,6 +181,55 @@ def case_no_sync_adds_up_micro_batches_of_all_ranks(here):
     loss(together(batches[1][0][at]), batches[1][1][at]).backward()
     for one, other in zip(alone.parameters(), together.parameters(), strict=True):
         torch.testing.assert_close(other.grad, one.grad, rtol=1e-6, atol=1e-12)
+
+
+def case_losses_of_grids_divide_by_the_images_of_all_ranks(here):
+    for split, reduction in product(SPLITS[here.ranks], ["mean", "sum", "none"]):
+        unary, target = drawn(sum(split), "binary")
+        target[:1] = IGNORED
+        expected, found = (
+            MaxMarginMRFLoss(ignore_index=IGNORED, reduction=reduction, sync=sync) for sync in (None, "set")
+        )
+        whole, own = unary.clone().requires_grad_(), unary[here.part(split)].clone().requires_grad_()
+        wanted = expected(whole, torch.tensor(0.3, dtype=torch.float64), target)
+        value = found(own, torch.tensor(0.3, dtype=torch.float64), target[here.part(split)])
+        torch.testing.assert_close(value, wanted, rtol=1e-12, atol=1e-12)
+        wanted.sum().backward()
+        value.sum().backward()
+        torch.testing.assert_close(own.grad, here.ranks * whole.grad[here.part(split)], rtol=1e-12, atol=1e-12)
+    # The noise of each rank is its own, but all have the same value.
+    unary, target = torch.zeros(1, 1, 3, 3), torch.zeros(1, 1, 3, 3, dtype=torch.long)
+    torch.manual_seed(here.rank)
+    value = LogSupermodularLoss(sync="set")(unary, torch.tensor(0.1), target).item()
+    values = [None] * here.ranks
+    dist.all_gather_object(values, value)
+    assert len(set(values)) == 1
+
+
+def case_a_metric_adds_up_the_sums_of_all_ranks(here):
+    for split, per_image, seen in product(SPLITS[here.ranks], [False, True], ["all", "those with images", "the first"]):
+        logits, target = drawn(sum(split), "multiclass")
+        given = {"mode": "multiclass", "per_image": per_image, "ignore_index": IGNORED, "class_weight": [1.0, 2.0, 3.0]}
+        metric, alone, whole = SetMetric(**given), SetMetric(**given, sync=None), SetMetric(**given)
+        at = here.part(split)
+        if seen == "all" or (seen == "the first" and here.rank == 0) or (seen != "the first" and split[here.rank]):
+            metric.update(logits[at], target[at])
+            alone.update(logits[at], target[at])
+        if seen != "the first":
+            whole.update(logits, target)
+        else:
+            whole.update(logits[: split[0]], target[: split[0]])
+        expected = whole.value_of(whole._sums)
+        if seen == "those with images" and not sum(split):
+            refused(metric.compute, RuntimeError)
+            continue
+        torch.testing.assert_close(metric.compute(), expected, rtol=1e-12, atol=0.0, equal_nan=True)
+        # The sums of the rank are as before, and so is its figure.
+        torch.testing.assert_close(metric.compute(), expected, rtol=1e-12, atol=0.0, equal_nan=True)
+        if alone._sums is not None:
+            torch.testing.assert_close(
+                alone.compute(), metric.value_of(metric._sums), rtol=0.0, atol=0.0, equal_nan=True
+            )
 
 
 def refused(call, kind):

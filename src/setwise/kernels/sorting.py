@@ -222,8 +222,13 @@ def order_block(keys: Array, values: Array, first: int, kind: int, rising: Array
         s = values[first + np.int64(low >> np.uint64(1))]
         margin = s * (2.0 * np.float64(low & np.uint64(1)) - 1.0)
         rising[j] = -s if kind == VALUES else margin - 1.0 if kind == ERRORS else margin
-    # Sort each run of equal upper halves that is not in order yet.
-    a = 0
+    order_runs(keys, rising)
+
+
+@kernel
+def order_runs(keys: Array, rising: Array) -> None:
+    """Sorts each run of keys with equal upper halves by the float64 in ``rising``, which it sorts as well; stable."""
+    a, m = 0, len(keys)
     while a < m:
         b = a + 1
         ordered = True

@@ -30,6 +30,7 @@ from setwise.torch.rescaling import (
     ramp_loss,
     slack_rescaling_loss,
 )
+from setwise.torch.set_metric import SetMetric
 
 __all__ = [
     "AveragePrecisionLoss",
@@ -43,6 +44,7 @@ __all__ = [
     "MaxMarginMRFLoss",
     "RampLoss",
     "RocAreaLoss",
+    "SetMetric",
     "SlackRescalingLoss",
     "average_precision_loss",
     "decide",

@@ -12,11 +12,17 @@ from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, number_of
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
 
 class Criterion(nn.Module):
     """A loss of sets of decisions, for logits and a target of any number of dimensions.
+
+    Tensors of the CPU are evaluated by the kernels of setwise. On CUDA, tensors are evaluated where they are, without
+    the host waiting for them, if the value of the loss is one formula of the counts (fn, fp, P, N) for all sets, as
+    that of Jaccard, of F1 or of a function of one's own that is made of NumPy's functions. Which losses these are is
+    found once, on small tensors. There, scores that are not finite give NaN instead of an error, and what a function of
+    one's own returns is not checked. All other losses, and tensors of other accelerators, go through the host.
 
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
@@ -106,14 +112,12 @@ class Criterion(nn.Module):
 
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
-        return None if self.class_weight is None else self._chosen(logits, self.class_weight)
+        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
 
-    def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
-        """The weights of the channels that may count."""
-        channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
-        if len(weight) != channels:
-            raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return weight[self.arguments.channels(channels)]
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

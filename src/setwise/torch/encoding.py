@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from setwise.kernels.extension import count_codes
+from setwise.kernels.label_codes import label_codes
+from setwise.torch.channels import taken
 
 
 def encoded(
@@ -32,10 +37,12 @@ def encoded(
     ------
     ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
     """
+    if target.device.type == "cpu" and target.shape[1] == 1:
+        found = _of_labels(target, mask, channels, count, ignore_index, by_class)
+        if found is not None:
+            return found
     one_hot = target.shape[1] == count
-    ignored = torch.zeros_like(target, dtype=torch.bool)
-    if ignore_index is not None and _holds(target, ignore_index):
-        ignored = torch.eq(target, ignore_index)
+    ignored = _equal(target, ignore_index)
     if exclusive and one_hot:
         # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
         named = ignore_index is not None and 0 <= ignore_index < count
@@ -47,13 +54,63 @@ def encoded(
     if exclusive and one_hot:
         _require((target.sum(dim=1, keepdim=True) == 1) | ignored, "target must have one class of 1 at each pixel")
     if one_hot:
-        chosen = target[:, list(channels)] == 1
+        chosen = taken(target, channels) == 1
     else:
-        chosen = target == torch.tensor(channels, device=target.device)[:, None]
+        chosen = target == taken(torch.arange(count, device=target.device), channels, dim=0)[:, None]
     if ignored.shape[1] > 1:
-        ignored = ignored[:, list(channels)]
+        ignored = taken(ignored, channels)
     codes = chosen.to(torch.int8).masked_fill(ignored, -1)
     return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
+
+
+def numbered(target: Tensor, mask: Tensor | None, count: int, ignore_index: int | None) -> Tensor:
+    """The class numbers 0..count-1 of a target, int64, with -1 where pixels do not count; all have the same shape."""
+    ignored = _equal(target, ignore_index)
+    if mask is not None:
+        ignored = ignored | ~mask
+    _check_range(target, ignored, count)
+    return target.long().masked_fill(ignored, -1)
+
+
+def _equal(target: Tensor, value: int | None) -> Tensor:
+    """Where the target has this value; None is in none."""
+    if value is None or not _holds(target, value):
+        return torch.zeros_like(target, dtype=torch.bool)
+    return torch.eq(target, value)
+
+
+def totals_of(codes: Tensor) -> Tensor:
+    """The numbers (S, 2) of negatives and positives of codes (S, p)."""
+    if codes.device.type != "cpu":
+        return torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
+    offsets = np.arange(len(codes) + 1) * codes.shape[1]
+    return torch.from_numpy(count_codes(codes.contiguous().numpy().reshape(-1), offsets))
+
+
+def _of_labels(
+    target: Tensor, mask: Tensor | None, channels: Sequence[int], count: int, ignore_index: int | None, by_class: bool
+) -> Tensor | None:
+    """The same in one pass for a target (N, 1, pixels); None for rare kinds of labels, and for wrong ones."""
+    ignores = ignore_index is not None and _holds(target, ignore_index)
+    if target.dtype == torch.bool:
+        target = target.view(torch.uint8)
+    elif not target.is_floating_point() and target.dtype != torch.uint8:
+        target = target.long()
+    top = max(count, 2)
+    by_number = target.is_floating_point() and top > 2
+    if by_number or target.dtype in (torch.float16, torch.bfloat16) or not _holds(target, top - 1):
+        return None
+    images, _, pixels = target.shape
+    if mask is not None and mask.shape[1] > 1:
+        return None
+    labels = target.detach().contiguous().numpy().reshape(images, pixels)
+    counted = np.empty((0, 0), np.bool_) if mask is None else mask.contiguous().numpy().reshape(images, pixels)
+    classes = np.array(channels if count > 1 else [1], dtype=np.int64)
+    codes = torch.empty(len(channels) * images * pixels, dtype=torch.int8)
+    ignored = ignore_index if ignores and ignore_index is not None else 0
+    if not label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.numpy()):
+        return None
+    return codes.reshape((len(channels), images * pixels) if by_class else (images * len(channels), pixels))
 
 
 def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:

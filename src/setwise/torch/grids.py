@@ -1,5 +1,6 @@
 """Losses of images whose neighbors attract each other, for networks that give unary potentials and couplings."""
 
+from functools import partial
 from typing import TypedDict, Unpack, final
 
 import torch
@@ -11,6 +12,7 @@ from setwise.losses import as_loss
 from setwise.surrogates.scale import check_scale
 from setwise.torch.arguments import Arguments, Empty
 from setwise.torch.forms import number_of
+from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
 from setwise.torch.grid_ops import evaluate_grids
 from setwise.torch.layout import lay
@@ -23,6 +25,7 @@ class GridOptions(TypedDict, total=False):
 
     ignore_index: int | None
     reduction: Reduction
+    sync: Sync | None
 
 
 class GridCriterion(nn.Module):
@@ -38,12 +41,21 @@ class GridCriterion(nn.Module):
     arguments : which pixels and images count
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"`` for the value of every image, (N,)
     seeds : of the noise of each call; None where there is none
+    sync : as in :class:`setwise.torch.Criterion`: images stay on their rank, and the mean is that of all ranks
     """
 
-    def __init__(self, form: GridForm, arguments: Arguments, reduction: Reduction, seeds: Seeds | None = None) -> None:
+    def __init__(
+        self,
+        form: GridForm,
+        arguments: Arguments,
+        reduction: Reduction,
+        seeds: Seeds | None = None,
+        sync: Sync | None = None,
+    ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
         self.form, self.arguments, self.reduction, self._seeds = form, arguments, reduction, seeds
+        self.sync = as_sync(sync)
         self._number = number_of(form)
 
     def forward(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -59,12 +71,19 @@ class GridCriterion(nn.Module):
         target : 0 and 1 in the shape of unary
         mask : bools in the shape of unary, False where pixels do not count
         """
+        own, group = partial(self._images, unary, coupling, target, mask), group_of(self.sync)
+        images = own() if group is None else shared(own, self.arguments, group)
+        values, counts = images.numbers[0], images.codes[0] == 1
+        return reduced(values, counts, (len(values),), None, self.reduction)
+
+    def _images(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None) -> Rows:
+        """The values of the images, and 1 for those that count, as one row."""
         fields, couplings = as_potentials(unary, coupling)
         codes = lay(unary, target, mask, self.arguments).codes
         seed = torch.zeros((), dtype=torch.int64) if self._seeds is None else self._seeds()
         values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
         totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
-        return reduced(values, counted(totals, self.arguments), (len(values),), None, self.reduction)
+        return Rows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""
@@ -89,6 +108,7 @@ class MaxMarginMRFLoss(GridCriterion):
     ignore_index : the value of the target at which pixels leave the grid; None keeps all
     empty : what an image without positives costs, as in :class:`setwise.torch.Arguments`
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
+    sync : whether the mean is that of several processes, see :class:`GridCriterion`
     """
 
     def __init__(
@@ -100,11 +120,12 @@ class MaxMarginMRFLoss(GridCriterion):
         ignore_index: int | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         check_scale(scale)
         arguments = Arguments("binary", ignore_index, per_image=True, empty=empty)
         form = MarginForm(arguments.of(as_loss(loss)), scale, as_number(tol, "tol", low=0.0))
-        super().__init__(form, arguments, reduction)
+        super().__init__(form, arguments, reduction, sync=sync)
 
 
 @final
@@ -125,6 +146,7 @@ class LogSupermodularLoss(GridCriterion):
         same at each call, as ``torch.autograd.gradcheck`` needs it
     ignore_index : the value of the target at which pixels leave the grid; None keeps all
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
+    sync : whether the mean is that of several processes, see :class:`GridCriterion`
     """
 
     def __init__(
@@ -135,10 +157,12 @@ class LogSupermodularLoss(GridCriterion):
         random_state: RandomState = None,
         ignore_index: int | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         count = as_count(samples, "samples", low=2)
         form = LikelihoodForm(count, as_flag(per_pixel, "per_pixel"))
-        super().__init__(form, Arguments("binary", ignore_index, per_image=True), reduction, Seeds(random_state))
+        arguments = Arguments("binary", ignore_index, per_image=True)
+        super().__init__(form, arguments, reduction, Seeds(random_state), sync)
 
 
 def max_margin_mrf_loss(

@@ -9,6 +9,8 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.channels import taken
+from setwise.torch.encoding import numbered
 
 
 @final
@@ -32,18 +34,43 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
     images, channels, pixels = channels_of(logits, arguments)
-    scores = as_scores(logits).reshape(images, channels, pixels)
+    codes = codes_of(logits, target, mask, arguments)
+    chosen = arguments.channels(channels)
+    scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
+    rows = scores if arguments.per_image else scores.transpose(0, 1)
+    shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
+    return Laid(rows.reshape(codes.shape), codes, shape)
+
+
+def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
+    """The codes of :func:`lay`, for which logits give nothing but their shape."""
+    images, channels, pixels = channels_of(logits, arguments)
     given = _as_target(logits, target, arguments, (images, channels, pixels))
     counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
-    chosen = arguments.channels(channels)
     exclusive = arguments.mode == "multiclass"
-    by_class = not arguments.per_image
-    codes = ops.encode(given, counted, chosen, channels, exclusive, arguments.ignore_index, by_class)
-    if chosen != list(range(channels)):
-        scores = scores[:, chosen]
-    rows = scores.transpose(0, 1) if by_class else scores
-    shape = (len(chosen),) if by_class else (images, len(chosen))
-    return Laid(rows.reshape(codes.shape), codes, shape)
+    codes: Tensor = ops.encode(
+        given,
+        counted,
+        arguments.channels(channels),
+        channels,
+        exclusive,
+        arguments.ignore_index,
+        not arguments.per_image,
+    )
+    return codes
+
+
+def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
+    """The class numbers (N, pixels) of a target in multiclass mode, int64, with -1 where pixels do not count.
+
+    None for targets of 0 and 1, and for masks of single labels, of which numbers would say too little.
+    """
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    if given.shape[1] > 1 or (counted is not None and counted.shape[1] > 1):
+        return None
+    return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
 
 
 def as_scores(logits: Tensor) -> Tensor:

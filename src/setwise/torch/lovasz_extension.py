@@ -15,7 +15,8 @@ from setwise.torch.lovasz_form import Errors, LovaszForm
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
     """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,): LH Eq. 11.
 
-    The Lovász hinge is its value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
+    On CUDA, losses of counts are evaluated where the tensors are, and other losses on the host. The Lovász hinge is its
+    value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
 
     Parameters
     ----------

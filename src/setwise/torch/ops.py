@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from setwise.kernels.threads import allowed
-from setwise.torch.encoding import encoded
+from setwise.torch.encoding import encoded, totals_of
 from setwise.torch.forms import form_of
 from setwise.torch.wording import worded
 
@@ -59,7 +59,7 @@ def _(
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
-    totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
+    totals = totals_of(codes)
     found = bound.on_device(scores, codes) if scores.is_cuda else None
     if found is None:
         with allowed(torch.get_num_threads()), worded():

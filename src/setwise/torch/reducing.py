@@ -9,6 +9,7 @@ from torch import Tensor
 
 from setwise.core.checks import as_number, shown
 from setwise.torch.arguments import Arguments, Classes, Empty
+from setwise.torch.channels import taken
 from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
@@ -41,19 +42,48 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
-    kept = torch.where(counts, values, torch.zeros_like(values)).reshape(shape)
+    kept = _kept(values, counts, shape)
     if reduction == "none":
         return kept
-    weights = counts.reshape(shape).to(values.dtype)
-    if weight is not None:
-        weights = weights * weight.to(values)
-    total = (kept * weights).sum(dim=-1)
     if reduction == "sum":
-        return total.sum()
-    whole = weights.sum(dim=-1)
+        return (kept * _weights(values, counts, shape, weight)).sum()
+    # One factor for each set, so that the graph of the values has a single product.
+    shares, some = _shares(values, counts, shape, weight)
+    return (kept * (shares / some.sum().clamp(min=1))).sum()
+
+
+def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The sum of the means of the images, and in how many images a set counts: their quotient is the mean."""
+    shares, some = _shares(values, counts, shape, weight)
+    return (_kept(values, counts, shape) * shares).sum(), some.sum()
+
+
+def _kept(values: Tensor, counts: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The values in their shape, with 0 where a set does not count."""
+    return torch.where(counts, values, 0.0).reshape(shape)
+
+
+def _weights(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> Tensor:
+    """The weights of the sets in their shape, with 0 where a set does not count."""
+    ones = counts.reshape(shape).to(values.dtype)
+    return ones if weight is None else ones * weight.to(values)
+
+
+def _shares(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The weights of the sets in the mean of their image, and a mask of the images in which a set counts."""
+    weights = _weights(values, counts, shape, weight)
+    whole = weights.sum(dim=-1, keepdim=True)
     some = whole > 0
-    means = total / torch.where(some, whole, torch.ones_like(whole))
-    return means.sum() / some.sum().clamp(min=1)
+    return weights / (whole + ~some), some
+
+
+def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:
+    """The weights of those of ``channels`` that may count; None weights all alike."""
+    if weight is None:
+        return None
+    if len(weight) != channels:
+        raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
+    return taken(weight, arguments.channels(channels), dim=0)
 
 
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:

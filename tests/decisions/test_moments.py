@@ -37,7 +37,7 @@ def test_bounds_hold_for_every_number_predicted(loss):
         for q in nasty(p).values():
             ordered = np.sort(q)[::-1].copy()
             exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
-            lower, upper = rule._bounds(ordered)
+            lower, upper, _ = rule._bounds(ordered)
             assert (lower <= exact + 1e-12).all()
             assert (exact[1:] <= upper[1:] + 1e-12).all()
 

@@ -25,7 +25,8 @@ class ByMoments(BySizes):
 
         0 <= E[A / D] - (E[A] / m - Cov(A, D) / m^2) <= largest Var(D) / m^2,
 
-    which is of the order of 1/p. Numbers k are evaluated exactly, those of least bound first, until the gap is ``tol``.
+    which is of the order of 1/p. With ``E[A] / m`` for the largest loss this guesses the value, with a smaller error.
+    Numbers k are evaluated exactly, those of least bound first, until the gap is ``tol``.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ class ByMoments(BySizes):
     tol: float
 
     def least(self, q: Values) -> tuple[int, float, float]:
-        lower, upper = self._bounds(q)
-        # The middle of both bounds guesses which number is best; then those of least bound decide.
-        best = int((lower + upper).argmin())
+        lower, _, guess = self._bounds(q)
+        # The best guess is near the best; then the numbers of least bound decide.
+        best = int(guess.argmin())
         value = self._value(q, best)
         lower[best] = value
         for k in np.argsort(lower, kind="stable"):
@@ -54,8 +55,8 @@ class ByMoments(BySizes):
         """The expected loss of predicting the first k."""
         return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
 
-    def _bounds(self, q: Values) -> tuple[Values, Values]:
-        """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p."""
+    def _bounds(self, q: Values) -> tuple[Values, Values, Values]:
+        """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p, and guesses of them."""
         fraction, k = self.formula.fraction, np.arange(len(q) + 1.0)
         assert fraction is not None
         tp, spread = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
@@ -76,6 +77,9 @@ class ByMoments(BySizes):
         with np.errstate(over="ignore", invalid="ignore"):
             lower = top / mean - (a1 * d1 * spread / mean + a2 * d2 * rest / mean) / mean + shift
             largest = max(self.formula.largest, float(at_zero.max()))
-            upper = lower + largest * (d1**2 * spread / mean + d2**2 * rest / mean) / mean + np.maximum(-shift, 0.0)
-        lower, upper = (np.nan_to_num(x, nan=0.0, neginf=0.0) for x in (lower, upper))
-        return np.maximum(lower - ROUNDING * largest, 0.0), np.minimum(upper + ROUNDING * largest, largest)
+            share = (d1**2 * spread / mean + d2**2 * rest / mean) / mean
+            upper, guess = lower + largest * share + np.maximum(-shift, 0.0), lower + top / mean * share
+        lower, upper, guess = (np.nan_to_num(x, nan=0.0, neginf=0.0) for x in (lower, upper, guess))
+        lower = np.maximum(lower - ROUNDING * largest, 0.0)
+        upper = np.minimum(upper + ROUNDING * largest, largest)
+        return lower, upper, np.clip(guess, lower, upper)

@@ -24,6 +24,9 @@ class Criterion(nn.Module):
     found once, on small tensors. There, scores that are not finite give NaN instead of an error, and what a function of
     one's own returns is not checked. All other losses, and tensors of other accelerators, go through the host.
 
+    ``torch.compile(fullgraph=True)`` takes the modules; their functional twins make a module at each call, and end a
+    graph there.
+
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
 

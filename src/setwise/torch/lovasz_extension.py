@@ -30,8 +30,15 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
         raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
     if errors.ndim != 2:
         raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
-    if labels.dtype == torch.int8 and labels.device.type == "cpu" and not ((labels >= -1) & (labels <= 1)).all():
+    # Neither a graph nor an accelerator tells its values here.
+    told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
+    if labels.dtype == torch.int8 and told and not ((labels >= -1) & (labels <= 1)).all():
         raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {labels.abs().max()}.")
-    form = LovaszForm(as_loss(loss), Errors.GIVEN)
-    values: Tensor = ops.evaluate(given, labels.to(torch.int8), number_of(form))[0]
+    values: Tensor = ops.evaluate(given, labels.to(torch.int8), _number(loss))[0]
     return values
+
+
+@torch.compiler.assume_constant_result
+def _number(loss: Loss | str) -> int:
+    """The number of the extension of a loss, which is found while a graph is made."""
+    return number_of(LovaszForm(as_loss(loss), Errors.GIVEN))

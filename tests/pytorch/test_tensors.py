@@ -130,3 +130,17 @@ def test_a_module_in_another_process(tmp_path):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize("module", MODULES, ids=repr)
+def test_threads_change_nothing(module):
+    logits, target = drawn(2, 3, (32, 32))
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(with_gradient(module, logits, target))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0][0], found[1][0])
+    assert torch.equal(found[0][1], found[1][1])

@@ -30,8 +30,8 @@ class ByMoments(BySizes):
 
         0 <= E[A / D] - (E[A] / m - Cov(A, D) / m^2) <= largest Var(D) / m^2,
 
-    which is of the order of 1/p. With ``E[A] / m`` for the largest loss this guesses the value, with a smaller error.
-    Numbers k are evaluated exactly, those of least bound first, until the gap is ``tol``.
+    which is of the order of 1/p. Numbers k are evaluated exactly, first that of the least guess between
+    both, then those of least bound, until the gap is ``tol``.
 
     Parameters
     ----------

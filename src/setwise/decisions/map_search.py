@@ -1,26 +1,22 @@
 """One label for each pixel of a map: prices of the classes, then single pixels that change their class."""
 
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.formula import Formula
+from setwise.decisions.map_prices import Prices, PriceSearch
 from setwise.decisions.rule import Rule
-from setwise.kernels.maps import assign, move_pixels
-
-ROUNDS = 40
-"""So often the prices of the classes are changed at most."""
+from setwise.kernels.maps import move_pixels
 
 EVALUATED = 16384
 """In maps of at most so many pixels several labelings are evaluated; in larger ones the best by means of counts."""
 
-MIXTURES = np.linspace(0.0, 1.0, 33)
-"""The shares of a new labeling that are tried in a mixture with those before it."""
-
-CERTAIN = 50.0
-"""Of so many expected positives at least one is there."""
+SAMPLE = 32768
+"""In maps of more pixels a search among so many pixels comes first."""
 
 SWEEPS = 20
 """So often all pixels are asked at most whether another class is better."""
@@ -46,71 +42,53 @@ class MapSearch:
         self.k = pixels.shape[1]
         self.columns = np.ascontiguousarray(pixels.T[chosen])
         self.expected = self.columns.sum(axis=1)
+        self.every = PriceSearch(pixels, chosen, formula, self.expected)
 
     def run(self) -> tuple[Ints, float]:
         """The best labels found, (p,), and their expected loss."""
-        small = self.formula.size <= EVALUATED
-        found = sorted(self._starts(), key=lambda pair: pair[1])
-        # In large maps counts are near their means, so the best by means is the best.
-        moved = [self._moved(labels) for labels, _ in (found if small else found[:1])]
-        every = [*moved, *(labels for labels, _ in found)] if small else moved
-        unique = {labels.tobytes(): labels for labels in every}
-        values = [(self._value(labels), i) for i, labels in enumerate(unique.values())]
-        value, best = min(values)
-        return list(unique.values())[best], value
+        if self.formula.size <= EVALUATED:
+            found = [self.every.labels(each.gains, each.prices) for each in self._starts(self.every)]
+            unique = {labels.tobytes(): labels for labels in (*found, *map(self._moved, found))}
+            tried = list(unique.values())
+        else:
+            # In large maps counts are near their means, so the best by means is the best.
+            tried = [self._moved(self._best_of_large())]
+        values = [self._value(labels) for labels in tried]
+        best = int(np.argmin(values))
+        return tried[best], values[best]
 
-    def _starts(self) -> list[tuple[Ints, float]]:
-        """Labels by prices, and their losses at the means of the counts."""
-        none = np.zeros(self.k)
+    def _starts(self, search: PriceSearch) -> list[Prices]:
+        """The prices from which the most probable labels and those of the best masks come, and what they lead to."""
+        none, ones = np.zeros(self.k), np.ones(self.k)
         hits = (self.columns * self.masks).sum(axis=1)
-        alone = self._assigned(*self._prices(self.masks.sum(axis=1).astype(np.float64), hits))
-        found = []
-        for start in (self._assigned(np.ones(self.k), none), alone):
-            found += [(start[0], float(self._at_means(*start[1:]))), self._descend(start, none)]
+        alone = search.prices_at(self.masks.sum(axis=1).astype(np.float64), hits)
+        found = [*search.descend(ones, none, none), *search.descend(*alone, none)]
         # A class whose own best mask is empty is not worth a pixel, unless this holds for all.
         used = self.masks.any(axis=1)
         if not used.all() and (used.any() or len(self.chosen) < self.k):
             closed = none.copy()
             closed[self.chosen[~used]] = np.inf
-            found.append(self._descend(self._assigned(np.ones(self.k), closed), closed))
+            found += search.descend(ones, none, closed)
         return found
+
+    def _best_of_large(self) -> Ints:
+        """The best labels by prices: the best of a part of the pixels are the start for all."""
+        search, p = self.every, self.formula.size
+        if p > SAMPLE:
+            search = PriceSearch(self._sample(), self.chosen, self.formula, self.expected)
+        best = min(self._starts(search), key=lambda each: each.value)
+        if search is not self.every:
+            best = min(self.every.descend(best.gains, best.prices, np.zeros(self.k)), key=lambda each: each.value)
+        return self.every.labels(best.gains, best.prices)
+
+    def _sample(self) -> Values:
+        """Pixels at equal distances, which share no factor with the sides of most images."""
+        step = -(-self.formula.size // SAMPLE) | 1
+        return np.ascontiguousarray(self.pixels[::step])
 
     def _value(self, labels: Ints) -> float:
         """The expected loss of one label for each pixel."""
         return float(self.rule.expect(self.columns, labels == self.chosen[:, None]).mean())
-
-    def _assigned(self, gains: Values, prices: Values) -> tuple[Ints, Values, Values]:
-        """The labels for these prices, and the sizes and the sums of probabilities of the chosen classes."""
-        labels, sizes, hits = np.empty(len(self.pixels), dtype=np.int64), *np.empty((2, self.k))
-        assign(self.pixels, gains, prices, labels, sizes, hits)
-        return labels, sizes[self.chosen], hits[self.chosen]
-
-    def _descend(self, start: tuple[Ints, Values, Values], closed: Values) -> tuple[Ints, float]:
-        """The best labels seen, and their loss, in steps towards the labels of the prices of a mixture (Frank-Wolfe).
-
-        Losses are taken at the means of the counts here. ``closed`` is inf for classes that get no pixel.
-        """
-        best, sizes, hits = start
-        value = float(self._at_means(sizes, hits))
-        for _ in range(ROUNDS):
-            gains, prices = self._prices(sizes, hits)
-            labels, more_sizes, more_hits = self._assigned(gains, prices + closed)
-            seen = float(self._at_means(more_sizes, more_hits))
-            if seen < value:
-                best, value = labels, seen
-            steps = MIXTURES[:, None]
-            mixed = self._at_means(sizes + steps * (more_sizes - sizes), hits + steps * (more_hits - hits))
-            share = float(MIXTURES[mixed.argmin()])
-            if share == 0.0:
-                break
-            sizes, hits = sizes + share * (more_sizes - sizes), hits + share * (more_hits - hits)
-        return best, value
-
-    def _prices(self, sizes: Values, hits: Values) -> tuple[Values, Values]:
-        """What a pixel gains and costs in each class, (k,) each; classes that are not chosen cost and gain nothing."""
-        gains, prices = np.zeros((2, self.k))
-        gains[self.chosen], prices[self.chosen] = self._slopes(sizes, hits)
-        return gains, prices
 
     def _moved(self, labels: Ints) -> Ints:
         """The labels after single pixels changed their class; as they are for losses that are no quotients."""
@@ -142,23 +120,5 @@ class MapSearch:
         if p <= EVALUATED:
             empty = self.rule.expect(self.columns, np.zeros(self.columns.shape, dtype=bool))
         else:
-            empty = (1.0 - none) * self._losses(zero[: len(none)], zero[: len(none)]) + none * without[0]
+            empty = (1.0 - none) * self.every.losses(zero[: len(none)], zero[: len(none)]) + none * without[0]
         return empty, none, without - top / np.where(bottom > 0.0, bottom, 1.0)
-
-    def _at_means(self, sizes: Values, hits: Values) -> Any:
-        """The mean loss of the classes, over the last axis, where both counts are at their means."""
-        return self._losses(sizes, hits).mean(axis=-1)
-
-    def _losses(self, sizes: Values, hits: Values) -> Values:
-        # Rounded sums may leave the range of the counts.
-        P = np.minimum(self.expected, float(self.formula.size))
-        return self.formula.of(np.clip(P - hits, 0.0, P), np.clip(sizes - hits, 0.0, self.formula.size - P), P)
-
-    def _slopes(self, sizes: Values, hits: Values) -> tuple[Values, Values]:
-        """How fast the loss of each class falls with its true positives, and how fast it rises with its size."""
-        p = float(self.formula.size)
-        low, high = np.maximum(hits - 0.5, 0.0), np.minimum(hits + 0.5, np.minimum(sizes, self.expected))
-        gains = (self._losses(sizes, low) - self._losses(sizes, high)) / np.maximum(high - low, 1e-9)
-        most = p - self.expected + hits
-        low, high = np.clip(sizes - 0.5, hits, most), np.clip(sizes + 0.5, hits, most)
-        return gains, (self._losses(high, hits) - self._losses(low, hits)) / np.maximum(high - low, 1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
+from setwise.kernels.moments import expected_quotient
 
 Array = NDArray[Any]
 
@@ -67,9 +68,8 @@ def move_pixels(
 ) -> None:
     """Gives pixels another class, one by one, while this makes the sum of the expected losses smaller; O(sweeps p k).
 
-    The loss of a class is ``A / D`` with A and D linear in its counts, and its expectation is taken as
-    ``a / d - Cov(A, D) / d^2 + a Var(D) / d^3`` at the means a and d. ``labels`` (p,) are changed; -1 is a pixel of no
-    class, which is allowed if ``partial``.
+    The loss of a class is ``A / D`` with A and D linear in its counts, and its expectation is taken by their means and
+    variances. ``labels`` (p,) are changed; -1 is a pixel of no class, which is allowed if ``partial``.
 
     ``top`` and ``bottom`` (4,) are the coefficients of 1, P, fn and fp in A and D. ``empty`` (k,) are the losses of
     empty masks, ``none`` (k,) the chances of no positive, and ``shifts`` (p + 1,) what is added then, for masks of each
@@ -146,12 +146,4 @@ def _expected(
     if size <= 0:
         return empty
     miss, rest = max(mean - hit, 0.0), max(whole - spread, 0.0)
-    a1, a2 = top[1] - top[3], top[1] + top[2]
-    d1, d2 = bottom[1] - bottom[3], bottom[1] + bottom[2]
-    a = top[0] + top[3] * size + a1 * hit + a2 * miss
-    d = bottom[0] + bottom[3] * size + d1 * hit + d2 * miss
-    shift = none * shifts[size]
-    if d <= 0.0:
-        return shift
-    cov, var = a1 * d1 * spread + a2 * d2 * rest, d1 * d1 * spread + d2 * d2 * rest
-    return (a + (a * var / d - cov) / d) / d + shift
+    return expected_quotient(size, max(hit, 0.0), max(spread, 0.0), miss, rest, top, bottom) + none * shifts[size]

@@ -123,15 +123,14 @@ def sort_packed(keys: Array, starts: Array) -> Array:
 
     Small segments are sorted by insertion, middle ones by radix, large ones as in :mod:`setwise.kernels.large_sort`.
     """
+    if len(starts) == 2 and len(keys) > MIDDLE:
+        return sort_large(keys)
     _sort_segments(keys, starts, INSERTION, MIDDLE)
     if len(keys) <= MIDDLE:
         return keys
     # Large segments are few, so this loop may run in Python.
     for i in np.flatnonzero(np.diff(starts) > MIDDLE):
-        found = sort_large(keys[starts[i] : starts[i + 1]])
-        if len(starts) == 2:
-            return found
-        keys[starts[i] : starts[i + 1]] = found
+        keys[starts[i] : starts[i + 1]] = sort_large(keys[starts[i] : starts[i + 1]])
     return keys
 
 

@@ -11,6 +11,7 @@ from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, number_of
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
 from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
@@ -84,10 +85,13 @@ class Criterion(nn.Module):
         group = group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
-        else:
-            laid = lay(self.scores(logits), target, mask, self.arguments)
-            values, counts, shape = *self._values(laid.scores, laid.codes), laid.shape
-        return reduced(values, counts, shape, self._weight(logits), self.reduction)
+            return reduced(values, counts, shape, self._weight(logits), self.reduction)
+        scores = self.scores(logits)
+        if is_eager(scores):
+            return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
+        laid = lay(scores, target, mask, self.arguments)
+        values, counts = self._values(laid.scores, laid.codes)
+        return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
 
     def _values(self, scores: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """The values of sets, and which of them count, (S,) each."""

@@ -10,6 +10,8 @@ from setwise.kernels.extension import count_codes
 from setwise.kernels.label_codes import label_codes
 from setwise.torch.channels import taken
 
+NO_MASK = np.empty((0, 0), np.bool_)
+
 
 def encoded(
     target: Tensor,
@@ -91,26 +93,24 @@ def _of_labels(
     target: Tensor, mask: Tensor | None, channels: Sequence[int], count: int, ignore_index: int | None, by_class: bool
 ) -> Tensor | None:
     """The same in one pass for a target (N, 1, pixels); None for rare kinds of labels, and for wrong ones."""
-    ignores = ignore_index is not None and _holds(target, ignore_index)
+    top = max(count, 2)
     if target.dtype == torch.bool:
         target = target.view(torch.uint8)
-    elif not target.is_floating_point() and target.dtype != torch.uint8:
+    elif target.dtype in (torch.int8, torch.int16, torch.int32):
         target = target.long()
-    top = max(count, 2)
-    by_number = target.is_floating_point() and top > 2
-    if by_number or target.dtype in (torch.float16, torch.bfloat16) or not _holds(target, top - 1):
+    if target.dtype not in (torch.int64, torch.uint8, torch.float32) or (mask is not None and mask.shape[1] > 1):
         return None
-    images, _, pixels = target.shape
-    if mask is not None and mask.shape[1] > 1:
+    if top > (2 if target.is_floating_point() else 256) and target.dtype != torch.int64:
         return None
-    labels = target.detach().contiguous().numpy().reshape(images, pixels)
-    counted = np.empty((0, 0), np.bool_) if mask is None else mask.contiguous().numpy().reshape(images, pixels)
-    classes = np.array(channels if count > 1 else [1], dtype=np.int64)
-    codes = torch.empty(len(channels) * images * pixels, dtype=torch.int8)
+    ignores = ignore_index is not None and _holds(target, ignore_index)
+    labels = target.detach().contiguous().numpy()[:, 0]
+    counted = NO_MASK if mask is None else mask.contiguous().numpy()[:, 0]
+    images, pixels = labels.shape
+    shape = (len(channels), images * pixels) if by_class else (images * len(channels), pixels)
+    codes, classes = np.empty(shape, np.int8), np.array(channels if count > 1 else [1])
     ignored = ignore_index if ignores and ignore_index is not None else 0
-    if not label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.numpy()):
-        return None
-    return codes.reshape((len(channels), images * pixels) if by_class else (images * len(channels), pixels))
+    valid = label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.reshape(-1))
+    return torch.from_numpy(codes) if valid else None
 
 
 def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:

@@ -10,7 +10,11 @@ from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.channels import taken
-from setwise.torch.encoding import numbered
+from setwise.torch.encoding import encoded, numbered
+
+LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+"""The types of targets; PyTorch compares no others."""
 
 
 @final
@@ -48,7 +52,9 @@ def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arg
     given = _as_target(logits, target, arguments, (images, channels, pixels))
     counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
     exclusive = arguments.mode == "multiclass"
-    codes: Tensor = ops.encode(
+    # The operator takes longer than the codes of a small image.
+    encode = ops.encode if torch.compiler.is_compiling() else encoded
+    codes: Tensor = encode(
         given,
         counted,
         arguments.channels(channels),
@@ -97,8 +103,10 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
 
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
     """The target as (images, 1 or channels, pixels)."""
-    if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a tensor of labels; got {kind_of(target)}.")
+    if not isinstance(target, Tensor) or target.dtype not in LABELS:
+        raise TypeError(
+            f"target must be a tensor of bools, signed whole numbers, uint8 or floats; got {kind_of(target)}."
+        )
     images, channels, pixels = shape
     full, single = tuple(logits.shape), _of_pixels(logits, arguments)
     wanted = {"binary": single, "multiclass": [single[0], full, *single[1:]], "multilabel": [full]}[arguments.mode]

@@ -41,4 +41,5 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
 @torch.compiler.assume_constant_result
 def _number(loss: Loss | str) -> int:
     """The number of the extension of a loss, which is found while a graph is made."""
-    return number_of(LovaszForm(as_loss(loss), Errors.GIVEN))
+    number: int = number_of(LovaszForm(as_loss(loss), Errors.GIVEN))
+    return number

@@ -14,6 +14,11 @@ from setwise.torch.encoding import encoded, totals_of
 from setwise.torch.forms import form_of
 from setwise.torch.wording import worded
 
+NO_SECOND = (
+    "a second derivative of a loss of setwise was asked for, but the losses are piecewise linear in the scores, so it "
+    "is 0 or does not exist: leave out create_graph=True."
+)
+
 
 # Schemas are written out, since old versions of PyTorch cannot read all of these annotations.
 @torch.library.custom_op(
@@ -59,13 +64,12 @@ def _(
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
-    totals = totals_of(codes)
     # Results have the layout that the fake operator below promises, whatever that of the scores is.
     found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
     if found is None:
         with allowed(torch.get_num_threads()), worded():
             found = bound.on_host(scores.cpu(), codes.cpu())
-    return found.values.to(scores.device), found.gradient.to(scores.device), totals
+    return found.values.to(scores.device), found.gradient.to(scores.device), totals_of(codes)
 
 
 @evaluate.register_fake
@@ -96,10 +100,7 @@ def _back(ctx: Any, weights: Tensor | None, gradient: Tensor | None, totals: Ten
 
 
 def _never(ctx: Any, *unused: Any) -> None:
-    raise RuntimeError(
-        "a second derivative of a loss of setwise was asked for, but the losses are piecewise linear in the scores, so "
-        "it is 0 or does not exist: leave out create_graph=True."
-    )
+    raise RuntimeError(NO_SECOND)
 
 
 evaluate.register_autograd(_back, setup_context=_keep)

@@ -1,7 +1,7 @@
 """The values of sets as one number: which sets count, with which weight, and what the mean divides by."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from setwise.torch.channels import taken
 from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
+
+TINY = 1e-30
+"""Sums of weights are 0 or above this."""
 
 
 class Options(TypedDict, total=False):
@@ -42,39 +45,34 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
-    kept = _kept(values, counts, shape)
-    if reduction == "none":
-        return kept
-    if reduction == "sum":
-        return (kept * _weights(values, counts, shape, weight)).sum()
-    # One factor for each set, so that the graph of the values has a single product.
-    shares, some = _shares(values, counts, shape, weight)
-    return (kept * (shares / some.sum().clamp(min=1))).sum()
+    weights = counts.to(values.dtype)
+    if weight is not None and reduction != "none":
+        weights = (weights.reshape(shape) * weight.to(weights)).flatten()
+    found: Tensor = torch.where(counts, values, 0.0) * factors_of(weights.reshape(shape), reduction).flatten()
+    return found.reshape(shape) if reduction == "none" else found.sum()
+
+
+def factors_of(weights: Any, reduction: Reduction) -> Any:
+    """What each value is multiplied by before all are added, for weights of sets in their shape: tensors or arrays.
+
+    With ``"none"`` they are not added. Sets that do not count have the weight 0.
+    """
+    if reduction != "mean":
+        return weights
+    whole = weights.sum(axis=-1, keepdims=True)
+    # Where no set of an image counts, its weights are 0 whatever they are divided by.
+    return weights / (whole.clip(TINY) * (whole > 0).sum().clip(1))
 
 
 def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
     """The sum of the means of the images, and in how many images a set counts: their quotient is the mean."""
-    shares, some = _shares(values, counts, shape, weight)
-    return (_kept(values, counts, shape) * shares).sum(), some.sum()
-
-
-def _kept(values: Tensor, counts: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The values in their shape, with 0 where a set does not count."""
-    return torch.where(counts, values, 0.0).reshape(shape)
-
-
-def _weights(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> Tensor:
-    """The weights of the sets in their shape, with 0 where a set does not count."""
-    ones = counts.reshape(shape).to(values.dtype)
-    return ones if weight is None else ones * weight.to(values)
-
-
-def _shares(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The weights of the sets in the mean of their image, and a mask of the images in which a set counts."""
-    weights = _weights(values, counts, shape, weight)
-    whole = weights.sum(dim=-1, keepdim=True)
+    weights = counts.reshape(shape).to(values.dtype)
+    if weight is not None:
+        weights = weights * weight.to(values)
+    total, whole = (torch.where(counts, values, 0.0).reshape(shape) * weights).sum(dim=-1), weights.sum(dim=-1)
     some = whole > 0
-    return weights / (whole + ~some), some
+    means = total / torch.where(some, whole, torch.ones_like(whole))
+    return means.sum(), some.sum()
 
 
 def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:

@@ -33,7 +33,7 @@ from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescalin
 torch = pytest.importorskip("torch")
 
 from pytorch.device_cases import assert_same, cases, surrogates  # noqa: E402
-from setwise.torch import device_search, ops  # noqa: E402
+from setwise.torch import device_extension, device_search, ops  # noqa: E402
 from setwise.torch.device_counts import DeviceCounts  # noqa: E402
 from setwise.torch.forms import number_of  # noqa: E402
 from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
@@ -117,6 +117,14 @@ def test_rescaled_losses(loss):
             assert_same(SurrogateForm(surrogate, None), scores, codes)
 
 
+@pytest.mark.parametrize("errors", Errors)
+def test_extensions_in_pieces(errors, monkeypatch):
+    monkeypatch.setattr(device_extension, "CELLS", 7)
+    for scores, codes in cases(11, 20):
+        for loss in (Jaccard("fraction"), Saturating(0.4)):
+            assert_same(LovaszForm(loss, errors), scores.clamp(-30, 30).sigmoid(), codes)
+
+
 def test_tables_in_pieces(monkeypatch):
     monkeypatch.setattr(device_search, "CELLS", 7)
     for scores, codes in cases(5, 20):
@@ -185,8 +193,8 @@ def test_gains_of_quotients_keep_their_digits():
     """One false alarm among many adds 1e-12 to the loss, of which a difference would keep four digits."""
     p, P = 1_000_000, 3
     counts = DeviceCounts.of(Jaccard())
-    positive = torch.arange(p) < 1
-    gains = counts.gains(positive[None], torch.tensor([P * 1.0]), torch.tensor([p - P * 1.0]))[0]
+    misses = torch.arange(p + 1).clamp(max=1)[None]
+    gains = counts.gains(misses, 0, torch.tensor([P * 1.0]), torch.tensor([p - P * 1.0]))[0]
     for fp in (1, 10, p - 4):
         exact = Fraction(fp + 1, P + fp) - Fraction(fp, P + fp - 1)
         assert gains[fp].item() == pytest.approx(float(exact), rel=1e-14)

@@ -76,17 +76,18 @@ class DeviceCounts:
         none = torch.zeros_like(P)
         return self(none, none, P, N)
 
-    def gains(self, positive: Tensor, P: Tensor, N: Tensor) -> Tensor:
-        """What each of consecutive mistakes adds, (S, p) float64, for the numbers (S,) of positives and negatives.
+    def gains(self, misses: Tensor, before: int, P: Tensor, N: Tensor) -> Tensor:
+        """What each of k consecutive mistakes adds, (S, k) float64, for the numbers (S,) of positives and negatives.
 
-        ``positive`` (S, p) tells which mistakes are misses of positives; the others are false alarms. Gains beyond the
-        P + N mistakes of a set have no meaning. Gains of a quotient N/D are ``(t D - b N) / (D (D + b))`` where a
-        mistake adds t to N and b to D; those of other losses are differences of neighboring values.
+        ``misses`` (S, k + 1) are the numbers of false negatives before the first of these mistakes, which comes after
+        ``before`` others, and after each of them. Gains beyond the P + N mistakes of a set have no meaning. Gains of a
+        quotient N/D are ``(t D - b N) / (D (D + b))`` where a mistake adds t to N and b to D; those of other losses are
+        differences of neighboring values.
         """
-        fn = torch.nn.functional.pad(positive.cumsum(dim=1, dtype=torch.int32), (1, 0)).double()
-        made = torch.arange(fn.shape[1], device=fn.device, dtype=torch.float64)
+        fn = misses.double()
+        made = torch.arange(before, before + fn.shape[1], device=fn.device, dtype=torch.float64)
         fp = torch.minimum(made - fn, N[:, None])
-        return self._sum([_gains(part, positive, fn, fp, P, N) for part in self.parts])
+        return self._sum([_gains(part, fn, fp, P, N) for part in self.parts])
 
     def _sum(self, each: list[Tensor]) -> Tensor:
         """The sum of one tensor for each loss, times its factor."""
@@ -94,13 +95,14 @@ class DeviceCounts:
         return reduce(torch.add, [x if c == 1.0 else c * x for c, x in zip(factors, each, strict=True)])
 
 
-def _gains(part: Part, positive: Tensor, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
-    """The gains of one loss, for the counts (S, p + 1) before the first mistake and after each."""
+def _gains(part: Part, fn: Tensor, fp: Tensor, P: Tensor, N: Tensor) -> Tensor:
+    """The gains of one loss, for the counts (S, k + 1) before the first mistake and after each."""
     if not part.quotient:
         return _values(part.loss, fn, fp, P[:, None], N[:, None]).diff(dim=1)
     top, bottom = _quotient(part.loss, P, N)
     before = fn[:, :-1], fp[:, :-1]
     numerator, denominator = (c[:, :1] + c[:, 1:2] * before[0] + c[:, 2:] * before[1] for c in (top, bottom))
+    positive = fn[:, 1:] > before[0]
     t, b = (torch.where(positive, c[:, 1:2], c[:, 2:]) for c in (top, bottom))
     after = denominator + b
     # The denominator may be 0 before the first mistake, where the loss is defined apart from the formula.

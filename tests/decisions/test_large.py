@@ -11,6 +11,7 @@ from setwise.decisions.by_sums import BySums
 from setwise.decisions.by_window import ByWindow, expected
 from setwise.decisions.formula import formula_of
 from setwise.decisions.pmf import Pmf, convolved, count_of
+from setwise.kernels.poisson_binomial import count, count_by_pairs
 from setwise.losses import (
     MCC,
     BalancedError,
@@ -191,6 +192,19 @@ def test_counts_of_many_decisions_have_the_right_moments():
     np.testing.assert_allclose(found.pmf.sum(), 1.0, atol=1e-11)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-11)
     np.testing.assert_allclose(found.pmf @ (found.numbers - mean) ** 2, variance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 2, 31, 33, 100, 1000])
+def test_counts_by_pairs_equal_those_one_by_one(p):
+    rng = np.random.default_rng(p)
+    for q in (rng.random(p), rng.random(p) ** 20, np.round(rng.random(p)), np.full(p, 1e-30)):
+        low, pmf, _ = count(q, 0.0)
+        first, found = count_by_pairs(q, 32, 1e-20)
+        wide = np.zeros(p + 1)
+        wide[first : first + len(found)] = found
+        slow_one = np.zeros(p + 1)
+        slow_one[low : low + len(pmf)] = pmf
+        np.testing.assert_allclose(wide, slow_one, atol=1e-15)
 
 
 def test_convolutions_equal_the_slow_ones():

@@ -8,6 +8,9 @@ import pytest
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_expected_loss_of_map
+from setwise.decisions.choice import rule_for
+from setwise.decisions.formula import formula_of
+from setwise.decisions.map_search import MapSearch
 from setwise.losses import (
     BalancedError,
     Capped,
@@ -117,3 +120,47 @@ def test_losses_of_no_counts_are_refused(loss):
 def test_sums_over_classes_must_be_one():
     with pytest.raises(ValueError, match=r"sum 1 over the last axis, the classes; got the sum 0.9"):
         least_expected_loss_of_map(np.full((4, 3), 0.3), "jaccard")
+
+
+@pytest.mark.parametrize("inner", [Jaccard(), FBeta(), FBeta(zero_division=0.0)], ids=repr)
+def test_the_search_in_larger_maps_is_near_the_best_partition(inner, monkeypatch):
+    """Where maps of ten pixels are searched as larger ones are, labels are nearly those of all divisions."""
+    maps = [np.random.default_rng(case).dirichlet(np.full(4, [0.1, 0.3, 1.0, 5.0][case % 4]), 10) for case in range(40)]
+    best = [least_expected_loss_of_map(q, inner) for q in maps]
+    monkeypatch.setattr("setwise.decisions.maps.FEW", 0)
+    found = [least_expected_loss_of_map(q, inner) for q in maps]
+    excess = np.array([a.values[0] - b.values[0] for a, b in zip(found, best, strict=True)])
+    assert (excess >= -1e-12).all()
+    assert all(a.bounds[0] <= b.values[0] + 1e-12 for a, b in zip(found, best, strict=True))
+    assert (excess < 1e-12).mean() >= 0.9
+    assert excess.max() < 1e-3
+
+
+def test_the_losses_of_moved_pixels_are_near_their_expectations():
+    """The sum that moves make smaller is near the exact one, also where classes have few positives."""
+    rng = np.random.default_rng(0)
+    for inner in (Jaccard(), FBeta(2.0, zero_division=0.0)):
+        for p, near in ((60, 2e-2), (600, 2e-3)):
+            q = rng.dirichlet([1.0, 0.3, 0.1], p)
+            formula = formula_of(inner, p)
+            rule, labels = rule_for(inner, p), rng.integers(0, 3, p)
+            search = MapSearch(q, np.arange(3), rule, formula, labels == np.arange(3)[:, None])
+            moved = search._moved(labels)
+            before, after = search._value(labels), search._value(moved)
+            assert after < before - 0.05
+            # From here no pixel alone leads to a loss that is clearly smaller.
+            for i, c in zip(rng.integers(0, p, 30), rng.integers(0, 3, 30), strict=True):
+                other = moved.copy()
+                other[i] = c
+                assert search._value(other) >= after - near / 10
+
+
+def test_rare_classes_get_pixels_where_that_is_worth_it():
+    """The most probable labels give a rare class nothing, though any pixel of it is worth more than many of others."""
+    q = np.column_stack([np.linspace(0.99, 0.55, 400), np.zeros(400)])
+    q[:, 1] = 1.0 - q[:, 0]
+    q = np.column_stack([q[:, 0], q[:, 1] * 0.9, q[:, 1] * 0.1])
+    found = least_expected_loss_of_map(q, "jaccard")
+    assert not (q.argmax(axis=1) != 0).any()
+    assert (np.bincount(found.labels, minlength=3) > 0).all()
+    assert found.values[0] < expected_loss(q.T, np.eye(3, dtype=bool)[[0] * 400].T, "jaccard").mean() - 0.05

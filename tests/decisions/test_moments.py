@@ -37,9 +37,11 @@ def test_bounds_hold_for_every_number_predicted(loss):
         for q in nasty(p).values():
             ordered = np.sort(q)[::-1].copy()
             exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
-            lower, upper = rule._bounds(ordered)
+            lower, upper, guess = rule._bounds(ordered)
             assert (lower <= exact + 1e-12).all()
             assert (exact[1:] <= upper[1:] + 1e-12).all()
+            assert (guess >= lower).all()
+            assert (np.abs(guess - exact)[1:] <= 0.05 * rule.formula.largest).all()
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-3])

@@ -161,6 +161,8 @@ def test_all_ways_are_trained_and_said(tmp_path, monkeypatch):
         trained(replace(SMALL, epochs=5), PARTS, settings, said.append, n_jobs=1)
     np.testing.assert_array_equal(same.samples, found.samples)
     assert same.rates == found.rates
+    assert found.note == ""
+    assert outcome(same, PARTS.test).words[-1].startswith("27 of 27 trainings were made before, and kept in ")
 
 
 def test_the_learning_rate_is_the_best_in_validation(tmp_path, monkeypatch):

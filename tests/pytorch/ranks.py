@@ -12,8 +12,10 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
+from random_cases import draw
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -52,11 +54,12 @@ class Rank:
     def check(self, module, options, split, logits, target, mask=None):
         """The value, and the gradient times the number of ranks, are those of one process with all images."""
         whole = logits.clone().requires_grad_()
-        expected = module(**options, ignore_index=IGNORED)(whole, target, mask)
+        options = {"ignore_index": IGNORED, **options}
+        expected = module(**options)(whole, target, mask)
         weights = torch.rand(expected.shape, generator=torch.Generator().manual_seed(7), dtype=expected.dtype)
         (expected * weights).sum().backward()
         own = logits[self.part(split)].clone().requires_grad_()
-        loss = module(**options, ignore_index=IGNORED, sync="set")
+        loss = module(**options, sync="set")
         value = loss(own, target[self.part(split)], None if mask is None else mask[self.part(split)])
         (value * weights).sum().backward()
         near = {"rtol": 1e-6, "atol": 1e-6 if logits.dtype == torch.float32 else 1e-12}
@@ -79,10 +82,21 @@ def drawn(images, mode, dtype=torch.float64, seed=0):
 
 def case_losses_equal_those_of_one_process(here):
     for split, (module, options) in product(SPLITS[here.ranks], MODULES):
-        for per_image, reduction in product([False, True], ["mean", "sum", "none"]):
+        reductions = ["mean", "sum", "none"] if split is SPLITS[here.ranks][0] else ["mean"]
+        for per_image, reduction in product([False, True], reductions):
             logits, target = drawn(sum(split), options["mode"])
             given = {**options, "per_image": per_image, "reduction": reduction}
             here.check(module, given, split, logits, target)
+
+
+def case_random_arguments(here):
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        case = draw(rng, str(rng.choice(["binary", "multiclass", "multilabel"])), {"empty": [None, "ignore"]})
+        ends = np.sort(rng.integers(0, len(case.given) + 1, here.ranks - 1)).tolist()
+        split = np.diff([0, *ends, len(case.given)]).tolist()
+        module = [LovaszHingeLoss, LovaszSoftmaxLoss, RocAreaLoss][int(rng.integers(3))]
+        here.check(module, case.options, split, case.given, case.target, case.mask)
 
 
 def case_float32(here):

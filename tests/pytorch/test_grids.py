@@ -335,6 +335,22 @@ def test_compiled_whole_it_is_the_same(module):
         assert torch.equal(a, b)
 
 
+# A graph that begins in the middle of a function looks at gradients of what is no leaf.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+def test_functional_twins_end_a_graph_and_are_the_same():
+    unary, coupling, target = drawn((3, 4), 2)
+    # A number of samples that no other test has, so that the compiled call is the first one.
+    for twin in (
+        lambda u: log_supermodular_loss(u, coupling, target, 14),
+        lambda u: max_margin_mrf_loss(u, coupling, target),
+    ):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        found = torch.compile(lambda u, twin=twin: twin(2 * u), backend="aot_eager")(unary)
+        torch.manual_seed(0)
+        assert torch.equal(found, twin(2 * unary))
+
+
 def test_threads_change_nothing():
     unary, coupling, target = drawn((8, 8), 2, n=4)
     before = torch.get_num_threads()

@@ -42,6 +42,7 @@ KINDS = [
         ({"mode": None}, ValueError, "mode must be one of 'binary', 'multiclass', 'multilabel'; got None."),
         ({"ignore_index": True}, TypeError, "ignore_index must be None or a whole number; got True."),
         ({"ignore_index": 255.0}, TypeError, "ignore_index must be None or a whole number; got 255.0."),
+        ({"ignore_index": 2**63}, ValueError, "ignore_index must be a whole number of int64; got 9223372036854775808."),
         ({"per_image": 1}, TypeError, "per_image must be True or False; got 1."),
         ({"include_background": 0}, TypeError, "include_background must be True or False; got 0."),
         *[
@@ -101,7 +102,9 @@ def test_losses_are_checked_where_they_are_passed(make, sentence):
         ({"mode": "multiclass"}, (Z[:, :1], Y), "logits must have two channels or more in multiclass mode; got 1. Use"),
         ({}, (B.masked_fill(B > 0, NAN), T), "logits must be finite; got NaN or inf."),
         ({"mode": "multiclass"}, (Z.masked_fill(Z > 0, INF), Y), "logits must be finite; got NaN or inf."),
-        ({}, (B, [1, 0]), "target must be a tensor of labels; got [1, 0]."),
+        ({}, (B, [1, 0]), "target must be a tensor of bools, signed whole numbers, uint8 or floats; got [1, 0]."),
+        ({}, (B, T.to(torch.uint16)), "signed whole numbers, uint8 or floats; got a tensor of torch.uint16."),
+        ({}, (B, T.to(torch.complex64)), "uint8 or floats; got a tensor of torch.complex64."),
         ({}, (B, T[:1]), "target must have the shape (2, 4, 5) or (2, 1, 4, 5) for these logits; got (1, 4, 5)."),
         ({}, (Z, Y), "got (2, 4, 5). Several channels need mode='multiclass' or 'multilabel'."),
         ({}, (B, T + 1), "target must hold whole numbers from 0 to 1, or ignore_index; got 2."),

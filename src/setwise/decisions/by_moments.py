@@ -1,6 +1,7 @@
 """Decisions of large sets for quotients of linear functions of the counts: bounds by means and variances."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,6 +11,10 @@ from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of
+from setwise.kernels.moments import bounds_by_moments
+
+CERTAIN = 50.0
+"""Of so many expected positives at least one is there, up to a chance of 1e-21."""
 
 ROUNDING = 1e-10
 """A bound on the rounding of the bounds, relative to the largest loss."""
@@ -25,7 +30,8 @@ class ByMoments(BySizes):
 
         0 <= E[A / D] - (E[A] / m - Cov(A, D) / m^2) <= largest Var(D) / m^2,
 
-    which is of the order of 1/p. Numbers k are evaluated exactly, those of least bound first, until the gap is ``tol``.
+    which is of the order of 1/p. Numbers k are evaluated exactly, first that of the least guess between
+    both, then those of least bound, until the gap is ``tol``.
 
     Parameters
     ----------
@@ -37,9 +43,9 @@ class ByMoments(BySizes):
     tol: float
 
     def least(self, q: Values) -> tuple[int, float, float]:
-        lower, upper = self._bounds(q)
-        # The middle of both bounds guesses which number is best; then those of least bound decide.
-        best = int((lower + upper).argmin())
+        lower, _, guess = self._bounds(q)
+        # The best guess is near the best; then the numbers of least bound decide.
+        best = int(guess.argmin())
         value = self._value(q, best)
         lower[best] = value
         for k in np.argsort(lower, kind="stable"):
@@ -54,28 +60,21 @@ class ByMoments(BySizes):
         """The expected loss of predicting the first k."""
         return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)
 
-    def _bounds(self, q: Values) -> tuple[Values, Values]:
-        """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p."""
-        fraction, k = self.formula.fraction, np.arange(len(q) + 1.0)
+    def _bounds(self, q: Values) -> tuple[Values, Values, Values]:
+        """Lower and upper bounds of the expected losses of predicting the first k, k = 0..p, and guesses of them."""
+        fraction, p = self.formula.fraction, self.formula.size
         assert fraction is not None
-        tp, spread = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
-        fn, rest = tp[-1] - tp, np.maximum(spread[-1] - spread, 0.0)
-        # With P = tp + fn and fp = k - tp: the constants, and the coefficients of tp and of fn.
-        (a0, a1, a2), (d0, d1, d2) = (
-            (part[0] + part[3] * k, part[1] - part[3], part[1] + part[2]) for part in (fraction.top, fraction.bottom)
-        )
-        top, mean = a0 + a1 * tp + a2 * fn, d0 + d1 * tp + d2 * fn
-        mean = np.where(mean > 0.0, mean, 1.0)
-        # Without positives the loss may differ from the quotient, as far as this can be at all.
-        none = float(np.exp(np.log1p(-np.minimum(q, 1.0 - 1e-16)).sum()))
-        zero, at_zero = np.zeros(len(k)), a0 / np.where(d0 > 0.0, d0, 1.0)
-        shift = none * (self.formula.of(zero, k, zero) - np.maximum(at_zero, 0.0))
-        # Where nothing is predicted and nothing is positive, the quotient may be 0/0, and the loss is 0 or more.
-        shift[0] = -none * max(0.0, float(at_zero[0]))
-        # Tiny means have variances relative to their squares that leave float64: then the bounds say nothing.
-        with np.errstate(over="ignore", invalid="ignore"):
-            lower = top / mean - (a1 * d1 * spread / mean + a2 * d2 * rest / mean) / mean + shift
-            largest = max(self.formula.largest, float(at_zero.max()))
-            upper = lower + largest * (d1**2 * spread / mean + d2**2 * rest / mean) / mean + np.maximum(-shift, 0.0)
-        lower, upper = (np.nan_to_num(x, nan=0.0, neginf=0.0) for x in (lower, upper))
-        return np.maximum(lower - ROUNDING * largest, 0.0), np.minimum(upper + ROUNDING * largest, largest)
+        none = float(np.exp(np.log1p(-np.minimum(q, 1.0 - 1e-16)).sum())) if q.sum() < CERTAIN else 0.0
+        lower, upper, guess = np.empty((3, p + 1))
+        bounds_by_moments(q, fraction.top, fraction.bottom, none, *self._without_positives, lower, upper, guess)
+        return lower, upper, guess
+
+    @cached_property
+    def _without_positives(self) -> tuple[Values, float, float]:
+        """The loss of each number predicted where nothing is positive, the largest loss, and a bound on rounding."""
+        k, zero = np.arange(self.formula.size + 1.0), np.zeros(self.formula.size + 1)
+        fraction = self.formula.fraction
+        assert fraction is not None
+        top, bottom = (part[0] + part[3] * k for part in (fraction.top, fraction.bottom))
+        largest = max(self.formula.largest, float((top / np.where(bottom > 0.0, bottom, 1.0)).max()))
+        return self.formula.of(zero, k, zero), largest, ROUNDING * largest

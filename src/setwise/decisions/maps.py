@@ -1,12 +1,12 @@
 """Decisions for maps of classes: one label for each pixel, or one mask for each class."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_flag, as_number, as_reals, shown
 from setwise.core.given import refuse_outside
 from setwise.core.measure import Loss
@@ -14,20 +14,10 @@ from setwise.core.refusal import Refusal
 from setwise.decisions.by_partition import FEW, best_partition
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import Decision
-from setwise.decisions.formula import Formula, formula_of
-from setwise.decisions.rule import Rule
-from setwise.kernels.maps import assign
+from setwise.decisions.formula import formula_of
+from setwise.decisions.map_search import MapSearch
 from setwise.losses import as_loss
 from setwise.losses.mean_over_classes import MeanOverClasses
-
-ROUNDS = 40
-"""So often the prices of the classes are changed at most."""
-
-EVALUATED = 16384
-"""In maps of at most so many pixels several labelings are evaluated; in larger ones the best by means of counts."""
-
-MIXTURES = np.linspace(0.0, 1.0, 33)
-"""The shares of a new labeling that are tried in a mixture with those before it."""
 
 SLACK = 1e-4
 """The rounding that the sums of probabilities over classes may have, as they come from single precision."""
@@ -93,7 +83,7 @@ def least_expected_loss_of_map(
     elif len(chosen) == 1:
         found, value = np.where(masks.labels[0], chosen[0], -1), float(masks.values[0])
     else:
-        found, value = _Search(pixels, chosen, rule, formula, np.asarray(masks.labels.any(axis=1))).run()
+        found, value = MapSearch(pixels, chosen, rule, formula, masks.labels).run()
     return _decision(_filled(found, pixels, chosen).reshape(q.shape[:-1]), np.array([value]), least)
 
 
@@ -133,85 +123,3 @@ def _checked(probabilities: ArrayLike, overlapping: bool) -> Values:
 
 def _decision(labels: NDArray[Any], values: Values, bounds: Values) -> Decision:
     return Decision(labels, values, np.minimum(bounds, values), bounds >= values)
-
-
-@final
-class _Search:
-    """The search for the best prices of one map, whose loss is the mean over the ``chosen`` classes.
-
-    ``used`` says which of them have a best mask of their own that is not empty.
-    """
-
-    def __init__(self, pixels: Values, chosen: Ints, rule: Rule, formula: Formula, used: Bools) -> None:
-        self.pixels, self.chosen, self.rule, self.formula, self.used = pixels, chosen, rule, formula, used
-        self.k = pixels.shape[1]
-        self.columns = np.ascontiguousarray(pixels.T[chosen])
-        self.expected = self.columns.sum(axis=1)
-
-    def run(self) -> tuple[Ints, float]:
-        """The best labeling found, (p,), and its expected loss."""
-        none = np.zeros(self.k)
-        argmax, sizes, hits = self._assigned(np.ones(self.k), none)
-        found = [(argmax, float(self._at_means(sizes, hits))), self._descend(none)]
-        # A class whose own best mask is empty is not worth a pixel, unless this holds for all.
-        if not self.used.all() and (self.used.any() or len(self.chosen) < self.k):
-            closed = none.copy()
-            closed[self.chosen[~self.used]] = np.inf
-            found.append(self._descend(closed))
-        if self.formula.size > EVALUATED:
-            # In large maps counts are near their means.
-            found = [min(found, key=lambda pair: pair[1])]
-        values = [self._value(labels) for labels, _ in found]
-        best = int(np.argmin(values))
-        return found[best][0], values[best]
-
-    def _value(self, labels: Ints) -> float:
-        """The expected loss of one label for each pixel."""
-        return float(self.rule.expect(self.columns, labels == self.chosen[:, None]).mean())
-
-    def _assigned(self, gains: Values, prices: Values) -> tuple[Ints, Values, Values]:
-        """The labels for these prices, and the sizes and the sums of probabilities of the chosen classes."""
-        labels, sizes, hits = np.empty(len(self.pixels), dtype=np.int64), *np.empty((2, self.k))
-        assign(self.pixels, gains, prices, labels, sizes, hits)
-        return labels, sizes[self.chosen], hits[self.chosen]
-
-    def _descend(self, closed: Values) -> tuple[Ints, float]:
-        """The best labeling seen, and its loss, in steps towards the labeling of the prices of a mixture (Frank-Wolfe).
-
-        Losses are taken at the means of the counts here. ``closed`` is inf for classes that get no pixel.
-        """
-        labels, sizes, hits = self._assigned(np.ones(self.k), closed)
-        best, value = labels, float(self._at_means(sizes, hits))
-        for _ in range(ROUNDS):
-            # The other classes cost nothing and gain nothing.
-            gains, prices = np.zeros((2, self.k))
-            gains[self.chosen], prices[self.chosen] = self._slopes(sizes, hits)
-            labels, more_sizes, more_hits = self._assigned(gains, prices + closed)
-            seen = float(self._at_means(more_sizes, more_hits))
-            if seen < value:
-                best, value = labels, seen
-            steps = MIXTURES[:, None]
-            mixed = self._at_means(sizes + steps * (more_sizes - sizes), hits + steps * (more_hits - hits))
-            share = float(MIXTURES[mixed.argmin()])
-            if share == 0.0:
-                break
-            sizes, hits = sizes + share * (more_sizes - sizes), hits + share * (more_hits - hits)
-        return best, value
-
-    def _at_means(self, sizes: Values, hits: Values) -> Any:
-        """The mean loss of the classes, over the last axis, where both counts are at their means."""
-        return self._losses(sizes, hits).mean(axis=-1)
-
-    def _losses(self, sizes: Values, hits: Values) -> Values:
-        # Rounded sums may leave the range of the counts.
-        P = np.minimum(self.expected, float(self.formula.size))
-        return self.formula.of(np.clip(P - hits, 0.0, P), np.clip(sizes - hits, 0.0, self.formula.size - P), P)
-
-    def _slopes(self, sizes: Values, hits: Values) -> tuple[Values, Values]:
-        """How fast the loss of each class falls with its true positives, and how fast it rises with its size."""
-        p = float(self.formula.size)
-        low, high = np.maximum(hits - 0.5, 0.0), np.minimum(hits + 0.5, np.minimum(sizes, self.expected))
-        gains = (self._losses(sizes, low) - self._losses(sizes, high)) / np.maximum(high - low, 1e-9)
-        most = p - self.expected + hits
-        low, high = np.clip(sizes - 0.5, hits, most), np.clip(sizes + 0.5, hits, most)
-        return gains, (self._losses(high, hits) - self._losses(low, hits)) / np.maximum(high - low, 1e-9)

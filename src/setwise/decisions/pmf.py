@@ -8,13 +8,13 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from setwise.core.arrays import Values
-from setwise.kernels.poisson_binomial import count
+from setwise.kernels.poisson_binomial import count_by_pairs
 
 TINY = 1e-20
 """Probabilities below this at the ends of a distribution are dropped."""
 
-LEAF = 1024
-"""The positives among so many decisions are counted decision by decision; larger counts are sums of these."""
+BLOCK, LEAF = 8192, 32
+"""The positives among so many decisions are counted without Fourier transforms, and among so many one by one."""
 
 NOISE = 1e-17
 """Fast Fourier transforms leave noise of this size, below which nothing is known of the tails."""
@@ -46,8 +46,8 @@ class Pmf:
 
 def count_of(q: Values) -> Pmf:
     """The number of positives among independent decisions with probabilities ``q`` (p,); about O(p log p)."""
-    if len(q) <= LEAF:
-        low, pmf, _ = count(q, TINY)
+    if len(q) <= BLOCK:
+        low, pmf = count_by_pairs(q, LEAF, TINY)
         return Pmf(int(low), pmf)
     half = len(q) // 2
     return trimmed(convolved(count_of(q[:half]), count_of(q[half:])))

@@ -7,6 +7,10 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.kernels.sorting import sort_falling
+
+LARGE = 4096
+"""From this size on, rows are sorted by their bits."""
 
 
 @final
@@ -33,6 +37,11 @@ class Rule(ABC):
 
 def falling(q: Values) -> tuple[Ints, Values]:
     """The order in which the probabilities of each row fall, and the ordered probabilities, (n, p) each."""
+    p = q.shape[1]
+    if p >= LARGE:
+        labels, whole = np.zeros(p, dtype=bool), np.array([0, p])
+        rows = [sort_falling(np.ascontiguousarray(row), labels, whole) for row in q]
+        return np.array([row[0] for row in rows], dtype=np.int64), np.array([row[2] for row in rows])
     order = np.argsort(-q, axis=1, kind="stable")
     return order, np.take_along_axis(q, order, axis=1)
 

@@ -69,11 +69,12 @@ IN_PICTURES = ("cross-entropy", "Lovász hinge", "Lovász + cross-entropy", "Jac
 @final
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The trainings of each way with its learning rate, one for each seed."""
+    """The trainings of each way with its learning rate, one for each seed; ``note`` says which were made before."""
 
     size: Size
     rates: dict[str, float]
     runs: dict[str, list[Run]]
+    note: str = ""
 
     @property
     def samples(self) -> Values:
@@ -122,7 +123,9 @@ def trained(size: Size, given: Parts, settings: Settings, advance: Advance, n_jo
         kept = f"trainings that ended are kept in {folder}, and the same command goes on from there"
         raise KeyboardInterrupt(kept) from None
     runs = {way: [found[Job(way, rates[way], k, settings.seed)] for k in range(size.seeds)] for way in size.ways}
-    return Trained(size, rates, runs)
+    count = len(first) + len(rest)
+    note = f"{store.reused} of {count} trainings were made before, and kept in {folder}." if store.reused else ""
+    return Trained(size, rates, runs, note)
 
 
 def _best_rate(runs: dict[float, Run]) -> float:
@@ -158,7 +161,8 @@ def outcome(found: Trained, test: Pictures) -> Outcome:
     if set(GRIDS) & set(ways):
         figures["grids"] = _curves(found, [RIVAL, *(way for way in GRIDS if way in ways)])
     figures["masks"] = _pictures(found, test)
-    return Outcome(tuple(tables), tuple(words_of(ways, samples[:, :, 0])), figures)
+    words = [*words_of(ways, samples[:, :, 0]), *([found.note] if found.note else [])]
+    return Outcome(tuple(tables), tuple(words), figures)
 
 
 def _table(title: str, ways: tuple[str, ...], samples: Values) -> Table:

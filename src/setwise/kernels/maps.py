@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.jit import kernel
+from setwise.kernels.moments import expected_quotient
 
 Array = NDArray[Any]
 
@@ -51,3 +52,98 @@ def divide(before: Array, values: Array, taken: Array) -> Array:
             part = (part - 1) & s
         out[s] = best
     return out
+
+
+@kernel
+def move_pixels(
+    probabilities: Array,
+    labels: Array,
+    top: Array,
+    bottom: Array,
+    empty: Array,
+    none: Array,
+    shifts: Array,
+    partial: bool,
+    sweeps: int,
+) -> None:
+    """Gives pixels another class, one by one, while this makes the sum of the expected losses smaller; O(sweeps p k).
+
+    The loss of a class is ``A / D`` with A and D linear in its counts, and its expectation is taken by their means and
+    variances. ``labels`` (p,) are changed; -1 is a pixel of no class, which is allowed if ``partial``.
+
+    ``top`` and ``bottom`` (4,) are the coefficients of 1, P, fn and fp in A and D. ``empty`` (k,) are the losses of
+    empty masks, ``none`` (k,) the chances of no positive, and ``shifts`` (p + 1,) what is added then, for masks of each
+    size.
+    """
+    p, k = probabilities.shape
+    if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
+        raise ValueError("there must be one label for each pixel, two losses for each class, and one for each size")
+    sizes, hits, spread = np.zeros(k, np.int64), np.zeros(k), np.zeros(k)
+    means, spreads, losses = np.zeros(k), np.zeros(k), np.empty(k)
+    for i in range(p):
+        for c in range(k):
+            q = probabilities[i, c]
+            means[c] += q
+            spreads[c] += q * (1.0 - q)
+            if labels[i] == c:
+                sizes[c] += 1
+                hits[c] += q
+                spread[c] += q * (1.0 - q)
+    for c in range(k):
+        losses[c] = _expected(
+            sizes[c], hits[c], spread[c], means[c], spreads[c], top, bottom, empty[c], none[c], shifts
+        )
+    for _ in range(sweeps):
+        moved = False
+        for i in range(p):
+            a = labels[i]
+            left, change = 0.0, 0.0
+            if a >= 0:
+                q = probabilities[i, a]
+                left = _expected(
+                    sizes[a] - 1, hits[a] - q, spread[a] - q * (1.0 - q), means[a], spreads[a], top, bottom, empty[a],
+                    none[a], shifts,
+                )  # fmt: skip
+                change = left - losses[a]
+            best, least, chosen = a, -1e-12, 0.0
+            if partial and change < least:
+                best, least = -1, change
+            for b in range(k):
+                if b == a:
+                    continue
+                q = probabilities[i, b]
+                loss = _expected(
+                    sizes[b] + 1, hits[b] + q, spread[b] + q * (1.0 - q), means[b], spreads[b], top, bottom, empty[b],
+                    none[b], shifts,
+                )  # fmt: skip
+                if change + loss - losses[b] < least:
+                    best, least, chosen = b, change + loss - losses[b], loss
+            if best == a:
+                continue
+            moved, labels[i] = True, best
+            if a >= 0:
+                q = probabilities[i, a]
+                sizes[a] -= 1
+                hits[a] -= q
+                spread[a] -= q * (1.0 - q)
+                losses[a] = left
+            if best >= 0:
+                q = probabilities[i, best]
+                sizes[best] += 1
+                hits[best] += q
+                spread[best] += q * (1.0 - q)
+                losses[best] = chosen
+        if not moved:
+            break
+
+
+@kernel
+def _expected(
+    size: int, hit: float, spread: float, mean: float, whole: float, top: Array, bottom: Array, empty: float,
+    none: float, shifts: Array,
+) -> Any:  # fmt: skip
+    """Returns the expected loss of a mask with ``size`` pixels, ``hit`` true positives and this variance of them."""
+    if size <= 0:
+        return empty
+    miss, rest = max(mean - hit, 0.0), max(whole - spread, 0.0)
+    return expected_quotient(size, max(hit, 0.0), max(spread, 0.0), miss, rest, top, bottom) + none * shifts[size]

@@ -19,6 +19,15 @@ from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced,
 class Criterion(nn.Module):
     """A loss of sets of decisions, for logits and a target of any number of dimensions.
 
+    Tensors of the CPU are evaluated by the kernels of setwise. On CUDA, tensors are evaluated where they are, without
+    the host waiting for them, if the value of the loss is one formula of the counts (fn, fp, P, N) for all sets, as
+    that of Jaccard, of F1 or of a function of one's own that is made of NumPy's functions. Which losses these are is
+    found once, on small tensors. There, scores that are not finite give NaN instead of an error, and what a function of
+    one's own returns is not checked. All other losses, and tensors of other accelerators, go through the host.
+
+    ``torch.compile(fullgraph=True)`` takes the modules; their functional twins make a module at each call, and end a
+    graph there.
+
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
 
@@ -111,6 +120,11 @@ class Criterion(nn.Module):
     def _weight(self, logits: Tensor) -> Tensor | None:
         """The weights of the channels that may count; None weights all alike."""
         return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from setwise.kernels.extension import count_codes
 from setwise.kernels.label_codes import label_codes
+from setwise.torch.channels import taken
 
 NO_MASK = np.empty((0, 0), np.bool_)
 
@@ -43,9 +44,7 @@ def encoded(
         if found is not None:
             return found
     one_hot = target.shape[1] == count
-    ignored = torch.zeros_like(target, dtype=torch.bool)
-    if ignore_index is not None and _holds(target, ignore_index):
-        ignored = torch.eq(target, ignore_index)
+    ignored = _equal(target, ignore_index)
     if exclusive and one_hot:
         # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
         named = ignore_index is not None and 0 <= ignore_index < count
@@ -57,13 +56,29 @@ def encoded(
     if exclusive and one_hot:
         _require((target.sum(dim=1, keepdim=True) == 1) | ignored, "target must have one class of 1 at each pixel")
     if one_hot:
-        chosen = target[:, list(channels)] == 1
+        chosen = taken(target, channels) == 1
     else:
-        chosen = target == torch.tensor(channels, device=target.device)[:, None]
+        chosen = target == taken(torch.arange(count, device=target.device), channels, dim=0)[:, None]
     if ignored.shape[1] > 1:
-        ignored = ignored[:, list(channels)]
+        ignored = taken(ignored, channels)
     codes = chosen.to(torch.int8).masked_fill(ignored, -1)
     return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
+
+
+def numbered(target: Tensor, mask: Tensor | None, count: int, ignore_index: int | None) -> Tensor:
+    """The class numbers 0..count-1 of a target, int64, with -1 where pixels do not count; all have the same shape."""
+    ignored = _equal(target, ignore_index)
+    if mask is not None:
+        ignored = ignored | ~mask
+    _check_range(target, ignored, count)
+    return target.long().masked_fill(ignored, -1)
+
+
+def _equal(target: Tensor, value: int | None) -> Tensor:
+    """Where the target has this value; None is in none."""
+    if value is None or not _holds(target, value):
+        return torch.zeros_like(target, dtype=torch.bool)
+    return torch.eq(target, value)
 
 
 def totals_of(codes: Tensor) -> Tensor:

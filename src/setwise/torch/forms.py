@@ -53,6 +53,8 @@ _FORMS: list[Any] = []
 _NUMBERS: dict[Hashable, int] = {}
 
 
+# A graph would put the form into the list only after its operators have looked for it.
+@torch.compiler.disable
 def number_of(form: Keyed) -> int:
     """The number by which operators name the form; equal forms have the same one."""
     try:

@@ -26,7 +26,8 @@ def max_marginals(unary: Tensor, coupling: Tensor) -> Tensor:
     """``max_(h_i = 1) <s, phi(h)> - max_(h_i = 0) <s, phi(h)>`` of each pixel i, in the shape of ``unary``.
 
     It is how sure the most probable labeling is of the pixel: above 0 where its label is 1, and ``unary`` itself where
-    couplings are 0. So it may be ranked, or compared with a threshold. Exact, by minimum cuts on the host.
+    couplings are 0. So it may be ranked, or compared with a threshold. Exact, by minimum cuts on the
+    host, one for each pixel in the worst case: where couplings are large beside the unary potentials it takes long.
     """
     fields, couplings = as_potentials(unary, coupling)
     found: Tensor = max_marginals_of_grids(fields, couplings).reshape(unary.shape)

@@ -1,7 +1,7 @@
 """Losses of images whose neighbors attract each other, for networks that give unary potentials and couplings."""
 
 from functools import partial
-from typing import TypedDict, Unpack, final
+from typing import Any, TypedDict, Unpack, final
 
 import torch
 from torch import Tensor, nn
@@ -84,6 +84,11 @@ class GridCriterion(nn.Module):
         values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
         totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
         return Rows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -9,7 +9,12 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
-from setwise.torch.encoding import encoded
+from setwise.torch.channels import taken
+from setwise.torch.encoding import encoded, numbered
+
+LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+"""The types of targets; PyTorch compares no others."""
 
 
 @final
@@ -35,9 +40,7 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     images, channels, pixels = channels_of(logits, arguments)
     codes = codes_of(logits, target, mask, arguments)
     chosen = arguments.channels(channels)
-    scores = as_scores(logits).reshape(images, channels, pixels)
-    if chosen != list(range(channels)):
-        scores = scores[:, chosen]
+    scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
     rows = scores if arguments.per_image else scores.transpose(0, 1)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)
@@ -61,6 +64,19 @@ def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arg
         not arguments.per_image,
     )
     return codes
+
+
+def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
+    """The class numbers (N, pixels) of a target in multiclass mode, int64, with -1 where pixels do not count.
+
+    None for targets of 0 and 1, and for masks of single labels, of which numbers would say too little.
+    """
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    if given.shape[1] > 1 or (counted is not None and counted.shape[1] > 1):
+        return None
+    return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
 
 
 def as_scores(logits: Tensor) -> Tensor:
@@ -87,8 +103,10 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
 
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
     """The target as (images, 1 or channels, pixels)."""
-    if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a tensor of labels; got {kind_of(target)}.")
+    if not isinstance(target, Tensor) or target.dtype not in LABELS:
+        raise TypeError(
+            f"target must be a tensor of bools, signed whole numbers, uint8 or floats; got {kind_of(target)}."
+        )
     images, channels, pixels = shape
     full, single = tuple(logits.shape), _of_pixels(logits, arguments)
     wanted = {"binary": single, "multiclass": [single[0], full, *single[1:]], "multilabel": [full]}[arguments.mode]

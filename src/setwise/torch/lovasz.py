@@ -22,7 +22,8 @@ class LovaszHingeLoss(Criterion):
     """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
 
     The tight convex surrogate of a submodular loss; for losses that do not increase the whole sum is clipped at 0
-    instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``.
+    instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``. On CUDA it is one sort of all decisions, for losses
+    of counts; weighted mistakes, tables and set functions go through the host.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class LovaszSoftmaxLoss(Criterion):
     """``l(none) + sum_j e_(j) gain_j`` along the errors of probabilities, sorted down: ``1 - q`` or ``q`` of a class.
 
     The probabilities q are the softmax of the logits, and their sigmoid in binary and multilabel mode. The Lovász
-    extension of each class is taken against the rest.
+    extension of each class is taken against the rest. On CUDA it is one sort of all decisions, for losses of counts;
+    weighted mistakes, tables and set functions go through the host.
     """
 
     def __init__(

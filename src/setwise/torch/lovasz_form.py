@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -12,14 +13,17 @@ from torch import Tensor
 from setwise.core.arrays import Floats
 from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Loss
+from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
 from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
+from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
+from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_extension import extension
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
 from setwise.torch.wording import worded
@@ -45,6 +49,8 @@ LINES = {
 @dataclass(frozen=True, eq=False)
 class LovaszForm(Form):
     """``l(none) + sum_j e_(j) gain_j`` along the errors e, sorted down (LH Eq. 33 and 35).
+
+    On a device, losses of counts are evaluated as in :func:`setwise.torch.device_extension.extension`.
 
     Parameters
     ----------
@@ -131,6 +137,30 @@ class LovaszForm(Form):
             raise ValueError(f"from_logits=False needs probabilities in [0, 1]; got {odd:g}.")
         if self.errors is Errors.GIVEN and least < 0:
             raise ValueError(f"errors must be at least 0; got {least:g}.")
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where its traits are read off the sets, or where tensors can not run it."""
+        if Trait.SUBMODULAR not in self.loss.traits:
+            return None
+        # A function of counts may show that it increases without promising it.
+        parts = [part for _, part in self.loss.parts] if isinstance(self.loss, Combination) else [self.loss]
+        if Trait.INCREASING not in self.loss.traits and any(isinstance(part, CountFunctionLoss) for part in parts):
+            return None
+        return DeviceCounts.of(self.loss)
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        counts = self._counts
+        if counts is None:
+            return None
+        positive = codes == 1
+        if self.errors is Errors.GIVEN:
+            return extension(counts, scores, codes, clipped=True)
+        correct = 1 + scores if self.errors is Errors.MARGIN else scores
+        errors = torch.where(positive, 1 - scores, correct)
+        clipped = self.errors is not Errors.MARGIN or Trait.INCREASING in self.loss.traits
+        found = extension(counts, errors, codes, clipped)
+        return Evaluated(found.values, torch.where(positive, -found.gradient, found.gradient))
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

@@ -64,7 +64,8 @@ def _(
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
-    found = bound.on_device(scores, codes) if scores.is_cuda else None
+    # Results have the layout that the fake operator below promises, whatever that of the scores is.
+    found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
     if found is None:
         with allowed(torch.get_num_threads()), worded():
             found = bound.on_host(scores.cpu(), codes.cpu())
@@ -74,18 +75,18 @@ def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, 
 @evaluate.register_fake
 def _(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     sets = scores.shape[0]
-    return scores.new_empty(sets), torch.empty_like(scores), codes.new_empty((sets, 2), dtype=torch.int64)
+    return scores.new_empty(sets), scores.new_empty(scores.shape), codes.new_empty((sets, 2), dtype=torch.int64)
 
 
 @torch.library.custom_op("setwise::pull_back", mutates_args=(), schema="(Tensor gradient, Tensor weights) -> Tensor")
 def pull_back(gradient: Tensor, weights: Tensor) -> Tensor:
     """``weights_i gradient_i`` for every set i: the chain rule."""
-    return gradient * weights[:, None]
+    return (gradient * weights[:, None]).contiguous()
 
 
 @pull_back.register_fake
 def _(gradient: Tensor, weights: Tensor) -> Tensor:
-    return torch.empty_like(gradient)
+    return gradient.new_empty(gradient.shape)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:

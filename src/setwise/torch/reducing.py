@@ -9,6 +9,7 @@ from torch import Tensor
 
 from setwise.core.checks import as_number, shown
 from setwise.torch.arguments import Arguments, Classes, Empty
+from setwise.torch.channels import taken
 from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
@@ -80,7 +81,7 @@ def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Te
         return None
     if len(weight) != channels:
         raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-    return weight[arguments.channels(channels)]
+    return taken(weight, arguments.channels(channels), dim=0)
 
 
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:

@@ -13,9 +13,9 @@ from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
-from setwise.torch.layout import codes_of, lay
+from setwise.torch.layout import codes_of, lay, numbers_of
 from setwise.torch.reducing import as_class_weight, counted, summed, weights_of
-from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied
+from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
 
 
 @final
@@ -149,19 +149,19 @@ class SetMetric(nn.Module):
         """
         arguments = self.arguments
         labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
+        if self.loss.reads == "scores" and not preds.is_floating_point():
+            raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
         channels = 1 if arguments.mode == "binary" else logits.shape[1]
         weight = weights_of(self.class_weight, arguments, channels)
-        if self.loss.reads == "scores":
-            if not preds.is_floating_point():
-                raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
-            predictions, codes, _ = lay(preds, target, mask, arguments)
+        if self._of_counts:
+            tallies = self._tallies(labels, logits, target, mask)
+            if not arguments.per_image:
+                return tallies
+            values = of_tallies(self.loss, tallies)
         else:
-            codes = codes_of(logits, target, mask, arguments)
-            predictions = codes_of(logits, labels, None, replace(arguments, ignore_index=None)) == 1
-        tallies = tallied(predictions > 0, codes)
-        if not arguments.per_image:
-            return tallies
-        values = of_tallies(self.loss, tallies) if self._of_counts else of_predictions(self.loss, predictions, codes)
+            predictions, codes = self._rows(labels, logits, target, mask)
+            tallies = tallied(codes == 1, codes)
+            values = of_predictions(self.loss, predictions, codes)
         shape = (logits.shape[0], len(arguments.channels(channels)))
         total, images = summed(values, self._counted(tallies).cpu(), shape, None if weight is None else weight.cpu())
         return torch.stack([total, images.to(total)]).to(logits.device)
@@ -178,9 +178,28 @@ class SetMetric(nn.Module):
         total, number = summed(values, counts, (len(values),), weight)
         return total / number
 
+    def _tallies(self, labels: Tensor, logits: Tensor, target: Tensor, mask: Tensor | None) -> Tensor:
+        """The counts (S, 4) of a batch."""
+        arguments = self.arguments
+        # Counting cells waits for an accelerator, so this is a way for the CPU.
+        if arguments.mode == "multiclass" and labels.dtype != torch.bool and labels.device.type == "cpu":
+            numbers = numbers_of(logits, target, mask, arguments)
+            if numbers is not None:
+                found = tallied_numbers(labels.reshape(numbers.shape), numbers, logits.shape[1])
+                found = found[:, arguments.channels(logits.shape[1])]
+                return found.flatten(0, 1) if arguments.per_image else found.sum(dim=0)
+        return tallied(*self._rows(labels, logits, target, mask))
+
+    def _rows(self, labels: Tensor, logits: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """What the loss reads, as rows (S, p) of labels or of scores, and the codes of the target."""
+        if self.loss.reads == "scores":
+            return lay(logits, target, mask, self.arguments)[:2]
+        decisions = codes_of(logits, labels, None, replace(self.arguments, ignore_index=None))
+        return decisions == 1, codes_of(logits, target, mask, self.arguments)
+
     def _counted(self, tallies: Tensor) -> Tensor:
         """Which sets count, (S,)."""
-        return counted(tallies[:, [3, 2]], self.arguments)
+        return counted(tallies[:, 2:].flip(1), self.arguments)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         # Sums go where the module goes, but do not take its type, in which they would lose digits.

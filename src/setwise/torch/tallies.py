@@ -58,6 +58,21 @@ def tallied(labels: Tensor, codes: Tensor) -> Tensor:
     return torch.stack([part.sum(dim=1) for part in parts], dim=1)
 
 
+def tallied_numbers(labels: Tensor, numbers: Tensor, classes: int) -> Tensor:
+    """The same (N, classes, 4) for the sets of each class in each image, of class numbers (N, p) of one for each pixel.
+
+    Pixels of the true number -1 are in none. This takes one pass over the pixels, where codes take one for each class.
+    """
+    images, cells = len(labels), classes * classes
+    cell = torch.where(numbers < 0, cells, numbers * classes + labels)
+    cell += (cells + 1) * torch.arange(images)[:, None]
+    found = torch.bincount(cell.flatten(), minlength=images * (cells + 1)).reshape(images, cells + 1)
+    table = found[:, :cells].reshape(images, classes, classes)
+    right, positives, predicted = table.diagonal(dim1=1, dim2=2), table.sum(dim=2), table.sum(dim=1)
+    negatives = positives.sum(dim=1, keepdim=True) - positives
+    return torch.stack([positives - right, predicted - right, positives, negatives], dim=2)
+
+
 def reads_counts(loss: Loss) -> bool:
     """Whether a loss is a function of the counts of a set of any size."""
     if loss.reads != "labels" or Trait.COUNTS not in loss.traits:

@@ -47,16 +47,18 @@ class Run:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass
 class Store:
     """Trainings in a folder, one file each; without a folder nothing is kept.
 
-    A file is read only where it was made with the same settings by the same version of setwise.
+    A file is read only where it was made with the same settings by the same version of setwise. ``reused`` counts the
+    files that were.
     """
 
     folder: Path | None
     size: Size
     quick: bool
+    reused: int = 0
 
     def _path(self, job: Job) -> Path | None:
         name = f"{job.way}-{job.rate:g}-{job.seed}.npz".replace(" ", "_")
@@ -76,6 +78,7 @@ class Store:
         found = read_arrays(path)
         if str(found.get("key")) != self._key(job):
             return None
+        self.reused += 1
         numbers = found["numbers"]
         return Run(
             float(numbers[0]), found["cells"], found["curve"], float(numbers[1]), float(numbers[2]), found["shown"]

@@ -8,8 +8,9 @@ The protocol, for one thread and float32 logits of one image with int64 labels:
   confidently wrong, the others right with a margin of 8 times uniform(.3, 1.5).
 - Peers: Berman's file, if ``--berman`` says where it is, segmentation_models_pytorch and kornia, if they are installed
   or on the path; see ``torch_peers.py``. Kornia works image by image, so one image is the same problem for all.
-- Time: from logits to ``logits.grad``; all take turns in one process on the same inputs, which are redrawn for each
-  repetition; the first call of each is left out; medians. The last column is the fastest peer over ours.
+- Time: from logits to ``logits.grad``, in seconds of the processor, so that other processes weigh little, and of a
+  clock with ``--threads``; all take turns in one process on the same inputs, which are redrawn for each repetition; the
+  first call of each is left out; medians. The last line is the fastest peer over ours.
 - Errors: the l2 distance of each float32 gradient to the float64 gradient of setwise on the same float32 inputs,
   relative to the norm of the latter, and the distance of the value.
 - Memory: the growth of the peak resident memory of a process of its own (``ru_maxrss``) from before the first call
@@ -90,10 +91,11 @@ def losses(kind: str, berman: Path | None) -> dict[str, Run]:
 def solve(run: Run, logits: Tensor, target: Tensor) -> tuple[float, Tensor, float]:
     """The value, the gradient and the seconds of one call."""
     leaf = logits.clone().requires_grad_()
-    begin = time.perf_counter()
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    begin = clock()
     value = run(leaf, target)
     value.backward()
-    seconds = time.perf_counter() - begin
+    seconds = clock() - begin
     assert leaf.grad is not None
     return value.item(), leaf.grad, seconds
 

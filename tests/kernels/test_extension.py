@@ -47,9 +47,10 @@ def of_set(loss, scores, codes, line):
 
 
 def found(loss, scores, codes, offsets, line):
-    N, P = np.ascontiguousarray(survey(scores, codes, offsets, -9.0, 9.0)[0].T, dtype=float)
+    counts, last, _ = survey(scores, codes, offsets, line, -9.0, 9.0)
+    N, P = np.ascontiguousarray(counts.T, dtype=float)
     start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
-    return quotient_extension(scores, codes, offsets, line, P, *loss.quotient(P, N), start)
+    return quotient_extension(scores, codes, offsets, line, P, last, *loss.quotient(P, N), start)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -93,6 +94,6 @@ def test_only_scores_that_count_must_be_in_the_range(bad):
     for place in range(3):
         scores = np.array([0.1, 0.2, 0.3])
         scores[place] = bad
-        counts, proper = survey(scores, codes, offsets, 0.0, 1.0)
+        counts, _, proper = survey(scores, codes, offsets, MARGINS, 0.0, 1.0)
         assert counts.tolist() == [[1, 1]]
         assert proper == (codes[place] < 0)

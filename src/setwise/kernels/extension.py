@@ -28,6 +28,9 @@ PROBABILITIES = np.array([[0.0, 1.0], [1.0, -1.0]])
 GIVEN = np.array([[0.0, 1.0], [0.0, 1.0]])
 """The scores are the errors."""
 
+PIECE = 4096
+"""So many decisions stay in the first-level cache while several things are counted of them."""
+
 UNIT = 1 << 16
 """Sets are sorted in groups of about this number of decisions, whose keys stay in the second-level cache."""
 
@@ -44,23 +47,43 @@ def count_codes(codes: Array, offsets: Array) -> Array:
     require_length(codes, offsets)
     out = np.zeros((len(offsets) - 1, 2), np.int64)
     for i in range(len(offsets) - 1):
-        negatives, positives = 0, 0
-        for code in codes[offsets[i] : offsets[i + 1]]:
-            negatives += code == 0
-            positives += code == 1
-        out[i, 0], out[i, 1] = negatives, positives
+        _count(codes[offsets[i] : offsets[i + 1]], out[i])
     return out
 
 
 @kernel
-def survey(scores: Array, codes: Array, offsets: Array, low: float, high: float) -> tuple[Array, bool]:
-    """Returns the same, and whether all scores that count are in ``[low, high]``, which NaN is not; O(total)."""
+def survey(
+    scores: Array, codes: Array, offsets: Array, line: Array, low: float, high: float
+) -> tuple[Array, Array, bool]:
+    """Returns the same, the bits of the last gain (n,), and whether scores are in ``[low, high]``; O(total).
+
+    Negatives with larger bits of their error have an error below those of all positives. Scores that do not count may
+    be anything, others not even NaN.
+    """
     require_length(scores, offsets)
-    inside = True
-    for i in range(len(offsets) - 1):
-        a, b = offsets[i], offsets[i + 1]
-        inside &= _inside(scores[a:b], codes[a:b], scores.dtype.type(low), scores.dtype.type(high))
-    return count_codes(codes, offsets), inside
+    require_length(codes, offsets)
+    n = len(offsets) - 1
+    counts, last, inside = np.zeros((n, 2), np.int64), np.zeros(n, np.uint32), True
+    for i in range(n):
+        # All that is asked of a block of decisions is read from the first-level cache.
+        for a in range(offsets[i], offsets[i + 1], PIECE):
+            b = min(a + PIECE, offsets[i + 1])
+            inside &= _inside(scores[a:b], codes[a:b], scores.dtype.type(low), scores.dtype.type(high))
+            last[i] = max(last[i], _last_bits(scores[a:b], codes[a:b], line))
+            _count(codes[a:b], counts[i])
+        if counts[i, 1] == 0:
+            last[i] = _first_bits(scores[offsets[i] : offsets[i + 1]], codes[offsets[i] : offsets[i + 1]], line)
+    return counts, last, inside
+
+
+@kernel
+def _count(codes: Array, counts: Array) -> None:
+    negatives, positives = 0, 0
+    for code in codes:
+        negatives += code == 0
+        positives += code == 1
+    counts[0] += negatives
+    counts[1] += positives
 
 
 @kernel
@@ -71,29 +94,57 @@ def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
     return inside
 
 
+@kernel
+def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
+    """Returns the falling bits of the least error of a positive, or 0 without positives."""
+    kind = scores.dtype.type
+    base, slope = kind(line[0, 0]), kind(line[0, 1])
+    more_base, more_slope = kind(line[1, 0] - line[0, 0]), kind(line[1, 1] - line[0, 1])
+    # Bits are compared, and not floats: this loop compiles to vector instructions.
+    last = np.uint32(0)
+    for j in range(len(scores)):
+        y = kind(codes[j])
+        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
+        last = max(last, bits if codes[j] == 1 else np.uint32(0))
+    return last
+
+
+@kernel
+def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
+    """Returns the falling bits of the largest error of a negative."""
+    first, base, slope = np.uint32(0xFFFFFFFF), scores.dtype.type(line[0, 0]), scores.dtype.type(line[0, 1])
+    for j in range(len(scores)):
+        if codes[j] == 0:
+            first = min(first, falling_bits(base + slope * scores[j]))
+    return first
+
+
 def quotient_extension(
-    scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, top: Array, bottom: Array, start: Array,
+    scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, ends: Array,
+    top: Array, bottom: Array, start: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Returns ``start + sum_j (e_(j))_+ gain_j`` of every set, (n,), and its gradient (total,); O(m log m).
 
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
-    ``positives`` (n,) the numbers of positives. Only the m decisions whose gain may differ from 0 are sorted. As many
-    threads as are available share the sets; the result does not depend on them.
+    ``positives`` (n,) the numbers of positives, with ``ends`` (n,), the bits of the last gains, from :func:`survey`.
+    Only the m decisions whose gain may differ from 0 are sorted. As many threads as are available share the sets; the
+    result does not depend on them.
     """
     gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
 
     def work(units: Iterator[tuple[int, int]]) -> None:
         keys = np.empty(0, np.uint64)
         for first, last in units:
-            part, ends = slice(first, last), offsets[first : last + 1]
-            if len(keys) < ends[-1] - ends[0]:
-                keys = np.empty(ends[-1] - ends[0], np.uint64)
+            part, segments = slice(first, last), offsets[first : last + 1]
+            if len(keys) < segments[-1] - segments[0]:
+                keys = np.empty(segments[-1] - segments[0], np.uint64)
             starts = np.zeros(last - first + 1, np.int64)
-            _pack_errors(scores, codes, ends, line, positives[part], top[part], bottom[part], keys, starts)
+            limits = limits_of(positives[part], ends[part], top[part], bottom[part])
+            _pack_errors(scores, codes, segments, line, limits, keys, starts)
             ordered = sort_packed(keys[: starts[-1]], starts)
             values[part] = quotient_values(
-                ordered, scores, starts, ends, line, top[part], bottom[part], start[part], gradient
+                ordered, scores, starts, segments, line, top[part], bottom[part], start[part], gradient
             )
 
     units = _units(offsets)
@@ -118,64 +169,45 @@ def _units(offsets: Array) -> list[tuple[int, int]]:
 
 
 @kernel
-def _pack_errors(
-    scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, top: Array, bottom: Array,
-    keys: Array, starts: Array,
-) -> None:  # fmt: skip
-    """Writes the keys of the errors above 0 of every set, without those whose gain is 0 for sure; O(total).
+def limits_of(positives: Array, last: Array, top: Array, bottom: Array) -> Array:
+    """Returns the largest bits at which a negative of each set has a key, (n,) uint32; 0 for sets without any key.
 
-    ``starts`` (n+1,) receives the offsets of their segments. Sets whose quotient is always 0 have no keys.
+    Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing.
+    """
+    out = np.full(len(positives), LEAST, np.uint32)
+    for i in range(len(positives)):
+        up = (top[i, 0] + top[i, 1] * positives[i]) * bottom[i, 2]
+        down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives[i])
+        # Both are equal for Tversky, but they are rounded on different ways.
+        if abs(up - down) <= 1e-15 * abs(down):
+            out[i] = min(out[i], last[i])
+        if not top[i].any():
+            out[i] = 0
+    return out
+
+
+@kernel
+def _pack_errors(
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, keys: Array, starts: Array
+) -> None:
+    """Writes the keys of the errors above 0 of every set, of negatives up to its limit; O(total).
+
+    ``starts`` (n+1,) receives the offsets of their segments.
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
     kept, room = 0, np.empty(BLOCK, np.uint64)
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
+        if limits[i] > 0:
+            for c in range(a, b, BLOCK):
+                d = min(c + BLOCK, b)
+                _block_keys(scores[c:d], codes[c:d], line, limits[i], c - a, room)
+                # Close the gaps without a branch: a key that is not kept is overwritten by the next.
+                for key in room[: d - c]:
+                    keys[kept] = key
+                    kept += key != NO_KEY
         starts[i + 1] = kept
-        if not top[i].any():
-            continue
-        # Negatives with a smaller error than all positives gain nothing, so they need no key.
-        limit = np.uint32(LEAST)
-        if _settles(positives[i], top[i], bottom[i]):
-            limit = min(limit, _last_bits(scores[a:b], codes[a:b], line))
-        for c in range(a, b, BLOCK):
-            d = min(c + BLOCK, b)
-            _block_keys(scores[c:d], codes[c:d], line, limit, c - a, room)
-            # Close the gaps without a branch: a key that is not kept is overwritten by the next.
-            for key in room[: d - c]:
-                keys[kept] = key
-                kept += key != NO_KEY
-        starts[i + 1] = kept
-
-
-@kernel
-def _settles(positives: int, top: Array, bottom: Array) -> bool:
-    """Returns whether a quotient stays as it is once all positives are missed, whatever its number of fp > 0."""
-    up = (top[0] + top[1] * positives) * bottom[2]
-    down = top[2] * (bottom[0] + bottom[1] * positives)
-    # Both are equal for Tversky, but they are rounded on different ways.
-    return bool(abs(up - down) <= 1e-15 * abs(down))
-
-
-@kernel
-def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
-    """Returns the falling bits of the least error of a positive; without positives, of the largest of a negative."""
-    kind = scores.dtype.type
-    base, slope = kind(line[0, 0]), kind(line[0, 1])
-    more_base, more_slope = kind(line[1, 0] - line[0, 0]), kind(line[1, 1] - line[0, 1])
-    # Bits are compared, and not floats: this loop compiles to vector instructions.
-    last = np.uint32(0)
-    for j in range(len(scores)):
-        y = kind(codes[j])
-        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
-        last = max(last, bits if codes[j] == 1 else np.uint32(0))
-    if last > 0:
-        return last
-    first = np.uint32(0xFFFFFFFF)
-    for j in range(len(scores)):
-        if codes[j] == 0:
-            first = min(first, falling_bits(base + slope * scores[j]))
-    return first
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_kind, shown
+from setwise.core.checks import LARGEST, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.graphs import Graphs
@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.extension import MARGINS, quotient_extension
+from setwise.kernels.extension import MARGINS, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
@@ -127,7 +127,9 @@ class Lovasz(Evaluator):
         sets = self.batch
         assert self._quotient is not None and isinstance(sets, Sets)  # noqa: PT018
         codes = sets.truth.view(np.int8)
-        return quotient_extension(scores, codes, sets.offsets, MARGINS, sets.positives, *self._quotient, self._at_empty)
+        counts, last, _ = survey(scores, codes, sets.offsets, MARGINS, -LARGEST, LARGEST)
+        P = np.ascontiguousarray(counts[:, 1])
+        return quotient_extension(scores, codes, sets.offsets, MARGINS, P, last, *self._quotient, self._at_empty)
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of any remainder, from its gains along the sorted errors."""

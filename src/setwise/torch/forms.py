@@ -11,10 +11,14 @@ import torch
 
 
 class Evaluated(NamedTuple):
-    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores."""
+    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores.
+
+    ``totals`` are the numbers (S, 2) of negatives and positives, if they are known.
+    """
 
     values: torch.Tensor
     gradient: torch.Tensor
+    totals: torch.Tensor | None = None
 
 
 class Keyed(ABC):

@@ -50,8 +50,8 @@ class Job:
         """The same without a graph."""
         rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
         with allowed(torch.get_num_threads()), worded():
-            found, self.gradient = self.form.on_host(rows, codes)
-        totals, values = totals_of(codes).numpy(), found.numpy()
+            found, self.gradient, known = self.form.on_host(rows, codes)
+        totals, values = (totals_of(codes) if known is None else known).numpy(), found.numpy()
         counts = totals[:, 1] > 0 if self.arguments.only_present else totals.sum(axis=1) > 0
         weights, weight = counts.astype(np.float64).reshape(shape), self.weight_of(scores)
         if weight is not None and self.reduction != "none":

@@ -86,7 +86,7 @@ class LovaszForm(Form):
         offsets = np.arange(len(codes) + 1) * codes.shape[1]
         line, low, high = LINES[self.errors]
         most = float(np.finfo(flat.dtype).max)
-        counts, proper = survey(flat, labels, offsets, max(low, -most), min(high, most))
+        counts, last, proper = survey(flat, labels, offsets, line, max(low, -most), min(high, most))
         N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
         empty = P + N == 0
         # A set in which nothing counts need not be defined for the loss, so it is given a negative.
@@ -97,8 +97,9 @@ class LovaszForm(Form):
         start = loss.of_counts(none, none, P, N)
         left_out = P == 0 if self.only_present else empty
         quotient[0][left_out], start[left_out] = 0.0, 0.0
-        values, gradient = quotient_extension(flat, labels, offsets, line, P, *quotient, start)
-        return Evaluated(torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape))
+        values, gradient = quotient_extension(flat, labels, offsets, line, P, last, *quotient, start)
+        found, slope = torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape)
+        return Evaluated(found, slope, torch.from_numpy(counts))
 
     def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
         """What is found for any submodular loss, from its gains."""

@@ -13,12 +13,11 @@ The protocol, for one thread and float32 logits of one image with int64 labels:
   first call of each is left out; medians. The last line is the fastest peer over ours.
 - Errors: the l2 distance of each float32 gradient to the float64 gradient of setwise on the same float32 inputs,
   relative to the norm of the latter, and the distance of the value.
-- Memory: the growth of the peak resident memory of a process of its own (``ru_maxrss``) from before the first call
-  at this size, after a small one, to after the second.
+- Memory: the peak resident memory of a process of its own during two calls (``VmHWM`` of Linux), less what it held
+  before them, after a call at a small size.
 """
 
 import argparse
-import resource
 import statistics
 import subprocess
 import sys
@@ -138,10 +137,18 @@ def print_peak(case: str, name: str, berman: Path | None) -> None:
     generator = torch.Generator().manual_seed(0)
     solve(run, *small(generator))
     logits, target = draw(generator)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # This sets the peak back to what is resident now.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
     for _ in range(2):
         solve(run, logits, target)
-    print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+    print(resident("VmHWM") - before)
+
+
+def resident(field: str) -> int:
+    """A size of this process in bytes, as Linux tells it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def main() -> None:

@@ -46,8 +46,9 @@ def _main(argv: Sequence[str] | None) -> int:
         code = int(options.run(options))
         # Output that cannot be written fails here, where it becomes a sentence, and not when Python ends.
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _complain("\nsetwise: interrupted, nothing was written.", 130)
+    except KeyboardInterrupt as stop:
+        # A long experiment says what it has kept.
+        return _complain(f"\nsetwise: interrupted, {str(stop) or 'nothing was written'}.", 130)
     # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0
@@ -220,7 +221,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     experiment = find(options.name)
-    settings = Settings(options.quick, data_folder(options.data), options.seed)
+    settings = Settings(options.quick, data_folder(options.data), options.seed, options.out)
     # A folder that cannot be written shows before the work, not after it.
     options.out.mkdir(parents=True, exist_ok=True)
     line = ProgressLine(experiment.steps(settings), experiment.name)

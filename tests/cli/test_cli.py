@@ -115,6 +115,20 @@ def test_interruption_is_clean(table, monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+def test_an_interrupted_experiment_says_what_it_kept(monkeypatch, capsys, tmp_path):
+    from setwise import experiments
+    from setwise.experiments.experiment import Experiment
+
+    def interrupted(settings, advance):
+        assert settings.out == tmp_path
+        raise KeyboardInterrupt("three trainings are kept")
+
+    long = Experiment("long", "long", lambda settings: 1, interrupted)
+    monkeypatch.setattr(experiments, "find", lambda name: long)
+    assert run("reproduce", "long", "--out", str(tmp_path)) == 130
+    assert capsys.readouterr().err.endswith("setwise: interrupted, three trainings are kept.\n")
+
+
 def test_reproduce_writes_its_figure(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert run("reproduce", "lh_figure2", "--quick", "--out", str(tmp_path)) == 0

@@ -9,6 +9,7 @@ from setwise.core.enumerate import subsets
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.kernels.threads import allowed
 from setwise.learners import LEARNERS, ConvexConcave, OneSlack, Subgradient
 from setwise.losses import Hamming
 from setwise.models import GraphModel, Independent
@@ -99,6 +100,34 @@ def test_l_field_is_enclosed_and_convex(kind):
         planes = found.values.sum() + found.gradient @ (other - scores)
         assert planes <= evaluator(other).upper.sum() + 1e-9
         assert (found.upper >= PerturbedLikelihood(60).on(batch)(scores).values - 2.0).all()
+
+
+@pytest.mark.parametrize("kind", ["images", "diagonals", "lists", "two shapes in a set"])
+def test_graphs_are_perturbed_as_enumeration_says(kind):
+    rng = np.random.default_rng([4, len(kind)])
+    shapes = [(2, 3), (3, 2), (1, 4)] if kind == "two shapes in a set" else [(2, 3), (3, 3), (2, 2)]
+    images = [rng.random(shape) < 0.5 for shape in shapes]
+    graphs = Graphs.images(images, 8 if kind == "diagonals" else 4, [0, 2, 3] if "two" in kind else None)
+    if kind == "lists":
+        graphs = Graphs(graphs.labels, graphs.offsets, graphs.edges)
+    scores = rng.standard_normal(graphs.n_scores)
+    scores[graphs.edge_places] = np.abs(scores[graphs.edge_places])
+    evaluator = PerturbedLikelihood(10, random_state=5).on(graphs)
+    found = evaluator(scores)
+    for i in range(len(graphs)):
+        one, p = graphs.take(np.array([i])), int(graphs.sizes[i])
+        phi, own = np.stack([one.encode(row) for row in subsets(p)]), slice(*graphs.score_offsets[i : i + 2])
+        totals = (phi @ scores[own])[:, None] + subsets(p) @ noise_of(0, np.uint64(5), i, 0, 10, p, True).T
+        assert found.values[i] == pytest.approx(totals.max(axis=0).mean() - scores[own] @ one.target)
+        mean = phi[totals.argmax(axis=0)].mean(axis=0)
+        np.testing.assert_allclose(found.gradient[own], mean - one.target, atol=1e-12)
+        # A part has the noise of its set.
+        assert evaluator.take(np.array([i]))(scores[own]).values[0] == found.values[i]
+    with allowed(2):
+        np.testing.assert_array_equal(evaluator(scores).gradient, found.gradient)
+    scores[graphs.edge_places[0]] = -1.0
+    with pytest.raises(ValueError, match="MaxFlow needs scores of edges from 0 on; got -1"):
+        evaluator(scores)
 
 
 def test_graphs_and_independent_decisions_have_the_same_likelihood():

@@ -125,10 +125,3 @@ def test_batches_in_which_nothing_counts_give_zero_with_a_graph(images):
         value.backward()
         assert value.item() == 0.0
         assert not logits.grad.any()
-
-
-def test_a_second_derivative_is_refused():
-    logits = torch.randn(5, requires_grad=True)
-    (gradient,) = torch.autograd.grad(LovaszHingeLoss()(logits, torch.ones(5)), logits, create_graph=True)
-    with pytest.raises(RuntimeError, match="piecewise linear"):
-        gradient.sum().backward()

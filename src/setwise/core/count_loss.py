@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.counts import Counts, Quotient
+from setwise.core.counts import Counts, Formula, Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.sets import Sets
@@ -58,6 +58,14 @@ class CountLoss(Loss):
     def predicted(self, P: Values, N: Values) -> Values | None:
         """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
+
+    @property
+    def formula(self) -> Formula | None:
+        kind = type(self)
+        # A subclass that binds in a way of its own, or fits some sets only, is not known by its formula alone.
+        own = (kind.bind, kind.counts, kind.check, kind.predicted)
+        plain = own == (CountLoss.bind, CountLoss.counts, Loss.check, CountLoss.predicted)
+        return self.of_counts if plain and self.reads == "labels" else None
 
     def bind(self, batch: Sets) -> Structure:
         P, N = batch.count(1), batch.count(0)

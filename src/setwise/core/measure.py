@@ -13,6 +13,7 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_class_labels, as_factor, as_kind, as_labels, as_predictions, as_scores
 from setwise.core.classes import Classes
+from setwise.core.counts import Formula
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.graphs import Graphs
 from setwise.core.one_label import binary_view, lift
@@ -107,6 +108,11 @@ class Loss(Measure):
     def weak(self) -> bool:
         """Whether decisions of unknown label take part, so that a set may be known by nothing else."""
         return False
+
+    @property
+    def formula(self) -> Formula | None:
+        """The loss as a function of (fn, fp, P, N) that holds for all binary sets; None where no such is known."""
+        return None
 
     def check(self, batch: Batch) -> None:
         """Raise ValueError if the parameters do not fit the sets, for example weights of another length."""

@@ -19,8 +19,9 @@ def experiments() -> "list[Experiment]":
 
 
 def find(name: str) -> "Experiment":
-    """The experiment with the given name; ValueError if there is none."""
+    """The experiment with the given name, in which ``-`` may stand for ``_``; ValueError if there is none."""
     known = {experiment.name: experiment for experiment in experiments()}
-    if name not in known:
+    same = name.replace("-", "_")
+    if same not in known:
         raise ValueError(f"there is no experiment {name!r}; use {', '.join(known)}.")
-    return known[name]
+    return known[same]

@@ -20,11 +20,15 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class Settings:
-    """The settings of an experiment: ``quick`` asks for the small version, ``data`` is the folder of real data."""
+    """The settings of an experiment: ``quick`` asks for the small version, ``data`` is the folder of real data.
+
+    A long experiment may keep what it has done in the folder ``out``, and go on from there.
+    """
 
     quick: bool = False
     data: Path | None = None
     seed: int = 0
+    out: Path | None = None
 
 
 @final

@@ -6,6 +6,7 @@ several threads are available, the keys are divided among them by value, and eac
 """
 
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -32,14 +33,17 @@ def sort_large(keys: Array) -> Array:
 
     Keys must be distinct, and those with equal upper halves must be in rising order already.
     """
-    room = np.empty_like(keys)
+    room, sort = np.empty_like(keys), numpy_sort if numpy_is_faster() else radix_sort
+    if len(keys) < SHARED or available() == 1:
+        sort((keys, room))
+        return keys
     units = [(keys, room)]
     # Each round halves all units, so there are as many units as the largest power of two up to the number of threads.
-    for _ in range(available().bit_length() - 1 if len(keys) >= SHARED else 0):
+    for _ in range(available().bit_length() - 1):
         units = [half for halves in map_units(halved, units) for half in halves]
         # The halves were moved to the other array.
         keys, room = room, keys
-    map_units(numpy_sort if numpy_is_faster() else radix_sort, units)
+    map_units(sort, units)
     return keys
 
 
@@ -57,18 +61,16 @@ def radix_sort(unit: Unit) -> None:
 def numpy_is_faster() -> bool:
     """Whether NumPy sorts 65,536 keys faster than the radix sort does; timed once, in some milliseconds."""
     keys = np.random.default_rng(0).integers(0, 1 << 63, 1 << 16, dtype=np.uint64)
-    seconds = []
-    for sort in (numpy_sort, radix_sort):
-        sort((keys.copy(), np.empty_like(keys)))  # the first call compiles
-        # The shortest of three runs is the one that other processes disturbed least.
-        runs = []
-        for _ in range(3):
+    radix_sort((keys.copy(), np.empty_like(keys)))  # the first call compiles
+    seconds: dict[Callable[[Unit], None], list[float]] = {numpy_sort: [], radix_sort: []}
+    # They take turns, and the shortest of five runs is the one that other processes disturbed least.
+    for _ in range(5):
+        for sort, runs in seconds.items():
             unit = keys.copy(), np.empty_like(keys)
             begin = time.perf_counter()
             sort(unit)
             runs.append(time.perf_counter() - begin)
-        seconds.append(min(runs))
-    return seconds[0] < seconds[1]
+    return min(seconds[numpy_sort]) < min(seconds[radix_sort])
 
 
 def halved(unit: Unit) -> tuple[Unit, Unit]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from setwise.kernels.counts import consecutive_gains
 from setwise.kernels.jit import kernel, require_length
-from setwise.kernels.sorting import BLOCK, ERRORS, block_end, order_block
+from setwise.kernels.sorting import BLOCK, block_end, order_runs
 
 Array = NDArray[Any]
 
@@ -81,21 +81,23 @@ def _inner(a: Array, b: Array) -> float:
 
 
 @kernel
-def quotient_hinge(
-    keys: Array, scores: Array, starts: Array, offsets: Array,
+def quotient_values(
+    keys: Array, scores: Array, starts: Array, offsets: Array, line: Array,
     top: Array, bottom: Array, start: Array, gradient: Array,
 ) -> Array:  # fmt: skip
-    """Returns the Lovász hinge of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` of every set, (n,), from sorted keys.
+    """Returns ``start + sum_j e_(j) gain_j`` of a quotient of counts for every set, (n,), from sorted keys.
 
-    This is :func:`lovasz_values` in one pass of O(m) without arrays in between: keys hold the place, the label and the
-    float32 error of each decision. Keys of float64 ``scores`` (total,) are put in exact order on the way. ``top`` and
-    ``bottom`` (n, 3) are as in :func:`setwise.kernels.counts.quotient_gains`. The loss must be increasing, so that the
-    value can not fall below 0.
+    The quotient is ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, and the errors ``e = base + slope * score`` with
+    the ``line`` (2, 2) of the negatives and the positives. This is :func:`lovasz_values` in one pass of O(m) without
+    arrays in between: keys hold the place, the label and the float32 error of each decision. Keys of float64 ``scores``
+    are put in exact order on the way. ``top`` and ``bottom`` (n, 3) are as in
+    :func:`setwise.kernels.counts.quotient_gains`. The loss must be increasing, so that the value can not fall below 0.
     """
     n = len(starts) - 1
     values = np.zeros(n, np.float64)
     bits, gains, labels = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
     negative_errors = np.empty(BLOCK, np.float64)
+    slope, more_slope = line[0, 1], line[1, 1] - line[0, 1]
     for i in range(n):
         value, misses, first = start[i], 0, starts[i]
         while first < starts[i + 1]:
@@ -106,7 +108,8 @@ def quotient_hinge(
                 bits, negative_errors = np.empty(m, np.uint32), np.empty(m, np.float64)
                 gains, labels = np.empty(m, np.float64), np.empty(m, np.float64)
             if scores.itemsize == 8:
-                order_block(block, scores, offsets[i], ERRORS, negative_errors)
+                _read_errors(block, scores, offsets[i], line, negative_errors)
+                order_runs(block, negative_errors)
             else:
                 _decode_errors(block, bits, negative_errors)
             misses = _quotient_block(block, first - starts[i], misses, top[i], bottom[i], start[i], labels, gains)
@@ -114,10 +117,19 @@ def quotient_hinge(
             # The low half of a key is twice the place of the decision in its set, plus its label.
             for j in range(m):
                 place = np.int64((block[j] & np.uint64(0xFFFFFFFF)) >> np.uint64(1))
-                gradient[offsets[i] + place] = gains[j] * (1.0 - 2.0 * labels[j])
+                gradient[offsets[i] + place] = gains[j] * (slope + more_slope * labels[j])
             first = last
         values[i] = value
     return values
+
+
+@kernel
+def _read_errors(keys: Array, scores: Array, first: int, line: Array, negative_errors: Array) -> None:
+    """Writes minus the float64 errors of the decisions of the keys, whose places begin at ``first``."""
+    for j in range(len(keys)):
+        low = keys[j] & np.uint64(0xFFFFFFFF)
+        label = np.int64(low & np.uint64(1))
+        negative_errors[j] = -(line[label, 0] + line[label, 1] * scores[first + np.int64(low >> np.uint64(1))])
 
 
 @kernel

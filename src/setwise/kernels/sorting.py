@@ -123,15 +123,14 @@ def sort_packed(keys: Array, starts: Array) -> Array:
 
     Small segments are sorted by insertion, middle ones by radix, large ones as in :mod:`setwise.kernels.large_sort`.
     """
+    if len(starts) == 2 and len(keys) > MIDDLE:
+        return sort_large(keys)
     _sort_segments(keys, starts, INSERTION, MIDDLE)
     if len(keys) <= MIDDLE:
         return keys
     # Large segments are few, so this loop may run in Python.
     for i in np.flatnonzero(np.diff(starts) > MIDDLE):
-        found = sort_large(keys[starts[i] : starts[i + 1]])
-        if len(starts) == 2:
-            return found
-        keys[starts[i] : starts[i + 1]] = found
+        keys[starts[i] : starts[i + 1]] = sort_large(keys[starts[i] : starts[i + 1]])
     return keys
 
 
@@ -222,8 +221,13 @@ def order_block(keys: Array, values: Array, first: int, kind: int, rising: Array
         s = values[first + np.int64(low >> np.uint64(1))]
         margin = s * (2.0 * np.float64(low & np.uint64(1)) - 1.0)
         rising[j] = -s if kind == VALUES else margin - 1.0 if kind == ERRORS else margin
-    # Sort each run of equal upper halves that is not in order yet.
-    a = 0
+    order_runs(keys, rising)
+
+
+@kernel
+def order_runs(keys: Array, rising: Array) -> None:
+    """Sorts each run of keys with equal upper halves by the float64 in ``rising``, which it sorts as well; stable."""
+    a, m = 0, len(keys)
     while a < m:
         b = a + 1
         ordered = True

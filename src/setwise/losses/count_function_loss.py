@@ -10,6 +10,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_array
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Formula
 from setwise.core.refusal import BrokenPromise
 from setwise.core.sets import Sets
 from setwise.core.shapes import shapes_of_table
@@ -70,6 +71,14 @@ class CountFunctionLoss(CountLoss):
         # A function that takes either number of arguments is given all four.
         return takes(self.f, 4)
 
+    @property
+    def formula(self) -> Formula:
+        return self._unchecked
+
+    def _unchecked(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        """What f returns."""
+        return self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
+
     def bind(self, batch: Sets) -> Structure:
         seen, whole = self.shapes(batch.count(1), batch.count(0))
         promised = frozenset(self.promises)
@@ -110,7 +119,7 @@ class CountFunctionLoss(CountLoss):
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         shape = np.broadcast_shapes(*(np.shape(c) for c in (fn, fp, P, N)))
         try:
-            found = self.f(fn, fp, P, N) if self._takes_all else self.f(fn, fp)
+            found = self._unchecked(fn, fp, P, N)
         except (TypeError, ValueError) as error:
             # An error that is not about arrays comes from f itself, and says more than a new sentence could.
             if not any(words in str(error) for words in WORDS_ON_ARRAYS):

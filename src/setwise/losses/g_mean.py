@@ -41,10 +41,10 @@ class GMean(CountLoss):
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         positive, negative = recalls(fn, fp, P, N)
-        found = np.asarray(positive * negative)
+        found = positive * negative
         # Tables of counts are large, so no more arrays are made.
-        np.sqrt(found, out=found)
-        return np.subtract(1.0, found, out=found)
+        out = found if np.ndim(found) else None
+        return np.subtract(1.0, np.sqrt(found, out=out), out=out)
 
     @property
     def monge(self) -> bool:

@@ -6,8 +6,10 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_weights
+from setwise.core.counts import Formula
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -47,6 +49,10 @@ class Hamming(Loss):
         even = self.weights is None or np.ptp(self.weights) == 0
         return modular | {Trait.COUNTS, Trait.CARDINALITY} if even else modular
 
+    @property
+    def formula(self) -> Formula | None:
+        return _number_of_mistakes if self.weights is None else None
+
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)
 
@@ -56,3 +62,7 @@ class Hamming(Loss):
 
     def __repr__(self) -> str:
         return f"Hamming({weights_repr(self.weights)})"
+
+
+def _number_of_mistakes(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    return fn + fp

@@ -65,10 +65,9 @@ class Jaccard(CountLoss):
         return True
 
     def quotient(self, P: Values, N: Values) -> Quotient:
-        top, bottom = linear(len(P), 0.0, 1.0, 1.0), linear(len(P), P, 0.0, 1.0)
-        if self.empty != "perfect":
-            # The formula of ``of_counts`` for P = 0, as coefficients of 1, fn and fp.
-            none = P == 0
-            top[none] = 0.0 if self.empty == "ignore" else [0.0, 1.0, 1.0]
-            bottom[none, 0], bottom[none, 2] = np.where(N[none] > 0, N[none], 1.0), 0.0
-        return top, bottom
+        if self.empty == "perfect":
+            return linear(len(P), 0.0, 1.0, 1.0), linear(len(P), P, 0.0, 1.0)
+        # Without positives the coefficients of 1, fn and fp are those of ``fp / N``, or of 0.
+        some, alarm = np.where(P > 0, 1.0, 0.0), 1.0 if self.empty == "fraction" else 0.0
+        size = np.where(P > 0, P, np.where(N > 0, N, 1.0))
+        return linear(len(P), 0.0, 1.0, np.where(P > 0, 1.0, alarm)), linear(len(P), size, 0.0, some)

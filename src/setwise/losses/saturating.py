@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_factor, as_weights
-from setwise.core.counts import Counts
+from setwise.core.counts import Counts, Formula
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -52,6 +52,10 @@ class Saturating(Loss):
         even = self.weights is None or np.ptp(self.weights) == 0
         found = {Trait.INCREASING, Trait.SUBMODULAR, Trait.LABEL_FREE}
         return frozenset(found | ({Trait.COUNTS, Trait.CARDINALITY} if even else set()))
+
+    @property
+    def formula(self) -> Formula | None:
+        return self._of_counts if self.weights is None else None
 
     def check(self, batch: Batch) -> None:
         check_weights(self.weights, batch, self)

@@ -1,6 +1,7 @@
 """Mean maxima of perturbed scores over the labelings of batches, and the mean phi of the labelings that attain them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, final
 
@@ -8,10 +9,13 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.graphs import Graphs
 from setwise.core.inference import Maximizer
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
+from setwise.inference.max_flow import MaxFlow, attracting
+from setwise.inference.wires import Wires, wirings
 from setwise.kernels.perturbed import perturbed_cuts
 from setwise.kernels.search_trees import new_forest
 from setwise.kernels.threads import map_units
@@ -64,29 +68,23 @@ class MeanMaxima(ABC):
 
 
 def mean_maxima_of(batch: Batch) -> MeanMaxima:
-    """By cuts and set functions for ``Energies``; for other binary decisions by the inference that ``Auto`` takes."""
+    """By cuts for ``Graphs`` and ``Energies``; for other binary decisions by the inference that ``Auto`` takes."""
     if isinstance(batch, Energies):
         return _OfEnergies(batch, {})
     unary = batch.unary
     if not batch.binary or unary is None or (unary[:, 0] >= 0).any():
         kind = type(batch).__name__
         raise Refusal(f"The likelihood refuses {kind}: noise is added to one score of each binary decision.")
-    return _ByInference(Auto().prepare(Structure(batch)))
+    maximizer = Auto().prepare(Structure(batch))
+    if isinstance(batch, Graphs) and isinstance(maximizer.method, MaxFlow):
+        wires = [wirings(batch.take(np.array([i])), int(batch.sizes[i])) for i in range(len(batch))]
+        if all(len(own) == 1 for own in wires):
+            return _OfGraphs(batch, [own for (own,) in wires])
+    return _ByInference(maximizer)
 
 
-@final
-class _OfEnergies(MeanMaxima):
-    """By minimum cuts inside one kernel, or by the exact minimizers of set functions."""
-
-    def __init__(self, batch: Energies, wirings: dict[tuple[int, ...], Wiring | None]) -> None:
-        self.batch, self._wirings = batch, wirings
-        self._keys = []
-        for each, p in zip(batch.terms, batch.sizes.tolist(), strict=True):
-            # Sets of the same cuts share one network; what is modular differs, and has no arcs.
-            key = (p, *(0 if isinstance(one, Modular) else id(one) for one in each))
-            self._keys.append(key)
-            if key not in wirings:
-                wirings[key] = wiring_of(each, p)
+class _BySamples(MeanMaxima):
+    """The samples of a set are independent, and threads share them."""
 
     def means(self, scores: Floats, source: Source, tol: Values) -> Means:
         runs = [
@@ -102,11 +100,58 @@ class _OfEnergies(MeanMaxima):
         values, phi = values / source.samples, phi / source.samples
         return Means(values, values, phi, np.ones(len(values), dtype=bool))
 
+    @abstractmethod
+    def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
+        """The sums over some samples of a set: of the maxima, and of phi."""
+
+
+@final
+class _OfGraphs(_BySamples):
+    """By minimum cuts inside one kernel, for graphs each of which is one network."""
+
+    def __init__(self, batch: Graphs, wires: Sequence[Wires]) -> None:
+        self.batch, self._wires = batch, wires
+
+    def take(self, parts: Ints) -> "_OfGraphs":
+        return _OfGraphs(self.batch.take(parts), [self._wires[i] for i in parts])
+
+    def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
+        p, wires = int(self.batch.sizes[i]), self._wires[i]
+        own = scores[self.batch.score_offsets[i] : self.batch.score_offsets[i + 1]]
+        unary, edges = own[:p], attracting(own, own[p:])
+        forest = new_forest(wires.network, p)
+        # Each arc has the number of its edge, from 1 on.
+        owners, capacities = np.zeros(len(forest.capacities)), np.zeros(len(forest.capacities))
+        wires.place(np.arange(1, len(edges) + 1, dtype=np.float64), owners)
+        wires.place(edges, capacities)
+        values, ones, apart = np.empty(last - first), np.zeros(p, np.int64), np.zeros(len(capacities), np.int64)
+        perturbed_cuts(
+            wires.network, forest, capacities, unary, np.zeros((0, p)), source.kind, source.seed, source.units[i],
+            first, True, np.zeros(p), values, np.empty(last - first), ones, apart,
+        )  # fmt: skip
+        differ = np.bincount(owners.astype(np.int64), apart, len(edges) + 1)[1:]
+        # Cuts count what edges lose.
+        return float(values.sum() + (last - first) * edges.sum()), np.concatenate([ones, last - first - differ])
+
+
+@final
+class _OfEnergies(_BySamples):
+    """By minimum cuts inside one kernel, or by the exact minimizers of set functions."""
+
+    def __init__(self, batch: Energies, wirings: dict[tuple[int, ...], Wiring | None]) -> None:
+        self.batch, self._wirings = batch, wirings
+        self._keys = []
+        for each, p in zip(batch.terms, batch.sizes.tolist(), strict=True):
+            # Sets of the same cuts share one network; what is modular differs, and has no arcs.
+            key = (p, *(0 if isinstance(one, Modular) else id(one) for one in each))
+            self._keys.append(key)
+            if key not in wirings:
+                wirings[key] = wiring_of(each, p)
+
     def take(self, parts: Ints) -> "_OfEnergies":
         return _OfEnergies(self.batch.take(parts), self._wirings)
 
     def _run(self, scores: Values, source: Source, i: int, first: int, last: int) -> tuple[float, Values]:
-        """The sums over some samples of a set: of the maxima, and of phi."""
         model, wiring, p = self.batch.model(i, scores), self._wirings[self._keys[i]], int(self.batch.sizes[i])
         if wiring is None:
             found = [model.minimizer(model.scores + z) for z in source.of(i, p)[first:last]]

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_kind, shown
+from setwise.core.checks import LARGEST, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.graphs import Graphs
@@ -16,8 +16,9 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.lovasz import lovasz_values, modular_hinge, quotient_hinge
-from setwise.kernels.sorting import pack, sort_falling, sort_packed
+from setwise.kernels.extension import MARGINS, quotient_extension, survey
+from setwise.kernels.lovasz import lovasz_values, modular_hinge
+from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
 
 
@@ -124,12 +125,11 @@ class Lovasz(Evaluator):
     def _of_quotient(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of the remainder if it is one quotient of counts."""
         sets = self.batch
-        assert self._quotient is not None
-        keys, starts = pack(scores, sets.truth, sets.offsets, errors=True, above_zero=True)
-        keys = sort_packed(keys, starts)
-        gradient = np.zeros_like(scores)
-        values = quotient_hinge(keys, scores, starts, sets.offsets, *self._quotient, self._at_empty, gradient)
-        return values, gradient
+        assert self._quotient is not None and isinstance(sets, Sets)  # noqa: PT018
+        codes = sets.truth.view(np.int8)
+        counts, last, _ = survey(scores, codes, sets.offsets, MARGINS, -LARGEST, LARGEST)
+        P = np.ascontiguousarray(counts[:, 1])
+        return quotient_extension(scores, codes, sets.offsets, MARGINS, P, last, *self._quotient, self._at_empty)
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of any remainder, from its gains along the sorted errors."""

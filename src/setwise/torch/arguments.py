@@ -22,13 +22,15 @@ class Arguments:
     ----------
     mode : ``"binary"``: one channel, whose decisions are positive above 0; ``"multiclass"``: one label for each pixel;
         ``"multilabel"``: any number of labels for each pixel. Of several channels each class is a set, against the rest
-    ignore_index : the value of the target at which pixels do not count; None counts all
+    ignore_index : the value of the target at which pixels do not count; None counts all. In multiclass mode it may be a
+        class, whose pixels do not count then
     per_image : whether each image has sets of its own, or else the whole batch is one set of each class
     classes : ``"present"`` counts the sets that have positives, ``"all"`` counts all, and a list of numbers counts
         these classes; binary mode has one class, which counts
     include_background : whether class 0 counts where there are several
     empty : what a set without positives costs: None leaves it to the loss, ``"perfect"`` and ``"fraction"`` are those
-        of :class:`setwise.losses.Jaccard`, and ``"ignore"`` leaves the set out of the mean
+        of :class:`setwise.losses.Jaccard` (``"perfect"`` is ``zero_division=1`` of other losses), and ``"ignore"``
+        leaves the set out of the mean
     """
 
     mode: Mode = "binary"
@@ -44,6 +46,10 @@ class Arguments:
         as_flag(self.include_background, "include_background")
         if self.ignore_index is not None and (isinstance(self.ignore_index, bool) or not _whole(self.ignore_index)):
             raise TypeError(f"ignore_index must be None or a whole number; got {shown(self.ignore_index)}.")
+        if self.ignore_index is not None:
+            if not -(2**63) <= int(self.ignore_index) < 2**63:
+                raise ValueError(f"ignore_index must be a whole number of int64; got {shown(self.ignore_index)}.")
+            object.__setattr__(self, "ignore_index", int(self.ignore_index))
         if self.empty is not None:
             as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
         object.__setattr__(self, "classes", _as_classes(self.classes))
@@ -68,9 +74,18 @@ class Arguments:
 
     def of(self, loss: Loss) -> Loss:
         """The loss, with the cost of sets without positives that ``empty`` asks for."""
+        if loss.reads == "classes":
+            raise Refusal(
+                f"setwise.torch refuses {loss!r}: here each class is a set against the rest. Pass the loss of one "
+                "class, with mode='multiclass'."
+            )
         if self.empty in (None, "ignore"):
             return loss
-        if not is_dataclass(loss) or "empty" not in {field.name for field in fields(loss)}:
+        choices: set[str] = {field.name for field in fields(loss)} if is_dataclass(loss) else set()
+        if is_dataclass(loss) and self.empty == "perfect" and "zero_division" in choices:
+            # The value of a measure that is 0/0 where there is no positive and none is predicted.
+            return replace(loss, zero_division=1.0)
+        if not is_dataclass(loss) or "empty" not in choices:
             raise Refusal(
                 f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
                 "sets without positives. Leave empty out, or use empty='ignore'."

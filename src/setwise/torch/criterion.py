@@ -1,19 +1,32 @@
 """What all losses for logits and targets share."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, number_of
+from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
 
 
 class Criterion(nn.Module):
     """A loss of sets of decisions, for logits and a target of any number of dimensions.
+
+    Tensors of the CPU are evaluated by the kernels of setwise. On CUDA, tensors are evaluated where they are, without
+    the host waiting for them, if the value of the loss is one formula of the counts (fn, fp, P, N) for all sets, as
+    that of Jaccard, of F1 or of a function of one's own that is made of NumPy's functions. Which losses these are is
+    found once, on small tensors. There, scores that are not finite give NaN instead of an error, and what a function of
+    one's own returns is not checked. All other losses, and tensors of other accelerators, go through the host.
+
+    ``torch.compile(fullgraph=True)`` takes the modules; their functional twins make a module at each call, and end a
+    graph there.
 
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
@@ -25,6 +38,17 @@ class Criterion(nn.Module):
     class_weight : one weight for each channel, by which the mean of the classes is weighted; None weights all alike
     reduction : ``"mean"``, ``"sum"``, or ``"none"`` for the value of every set: (classes,), or (images, classes) with
         ``per_image``, with 0 for sets that do not count
+    sync : None, or ``"set"`` where the batch is that of all processes of torch.distributed, or a process group whose
+        batch it is. The value is then that of the batches of all ranks end to end, on each of them, and so is the
+        gradient under DistributedDataParallel: ranks hold their part of it times the number of ranks, because that
+        module takes the mean over ranks. Batches may differ in size, and be empty. With ``per_image`` the images stay
+        where they are, and the mean divides by the number of all of them. A world of one process, or none, changes
+        nothing.
+
+        The forward pass shares scores, so all ranks must make it, and the backward pass shares nothing. If one rank
+        refuses its batch, all raise. Under ``no_sync()`` of DistributedDataParallel, where gradients accumulate, each
+        pass shares all the same: a set is then one micro-batch of all ranks, never several of them.
+        ``torch.compile(fullgraph=True)`` does not take it, and ``torch.compile`` ends a graph there
     """
 
     class_weight: Tensor | None
@@ -35,12 +59,14 @@ class Criterion(nn.Module):
         arguments: Arguments,
         class_weight: Sequence[float] | Tensor | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
         self.form, self.arguments, self.reduction = form, arguments, reduction
+        self.sync = as_sync(sync)
         self._number = number_of(form)
-        self.register_buffer("class_weight", as_class_weight(class_weight), persistent=False)
+        self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
     def scores(self, logits: Tensor) -> Tensor:
         """What the form reads of the logits; by default the logits themselves."""
@@ -52,20 +78,53 @@ class Criterion(nn.Module):
         Parameters
         ----------
         logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
-        target : (N, ...) class numbers, or 0 and 1 in the shape of the logits
-        mask : (N, ...) bools, False where pixels do not count; or one for each label, in the shape of the target
+        target : (N, ...) or (N, 1, ...) class numbers, or 0 and 1 in the shape of the logits
+        mask : (N, ...) or (N, 1, ...) bools, False where pixels do not count; or one for each label, in the shape of
+            the logits
         """
-        laid = lay(self.scores(logits), target, mask, self.arguments)
-        values, _, totals = ops.evaluate(laid.scores, laid.codes, self._number)
-        weight = None if self.class_weight is None else self._chosen(logits, self.class_weight)
-        return reduced(values, counted(totals, self.arguments), laid.shape, weight, self.reduction)
+        group = group_of(self.sync)
+        if group is not None:
+            values, counts, shape = self._over_ranks(logits, target, mask, group)
+            return reduced(values, counts, shape, self._weight(logits), self.reduction)
+        scores = self.scores(logits)
+        if is_eager(scores):
+            return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
+        laid = lay(scores, target, mask, self.arguments)
+        values, counts = self._values(laid.scores, laid.codes)
+        return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
 
-    def _chosen(self, logits: Tensor, weight: Tensor) -> Tensor:
-        """The weights of the channels that may count."""
-        channels = 1 if self.arguments.mode == "binary" else logits.shape[1]
-        if len(weight) != channels:
-            raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
-        return weight[self.arguments.channels(channels)]
+    def _values(self, scores: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """The values of sets, and which of them count, (S,) each."""
+        values, _, totals = ops.evaluate(scores, codes, self._number)
+        return values, counted(totals, self.arguments)
+
+    def _over_ranks(
+        self, logits: Tensor, target: Tensor, mask: Tensor | None, group: Any
+    ) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+        """The values of the sets of all ranks, which of them count, and the shape in which they are returned."""
+
+        def own() -> Rows:
+            self._weight(logits)
+            laid = lay(self.scores(logits), target, mask, self.arguments)
+            if not self.arguments.per_image:
+                return Rows(laid.scores, laid.codes)
+            # An image is whole on its rank, so its values are shared: one row of them for each class.
+            values, counts = self._values(laid.scores, laid.codes)
+            return Rows(values.reshape(laid.shape).T, counts.reshape(laid.shape).T.to(torch.int8))
+
+        found = shared(own, self.arguments, group)
+        if not self.arguments.per_image:
+            return *self._values(found.numbers, found.codes), (len(found.codes),)
+        return found.numbers.T.flatten(), found.codes.T.flatten() == 1, tuple(found.codes.T.shape)
+
+    def _weight(self, logits: Tensor) -> Tensor | None:
+        """The weights of the channels that may count; None weights all alike."""
+        return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -2,8 +2,15 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from setwise.kernels.extension import count_codes
+from setwise.kernels.label_codes import label_codes
+from setwise.torch.channels import taken
+
+NO_MASK = np.empty((0, 0), np.bool_)
 
 
 def encoded(
@@ -24,18 +31,24 @@ def encoded(
     channels : the chosen channels
     count : the number of channels
     exclusive : whether a pixel has exactly one of several labels
-    ignore_index : the value at which decisions do not count; None counts all
+    ignore_index : the value at which decisions do not count, or the class at which pixels with 1 there do not; None
+        counts all
     by_class : whether a class has one set, (len(channels), N pixels), or one in each image, (N len(channels), pixels)
 
     Raises
     ------
     ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
     """
+    if target.device.type == "cpu" and target.shape[1] == 1:
+        found = _of_labels(target, mask, channels, count, ignore_index, by_class)
+        if found is not None:
+            return found
     one_hot = target.shape[1] == count
-    ignored = torch.zeros_like(target, dtype=torch.bool) if ignore_index is None else target == ignore_index
+    ignored = _equal(target, ignore_index)
     if exclusive and one_hot:
-        # A pixel counts for all of its classes, or for none.
-        ignored = ignored.any(dim=1, keepdim=True)
+        # A pixel counts for all of its classes, or for none; a class is named by its number, as in targets of numbers.
+        named = ignore_index is not None and 0 <= ignore_index < count
+        ignored = target[:, ignore_index, None] == 1 if named else ignored.any(dim=1, keepdim=True)
     if mask is not None:
         ignored = ignored | ~mask
     top = 2 if one_hot else count
@@ -43,23 +56,81 @@ def encoded(
     if exclusive and one_hot:
         _require((target.sum(dim=1, keepdim=True) == 1) | ignored, "target must have one class of 1 at each pixel")
     if one_hot:
-        chosen = target[:, list(channels)] == 1
+        chosen = taken(target, channels) == 1
     else:
-        chosen = target == torch.tensor(channels, device=target.device)[:, None]
+        chosen = target == taken(torch.arange(count, device=target.device), channels, dim=0)[:, None]
     if ignored.shape[1] > 1:
-        ignored = ignored[:, list(channels)]
+        ignored = taken(ignored, channels)
     codes = chosen.to(torch.int8).masked_fill(ignored, -1)
     return (codes.transpose(0, 1).reshape(len(channels), -1) if by_class else codes.flatten(0, 1)).contiguous()
+
+
+def numbered(target: Tensor, mask: Tensor | None, count: int, ignore_index: int | None) -> Tensor:
+    """The class numbers 0..count-1 of a target, int64, with -1 where pixels do not count; all have the same shape."""
+    ignored = _equal(target, ignore_index)
+    if mask is not None:
+        ignored = ignored | ~mask
+    _check_range(target, ignored, count)
+    return target.long().masked_fill(ignored, -1)
+
+
+def _equal(target: Tensor, value: int | None) -> Tensor:
+    """Where the target has this value; None is in none."""
+    if value is None or not _holds(target, value):
+        return torch.zeros_like(target, dtype=torch.bool)
+    return torch.eq(target, value)
+
+
+def totals_of(codes: Tensor) -> Tensor:
+    """The numbers (S, 2) of negatives and positives of codes (S, p)."""
+    if codes.device.type != "cpu":
+        return torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
+    offsets = np.arange(len(codes) + 1) * codes.shape[1]
+    return torch.from_numpy(count_codes(codes.contiguous().numpy().reshape(-1), offsets))
+
+
+def _of_labels(
+    target: Tensor, mask: Tensor | None, channels: Sequence[int], count: int, ignore_index: int | None, by_class: bool
+) -> Tensor | None:
+    """The same in one pass for a target (N, 1, pixels); None for rare kinds of labels, and for wrong ones."""
+    top = max(count, 2)
+    if target.dtype == torch.bool:
+        target = target.view(torch.uint8)
+    elif target.dtype in (torch.int8, torch.int16, torch.int32):
+        target = target.long()
+    if target.dtype not in (torch.int64, torch.uint8, torch.float32) or (mask is not None and mask.shape[1] > 1):
+        return None
+    if top > (2 if target.is_floating_point() else 256) and target.dtype != torch.int64:
+        return None
+    ignores = ignore_index is not None and _holds(target, ignore_index)
+    labels = target.detach().contiguous().numpy()[:, 0]
+    counted = NO_MASK if mask is None else mask.contiguous().numpy()[:, 0]
+    images, pixels = labels.shape
+    shape = (len(channels), images * pixels) if by_class else (images * len(channels), pixels)
+    codes, classes = np.empty(shape, np.int8), np.array(channels if count > 1 else [1])
+    ignored = ignore_index if ignores and ignore_index is not None else 0
+    valid = label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.reshape(-1))
+    return torch.from_numpy(codes) if valid else None
 
 
 def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:
     """Raise ValueError where a label that counts is none of 0..top-1."""
     if target.dtype == torch.bool:
         return
-    valid = (target >= 0) & (target < top)
+    valid = target >= 0
+    if _holds(target, top):
+        valid &= target < top
     if target.is_floating_point():
         valid &= target == target.round()
     _require(valid | ignored, f"target must hold whole numbers from 0 to {top - 1}, or ignore_index", target)
+
+
+def _holds(target: Tensor, value: int) -> bool:
+    """Whether the dtype of the target has this value; comparing with another one would wrap it around."""
+    if target.is_floating_point() or target.dtype == torch.bool:
+        return target.is_floating_point() or value in (0, 1)
+    kind = torch.iinfo(target.dtype)
+    return kind.min <= value <= kind.max
 
 
 def _require(valid: Tensor, sentence: str, target: Tensor | None = None) -> None:

@@ -5,19 +5,32 @@ An operator takes tensors and numbers only, so it names its form by a number.
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 
 class Evaluated(NamedTuple):
-    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores."""
+    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores.
+
+    ``totals`` are the numbers (S, 2) of negatives and positives, if they are known.
+    """
 
     values: torch.Tensor
     gradient: torch.Tensor
+    totals: torch.Tensor | None = None
 
 
-class Form(ABC):
+class Keyed(ABC):
+    """What operators name by a number."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """What tells forms apart; equal keys share a number."""
+
+
+class Form(Keyed):
     """A function of the scores of sets, with its gradient.
 
     Scores are (S, p) float32 or float64. Codes are (S, p) int8: 1 for positives, 0 for negatives, and -1 for decisions
@@ -35,17 +48,14 @@ class Form(ABC):
         """
         return None
 
-    @property
-    @abstractmethod
-    def key(self) -> Hashable:
-        """What tells forms apart; equal keys share a number."""
 
-
-_FORMS: list[Form] = []
+_FORMS: list[Any] = []
 _NUMBERS: dict[Hashable, int] = {}
 
 
-def number_of(form: Form) -> int:
+# A graph would put the form into the list only after its operators have looked for it.
+@torch.compiler.disable
+def number_of(form: Keyed) -> int:
     """The number by which operators name the form; equal forms have the same one."""
     try:
         hash(form.key)
@@ -59,6 +69,6 @@ def number_of(form: Form) -> int:
     return _NUMBERS[form.key]
 
 
-def form_of(number: int) -> Form:
+def form_of(number: int) -> Any:
     """The form of this number."""
     return _FORMS[number]

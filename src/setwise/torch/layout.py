@@ -1,5 +1,6 @@
 """Logits and targets of any shape, as rows of scores and codes."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import torch
@@ -8,6 +9,12 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
+from setwise.torch.channels import taken
+from setwise.torch.encoding import encoded, numbered
+
+LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+"""The types of targets; PyTorch compares no others."""
 
 
 @final
@@ -27,22 +34,49 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     """The sets of logits (N, C, ...) and a target.
 
     In binary mode logits are (N, ...) or (N, 1, ...), and so is the target. In multiclass mode the target holds class
-    numbers (N, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask (N, ...), (N, 1, ...)
-    or of the shape of the target is True where decisions count.
+    numbers (N, ...) or (N, 1, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask
+    (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
     images, channels, pixels = channels_of(logits, arguments)
-    scores = as_scores(logits).reshape(images, channels, pixels)
-    given = _as_target(logits, target, arguments, (images, channels, pixels))
-    counted = None if mask is None else _as_mask(mask, target, (images, channels, pixels))
+    codes = codes_of(logits, target, mask, arguments)
     chosen = arguments.channels(channels)
-    exclusive = arguments.mode == "multiclass"
-    by_class = not arguments.per_image
-    codes = ops.encode(given, counted, chosen, channels, exclusive, arguments.ignore_index, by_class)
-    if len(chosen) < channels:
-        scores = scores[:, chosen]
-    rows = scores.transpose(0, 1) if by_class else scores
-    shape = (len(chosen),) if by_class else (images, len(chosen))
+    scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
+    rows = scores if arguments.per_image else scores.transpose(0, 1)
+    shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)
+
+
+def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
+    """The codes of :func:`lay`, for which logits give nothing but their shape."""
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    exclusive = arguments.mode == "multiclass"
+    # The operator takes longer than the codes of a small image.
+    encode = ops.encode if torch.compiler.is_compiling() else encoded
+    codes: Tensor = encode(
+        given,
+        counted,
+        arguments.channels(channels),
+        channels,
+        exclusive,
+        arguments.ignore_index,
+        not arguments.per_image,
+    )
+    return codes
+
+
+def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor | None:
+    """The class numbers (N, pixels) of a target in multiclass mode, int64, with -1 where pixels do not count.
+
+    None for targets of 0 and 1, and for masks of single labels, of which numbers would say too little.
+    """
+    images, channels, pixels = channels_of(logits, arguments)
+    given = _as_target(logits, target, arguments, (images, channels, pixels))
+    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    if given.shape[1] > 1 or (counted is not None and counted.shape[1] > 1):
+        return None
+    return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
 
 
 def as_scores(logits: Tensor) -> Tensor:
@@ -57,7 +91,7 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     as_scores(logits)
     least = 1 if arguments.mode == "binary" else 2
     if logits.ndim < least:
-        raise ValueError(f"logits must have at least {least} dimensions in {arguments.mode} mode; got {logits.ndim}.")
+        raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {logits.ndim}.")
     images = logits.shape[0]
     if arguments.mode == "binary":
         return images, 1, logits[0].numel() if images else 0
@@ -69,32 +103,53 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
 
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
     """The target as (images, 1 or channels, pixels)."""
-    if not isinstance(target, Tensor) or target.is_complex():
-        raise TypeError(f"target must be a tensor of labels; got {kind_of(target)}.")
+    if not isinstance(target, Tensor) or target.dtype not in LABELS:
+        raise TypeError(
+            f"target must be a tensor of bools, signed whole numbers, uint8 or floats; got {kind_of(target)}."
+        )
     images, channels, pixels = shape
-    full, spatial = tuple(logits.shape), (logits.shape[0], *logits.shape[2:])
-    wanted = {
-        "binary": [full, *([spatial] if logits.ndim > 1 and logits.shape[1] == 1 else []), (images, 1, *full[1:])],
-        "multiclass": [spatial, full],
-        "multilabel": [full],
-    }[arguments.mode]
+    full, single = tuple(logits.shape), _of_pixels(logits, arguments)
+    wanted = {"binary": single, "multiclass": [single[0], full, *single[1:]], "multilabel": [full]}[arguments.mode]
     if tuple(target.shape) not in wanted:
-        shapes = " or ".join(str(tuple(each)) for each in wanted[:2])
-        raise ValueError(f"target must have the shape {shapes} for these logits; got {tuple(target.shape)}.")
+        way = ""
+        if arguments.mode == "binary" and target.ndim == logits.ndim - 1:
+            way = " Several channels need mode='multiclass' or 'multilabel'."
+        raise ValueError(
+            f"target must have the shape {_either(wanted[:2])} for these logits; got {_shape(target)}.{way}"
+        )
     per_channel = arguments.mode != "binary" and tuple(target.shape) == full
     return target.reshape(images, channels if per_channel else 1, pixels)
 
 
-def _as_mask(mask: Tensor, target: Tensor, shape: tuple[int, int, int]) -> Tensor:
+def _as_mask(mask: Tensor, logits: Tensor, shape: tuple[int, int, int], arguments: Arguments) -> Tensor:
     """The mask as (images, 1 or channels, pixels)."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise TypeError(f"mask must be a tensor of bools; got {kind_of(mask)}.")
     images, channels, pixels = shape
-    if mask.shape[:1] == target.shape[:1] and mask.numel() == images * pixels:
+    single, full = _of_pixels(logits, arguments), tuple(logits.shape)
+    if tuple(mask.shape) in single:
         return mask.reshape(images, 1, pixels)
-    if mask.shape == target.shape:
+    if tuple(mask.shape) == full:
         return mask.reshape(images, channels, pixels)
-    raise ValueError(f"mask must have one value for each pixel or label of target; got shape {tuple(mask.shape)}.")
+    raise ValueError(f"mask must have the shape {_either([single[0], full])} for these logits; got {_shape(mask)}.")
+
+
+def _of_pixels(logits: Tensor, arguments: Arguments) -> list[tuple[int, ...]]:
+    """The shapes of one value for each pixel: with an axis of one channel, and without."""
+    images, *rest = logits.shape
+    if arguments.mode != "binary":
+        return [(images, *rest[1:]), (images, 1, *rest[1:])]
+    return [(images, *rest), *([(images, *rest[1:])] if rest[:1] == [1] else []), (images, 1, *rest)]
+
+
+def _either(shapes: Sequence[tuple[int, ...]]) -> str:
+    """The different shapes for a sentence."""
+    return " or ".join(dict.fromkeys(str(tuple(each)) for each in shapes))
+
+
+def _shape(tensor: Tensor) -> str:
+    """The shape of a tensor for a sentence."""
+    return str(tuple(tensor.shape))
 
 
 def kind_of(value: object) -> str:

@@ -11,7 +11,8 @@ from setwise.core.measure import Loss
 from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
-from setwise.torch.layout import as_scores
+from setwise.torch.gathering import Sync
+from setwise.torch.layout import as_scores, channels_of
 from setwise.torch.lovasz_form import Errors, LovaszForm
 from setwise.torch.reducing import Options, Reduction
 
@@ -21,7 +22,8 @@ class LovaszHingeLoss(Criterion):
     """``l(none) + sum_j (u_(j))_+ gain_j`` along the margin errors ``u = 1 - s (2y - 1)``, sorted down (LH Def. 5).
 
     The tight convex surrogate of a submodular loss; for losses that do not increase the whole sum is clipped at 0
-    instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``.
+    instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``. On CUDA it is one sort of all decisions, for losses
+    of counts; weighted mistakes, tables and set functions go through the host.
     """
 
     def __init__(
@@ -36,10 +38,11 @@ class LovaszHingeLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         form = LovaszForm(arguments.of(as_loss(loss)), Errors.MARGIN, arguments.only_present)
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
@@ -47,7 +50,8 @@ class LovaszSoftmaxLoss(Criterion):
     """``l(none) + sum_j e_(j) gain_j`` along the errors of probabilities, sorted down: ``1 - q`` or ``q`` of a class.
 
     The probabilities q are the softmax of the logits, and their sigmoid in binary and multilabel mode. The Lovász
-    extension of each class is taken against the rest.
+    extension of each class is taken against the rest. On CUDA it is one sort of all decisions, for losses of counts;
+    weighted mistakes, tables and set functions go through the host.
     """
 
     def __init__(
@@ -62,15 +66,17 @@ class LovaszSoftmaxLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
         from_logits: bool = True,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         form = LovaszForm(arguments.of(as_loss(loss)), Errors.PROBABILITY, arguments.only_present)
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
         self.from_logits = as_flag(from_logits, "from_logits")
 
     def scores(self, logits: Tensor) -> Tensor:
         """The probabilities."""
+        channels_of(logits, self.arguments)
         exact = as_scores(logits)
         if not self.from_logits:
             return exact

@@ -15,7 +15,8 @@ from setwise.torch.lovasz_form import Errors, LovaszForm
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
     """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,): LH Eq. 11.
 
-    The Lovász hinge is its value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
+    On CUDA, losses of counts are evaluated where the tensors are, and other losses on the host. The Lovász hinge is its
+    value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
 
     Parameters
     ----------
@@ -29,6 +30,16 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
         raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
     if errors.ndim != 2:
         raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
-    form = LovaszForm(as_loss(loss), Errors.GIVEN)
-    values: Tensor = ops.evaluate(given, labels.to(torch.int8), number_of(form))[0]
+    # Neither a graph nor an accelerator tells its values here.
+    told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
+    if labels.dtype == torch.int8 and told and not ((labels >= -1) & (labels <= 1)).all():
+        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {labels.abs().max()}.")
+    values: Tensor = ops.evaluate(given, labels.to(torch.int8), _number(loss))[0]
     return values
+
+
+@torch.compiler.assume_constant_result
+def _number(loss: Loss | str) -> int:
+    """The number of the extension of a loss, which is found while a graph is made."""
+    number: int = number_of(LovaszForm(as_loss(loss), Errors.GIVEN))
+    return number

@@ -3,21 +3,30 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.measure import Loss
+from setwise.core.arrays import Floats
+from setwise.core.checks import LARGEST
+from setwise.core.count_loss import CountLoss
+from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
+from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
+from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
+from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_extension import extension
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
+from setwise.torch.wording import worded
 
 
 class Errors(Enum):
@@ -28,10 +37,20 @@ class Errors(Enum):
     GIVEN = "s itself"
 
 
+LINES = {
+    Errors.MARGIN: (MARGINS, -LARGEST, LARGEST),
+    Errors.PROBABILITY: (PROBABILITIES, -0.01, 1.01),
+    Errors.GIVEN: (GIVEN, 0.0, LARGEST),
+}
+"""How the errors of :mod:`setwise.kernels.extension` come from scores, and the range of these."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LovaszForm(Form):
     """``l(none) + sum_j e_(j) gain_j`` along the errors e, sorted down (LH Eq. 33 and 35).
+
+    On a device, losses of counts are evaluated as in :func:`setwise.torch.device_extension.extension`.
 
     Parameters
     ----------
@@ -46,22 +65,50 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        try:
-            hinge = LovaszHinge(self.loss)
-        except Refusal as refusal:
-            raise Refusal(str(refusal).replace("Use surrogate='margin'", "Use MarginRescalingLoss")) from None
-        object.__setattr__(self, "loss", hinge.loss)
+        with worded():
+            object.__setattr__(self, "loss", LovaszHinge(self.loss).loss)
 
     @property
     def key(self) -> Hashable:
         return LovaszForm, self.loss, self.errors, self.only_present
 
     def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        return self._of_quotient(scores, codes) or self._of_any(scores, codes)
+
+    def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
+        loss = self.loss
+        if not isinstance(loss, CountLoss) or type(loss).bind is not CountLoss.bind:
+            return None
+        if not {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits or Trait.MODULAR in loss.traits:
+            return None
+        flat, labels = scores.detach().contiguous().numpy().reshape(-1), codes.contiguous().numpy().reshape(-1)
+        offsets = np.arange(len(codes) + 1) * codes.shape[1]
+        line, low, high = LINES[self.errors]
+        most = float(np.finfo(flat.dtype).max)
+        counts, last, proper = survey(flat, labels, offsets, line, max(low, -most), min(high, most))
+        N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
+        empty = P + N == 0
+        # A set in which nothing counts need not be defined for the loss, so it is given a negative.
+        N[empty] = 1.0
+        quotient, none = loss.quotient(P, N), np.zeros(len(P))
+        if quotient is None or not proper:
+            return None
+        start = loss.of_counts(none, none, P, N)
+        left_out = P == 0 if self.only_present else empty
+        quotient[0][left_out], start[left_out] = 0.0, 0.0
+        values, gradient = quotient_extension(flat, labels, offsets, line, P, last, *quotient, start)
+        found, slope = torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape)
+        return Evaluated(found, slope, torch.from_numpy(counts))
+
+    def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
+        """What is found for any submodular loss, from its gains."""
         found = ragged(codes)
         sets = found.sets
         if sets is None:
             return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
         flat = found.take(scores)
+        self._check(flat)
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
             return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
@@ -76,6 +123,44 @@ class LovaszForm(Form):
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    def _check(self, flat: Floats) -> None:
+        """Raise ValueError for what are no errors or probabilities; the hinge checks its scores itself."""
+        if self.errors is Errors.MARGIN:
+            return
+        least, largest = flat.min(), flat.max()
+        if not np.isfinite(least) or not np.isfinite(largest):
+            raise ValueError(f"{'errors' if self.errors is Errors.GIVEN else 'logits'} must be finite; got NaN or inf.")
+        # Means of probabilities in bfloat16 may be 1 and a rounding error.
+        if self.errors is Errors.PROBABILITY and (least < -0.01 or largest > 1.01):
+            odd = least if least < 0 else largest
+            raise ValueError(f"from_logits=False needs probabilities in [0, 1]; got {odd:g}.")
+        if self.errors is Errors.GIVEN and least < 0:
+            raise ValueError(f"errors must be at least 0; got {least:g}.")
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where its traits are read off the sets, or where tensors can not run it."""
+        if Trait.SUBMODULAR not in self.loss.traits:
+            return None
+        # A function of counts may show that it increases without promising it.
+        parts = [part for _, part in self.loss.parts] if isinstance(self.loss, Combination) else [self.loss]
+        if Trait.INCREASING not in self.loss.traits and any(isinstance(part, CountFunctionLoss) for part in parts):
+            return None
+        return DeviceCounts.of(self.loss)
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        counts = self._counts
+        if counts is None:
+            return None
+        positive = codes == 1
+        if self.errors is Errors.GIVEN:
+            return extension(counts, scores, codes, clipped=True)
+        correct = 1 + scores if self.errors is Errors.MARGIN else scores
+        errors = torch.where(positive, 1 - scores, correct)
+        clipped = self.errors is not Errors.MARGIN or Trait.INCREASING in self.loss.traits
+        found = extension(counts, errors, codes, clipped)
+        return Evaluated(found.values, torch.where(positive, -found.gradient, found.gradient))
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

@@ -10,8 +10,14 @@ import torch
 from torch import Tensor
 
 from setwise.kernels.threads import allowed
-from setwise.torch.encoding import encoded
+from setwise.torch.encoding import encoded, totals_of
 from setwise.torch.forms import form_of
+from setwise.torch.wording import worded
+
+NO_SECOND = (
+    "a second derivative of a loss of setwise was asked for, but the losses are piecewise linear in the scores, so it "
+    "is 0 or does not exist: leave out create_graph=True."
+)
 
 
 # Schemas are written out, since old versions of PyTorch cannot read all of these annotations.
@@ -58,29 +64,29 @@ def _(
 def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     """The values (S,) of a form, their gradient (S, p), and the numbers (S, 2) of negatives and positives."""
     bound = form_of(form)
-    totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
-    found = bound.on_device(scores, codes) if scores.is_cuda else None
+    # Results have the layout that the fake operator below promises, whatever that of the scores is.
+    found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
     if found is None:
-        with allowed(torch.get_num_threads()):
+        with allowed(torch.get_num_threads()), worded():
             found = bound.on_host(scores.cpu(), codes.cpu())
-    return found.values.to(scores.device), found.gradient.to(scores.device), totals
+    return found.values.to(scores.device), found.gradient.to(scores.device), totals_of(codes)
 
 
 @evaluate.register_fake
 def _(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, Tensor]:
     sets = scores.shape[0]
-    return scores.new_empty(sets), torch.empty_like(scores), codes.new_empty((sets, 2), dtype=torch.int64)
+    return scores.new_empty(sets), scores.new_empty(scores.shape), codes.new_empty((sets, 2), dtype=torch.int64)
 
 
 @torch.library.custom_op("setwise::pull_back", mutates_args=(), schema="(Tensor gradient, Tensor weights) -> Tensor")
 def pull_back(gradient: Tensor, weights: Tensor) -> Tensor:
     """``weights_i gradient_i`` for every set i: the chain rule."""
-    return gradient * weights[:, None]
+    return (gradient * weights[:, None]).contiguous()
 
 
 @pull_back.register_fake
 def _(gradient: Tensor, weights: Tensor) -> Tensor:
-    return torch.empty_like(gradient)
+    return gradient.new_empty(gradient.shape)
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -94,10 +100,7 @@ def _back(ctx: Any, weights: Tensor | None, gradient: Tensor | None, totals: Ten
 
 
 def _never(ctx: Any, *unused: Any) -> None:
-    raise RuntimeError(
-        "a second derivative of a loss of setwise was asked for, but the losses are piecewise linear in the scores, so "
-        "it is 0 or does not exist: leave out create_graph=True."
-    )
+    raise RuntimeError(NO_SECOND)
 
 
 evaluate.register_autograd(_back, setup_context=_keep)

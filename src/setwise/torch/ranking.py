@@ -9,6 +9,7 @@ from setwise.losses import AveragePrecision, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
+from setwise.torch.gathering import Sync
 from setwise.torch.reducing import Options, Reduction
 from setwise.torch.surrogate_form import SurrogateForm
 
@@ -32,10 +33,11 @@ class RocAreaLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         loss = arguments.of(RocArea())
-        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction)
+        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
 
 
 @final
@@ -56,10 +58,11 @@ class AveragePrecisionLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         loss = arguments.of(AveragePrecision())
-        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction)
+        super().__init__(SurrogateForm(MarginRescaling(loss), loss), arguments, class_weight, reduction, sync)
 
 
 def roc_area_loss(

@@ -1,15 +1,21 @@
 """The values of sets as one number: which sets count, with which weight, and what the mean divides by."""
 
 from collections.abc import Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from setwise.core.checks import as_number, shown
 from setwise.torch.arguments import Arguments, Classes, Empty
+from setwise.torch.channels import taken
+from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
+
+TINY = 1e-30
+"""Sums of weights are 0 or above this."""
 
 
 class Options(TypedDict, total=False):
@@ -22,6 +28,7 @@ class Options(TypedDict, total=False):
     class_weight: Sequence[float] | Tensor | None
     empty: Empty | None
     reduction: Reduction
+    sync: Sync | None
 
 
 def counted(totals: Tensor, arguments: Arguments) -> Tensor:
@@ -38,29 +45,55 @@ def reduced(
     their classes. ``"mean"`` divides the sum of each image by its sum of weights, and takes the mean of the images in
     which a set counts; without images it is the mean of the classes. Where nothing counts, the result is 0.
     """
-    kept = torch.where(counts, values, torch.zeros_like(values)).reshape(shape)
-    if reduction == "none":
-        return kept
+    weights = counts.to(values.dtype)
+    if weight is not None and reduction != "none":
+        weights = (weights.reshape(shape) * weight.to(weights)).flatten()
+    found: Tensor = torch.where(counts, values, 0.0) * factors_of(weights.reshape(shape), reduction).flatten()
+    return found.reshape(shape) if reduction == "none" else found.sum()
+
+
+def factors_of(weights: Any, reduction: Reduction) -> Any:
+    """What each value is multiplied by before all are added, for weights of sets in their shape: tensors or arrays.
+
+    With ``"none"`` they are not added. Sets that do not count have the weight 0.
+    """
+    if reduction != "mean":
+        return weights
+    whole = weights.sum(axis=-1, keepdims=True)
+    # Where no set of an image counts, its weights are 0 whatever they are divided by.
+    return weights / (whole.clip(TINY) * (whole > 0).sum().clip(1))
+
+
+def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The sum of the means of the images, and in how many images a set counts: their quotient is the mean."""
     weights = counts.reshape(shape).to(values.dtype)
     if weight is not None:
         weights = weights * weight.to(values)
-    total = (kept * weights).sum(dim=-1)
-    if reduction == "sum":
-        return total.sum()
-    whole = weights.sum(dim=-1)
+    total, whole = (torch.where(counts, values, 0.0).reshape(shape) * weights).sum(dim=-1), weights.sum(dim=-1)
     some = whole > 0
     means = total / torch.where(some, whole, torch.ones_like(whole))
-    return means.sum() / some.sum().clamp(min=1)
+    return means.sum(), some.sum()
 
 
-def as_class_weight(weights: Sequence[float] | Tensor | None) -> Tensor | None:
-    """One weight of at least 0 for each channel of logits, (C,) float32."""
+def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Tensor | None:
+    """The weights of those of ``channels`` that may count; None weights all alike."""
+    if weight is None:
+        return None
+    if len(weight) != channels:
+        raise ValueError(f"class_weight must have one number for each of {channels} channels; got {len(weight)}.")
+    return taken(weight, arguments.channels(channels), dim=0)
+
+
+def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:
+    """One weight of at least 0 for each channel of logits, (C,) float64."""
     if weights is None:
         return None
-    given = weights.detach().cpu().tolist() if isinstance(weights, Tensor) else list(weights)
-    if not isinstance(given, list) or not given:
+    given = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else weights
+    listed = list(given) if isinstance(given, Sequence | np.ndarray) and np.ndim(given) == 1 else []
+    if not listed or isinstance(given, str):
         raise ValueError(f"class_weight must be one number for each class; got {shown(weights)}.")
-    checked = [as_number(each, "class_weight", low=0.0) for each in given]
-    if not any(checked):
-        raise ValueError("class_weight must have a number above 0; got zeros alone.")
+    checked = [as_number(each, "class_weight", low=0.0) for each in listed]
+    counted = range(len(checked)) if isinstance(arguments.classes, str) else arguments.classes
+    if not any(checked[c] for c in counted if c < len(checked) and (c or arguments.include_background)):
+        raise ValueError(f"class_weight must be above 0 for a class that counts; got {shown(checked)}.")
     return torch.tensor(checked, dtype=torch.float64)

@@ -10,6 +10,7 @@ from setwise.losses import as_loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
+from setwise.torch.gathering import Sync
 from setwise.torch.reducing import Options, Reduction
 from setwise.torch.surrogate_form import SurrogateForm
 
@@ -18,7 +19,10 @@ from setwise.torch.surrogate_form import SurrogateForm
 class MarginRescalingLoss(Criterion):
     """``max_h loss(h) + <s, h - y> / g`` over all labelings h of a set (LH Eq. 21, where g = 1).
 
-    It is computed on the host, also for tensors of an accelerator.
+    On CUDA losses of counts are maximized where the tensors are: in sets of up to 1,024 decisions by a search of the
+    whole table of counts, and in larger ones for sums of costs, Jaccard, F_beta, Tversky with ``alpha + beta = 1`` or
+    ``beta = 1``, and MCC, and for sums of some of them, in O(p log p). All else goes through the host: other losses,
+    larger sets, and losses that fix the number of predicted positives, as precision at k.
 
     Parameters
     ----------
@@ -40,18 +44,20 @@ class MarginRescalingLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
         form = SurrogateForm(MarginRescaling(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 @final
 class SlackRescalingLoss(Criterion):
     """``max_h loss(h) (1 + <s, h - y>)`` over all labelings h of a set (LH Eq. 22).
 
-    It is computed on the host, also for tensors of an accelerator. ``loss`` is any loss of labels, or its name.
+    ``loss`` is any loss of labels, or its name. On CUDA losses of counts are maximized where the tensors are, in sets
+    of up to 1,024 decisions; larger sets and other losses go through the host.
     """
 
     def __init__(
@@ -66,17 +72,18 @@ class SlackRescalingLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
-        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction)
+        super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction, sync)
 
 
 @final
 class RampLoss(Criterion):
     """``max_h [loss(h) + <s, h> / g] - max_h <s, h> / g``: between the loss and margin rescaling, and not convex.
 
-    It is computed on the host, also for tensors of an accelerator.
+    On CUDA it is computed where :class:`MarginRescalingLoss` is.
 
     Parameters
     ----------
@@ -97,11 +104,12 @@ class RampLoss(Criterion):
         class_weight: Sequence[float] | Tensor | None = None,
         empty: Empty | None = None,
         reduction: Reduction = "mean",
+        sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
         bound = arguments.of(as_loss(loss))
         form = SurrogateForm(Ramp(bound, scale=scale), (bound, scale))
-        super().__init__(form, arguments, class_weight, reduction)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
 
 def margin_rescaling_loss(

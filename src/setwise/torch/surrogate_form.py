@@ -2,21 +2,28 @@
 
 import warnings
 from collections.abc import Hashable
+from functools import cached_property
 from typing import final
 
 import torch
 from torch import Tensor
 
 from setwise.core.evaluator import Surrogate
+from setwise.core.traits import Trait
+from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.torch.device_counts import DeviceCounts
+from setwise.torch.device_search import rescaled
 from setwise.torch.forms import Evaluated, Form
 from setwise.torch.ragged import ragged
 
 
 @final
 class SurrogateForm(Form):
-    """The value and the gradient of a surrogate of setwise, which are computed on the host.
+    """The value and the gradient of a surrogate of setwise, on the host.
 
-    Where the surrogate is only known to lie between two bounds, a warning says how far they are apart.
+    On a device, margin rescaling, slack rescaling and the ramp of losses of counts are computed as in
+    :func:`setwise.torch.device_search.rescaled`. Where the surrogate is only known to lie between two bounds, a warning
+    says how far they are apart.
     """
 
     def __init__(self, surrogate: Surrogate, key: Hashable) -> None:
@@ -40,6 +47,26 @@ class SurrogateForm(Form):
                 stacklevel=2,
             )
         return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+
+    @cached_property
+    def _counts(self) -> DeviceCounts | None:
+        """The loss on tensors; None where they can not run it, or where a method of inference was chosen."""
+        if not isinstance(self.surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        return DeviceCounts.of(self.surrogate.loss) if self.surrogate.inference is None else None
+
+    def on_device(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        counts, surrogate = self._counts, self.surrogate
+        if counts is None or not isinstance(surrogate, MarginRescaling | SlackRescaling | Ramp):
+            return None
+        increasing = Trait.INCREASING in surrogate.loss.traits
+        if isinstance(surrogate, SlackRescaling):
+            return rescaled(counts, scores, codes, increasing, slack=True)
+        scale = (codes >= 0).sum(dim=1, keepdim=True).clamp(min=1).to(scores.dtype)
+        if not isinstance(surrogate.scale, str):
+            scale = torch.full_like(scale, surrogate.scale)
+        found = rescaled(counts, scores / scale, codes, increasing, ramp=isinstance(surrogate, Ramp))
+        return None if found is None else Evaluated(found.values, found.gradient / scale)
 
     def __repr__(self) -> str:
         return repr(self.surrogate)

@@ -1,0 +1,205 @@
+"""Losses of images whose neighbors attract each other, for networks that give unary potentials and couplings."""
+
+from functools import partial
+from typing import Any, TypedDict, Unpack, final
+
+import torch
+from torch import Tensor, nn
+
+from setwise.core.checks import as_choice, as_count, as_flag, as_number
+from setwise.core.measure import Loss
+from setwise.losses import as_loss
+from setwise.surrogates.scale import check_scale
+from setwise.torch.arguments import Arguments, Empty
+from setwise.torch.forms import number_of
+from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
+from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
+from setwise.torch.grid_ops import evaluate_grids
+from setwise.torch.layout import lay
+from setwise.torch.potentials import RandomState, Seeds, as_potentials
+from setwise.torch.reducing import Reduction, counted, reduced
+
+
+class GridOptions(TypedDict, total=False):
+    """The arguments that losses of grids take by name; see :class:`GridCriterion`."""
+
+    ignore_index: int | None
+    reduction: Reduction
+    sync: Sync | None
+
+
+class GridCriterion(nn.Module):
+    """A loss of images of binary pixels, for their potentials and a target; each image is a set.
+
+    The score of a labeling h is ``<s, phi(h)> = sum_i u_i h_i + sum_(i,j) c_ij [h_i = h_j]`` over pixels i with unary
+    potential u, and over neighbors i and j, which attract each other with the coupling c of 0 or above. All is computed
+    on the host, also for tensors of an accelerator. Pixels that do not count leave the grid together with their edges.
+
+    Parameters
+    ----------
+    form : what the grids are evaluated by
+    arguments : which pixels and images count
+    reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"`` for the value of every image, (N,)
+    seeds : of the noise of each call; None where there is none
+    sync : as in :class:`setwise.torch.Criterion`: images stay on their rank, and the mean is that of all ranks
+    """
+
+    def __init__(
+        self,
+        form: GridForm,
+        arguments: Arguments,
+        reduction: Reduction,
+        seeds: Seeds | None = None,
+        sync: Sync | None = None,
+    ) -> None:
+        super().__init__()
+        as_choice(reduction, "reduction", ("none", "mean", "sum"))
+        self.form, self.arguments, self.reduction, self._seeds = form, arguments, reduction, seeds
+        self.sync = as_sync(sync)
+        self._number = number_of(form)
+
+    def forward(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The loss of the potentials.
+
+        Parameters
+        ----------
+        unary : (N, 1, H, W) or (N, H, W) floats, the score of label 1; also (.., L) or (.., D, H, W)
+        coupling : (N, 2, H, W) floats of 0 or above: the weight of the edge from each pixel to the right, and down; or
+            (N, 4, H, W) with those down to the right and down to the left. What leads beyond the border is not read.
+            A number, or a tensor that broadcasts to this shape, is one weight for many edges; one channel alone is that
+            of both edges of a pixel. Sequences have one direction, volumes three, along the last axis first
+        target : 0 and 1 in the shape of unary
+        mask : bools in the shape of unary, False where pixels do not count
+        """
+        own, group = partial(self._images, unary, coupling, target, mask), group_of(self.sync)
+        images = own() if group is None else shared(own, self.arguments, group)
+        values, counts = images.numbers[0], images.codes[0] == 1
+        return reduced(values, counts, (len(values),), None, self.reduction)
+
+    def _images(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None) -> Rows:
+        """The values of the images, and 1 for those that count, as one row."""
+        fields, couplings = as_potentials(unary, coupling)
+        codes = lay(unary, target, mask, self.arguments).codes
+        seed = torch.zeros((), dtype=torch.int64) if self._seeds is None else self._seeds()
+        values, _, _ = evaluate_grids(fields, couplings, codes, seed, self._number)
+        totals = torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
+        return Rows(values[None], counted(totals, self.arguments)[None].to(torch.int8))
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        # Numbers of forms belong to a process, and a module may come from another one.
+        self._number = number_of(self.form)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows in parentheses."""
+        return f"{self.form!r}, ignore_index={self.arguments.ignore_index}, reduction={self.reduction!r}"
+
+
+@final
+class MaxMarginMRFLoss(GridCriterion):
+    """``max_h loss(h) + <s, phi(h) - phi(y)> / g`` over all labelings h of an image: margin rescaling of a grid.
+
+    A maximum is found by minimum cuts: exactly for sums over pixels, as ``"error_rate"`` and ``"hamming"``, and to
+    within ``tol`` by dual decomposition for ``"jaccard"``, ``"f1"`` and other losses of counts. Where a gap above
+    ``tol`` is left, the gradient is that of a lower bound, and a warning says how far the value may be off. It is
+    computed on the host, also for tensors of an accelerator. See :class:`GridCriterion` for the potentials.
+
+    Parameters
+    ----------
+    loss : a loss of labels, or its name
+    scale : g > 0, or ``"size"`` for the number of pixels of an image that count. With ``"size"`` and the error rate it
+        is a mean over pixels, which is the hinge ``(1 - u_i (2 y_i - 1))_+`` where couplings are 0
+    tol : the largest gap at which a search of an image may end, in the unit of the loss
+    ignore_index : the value of the target at which pixels leave the grid; None keeps all
+    empty : what an image without positives costs, as in :class:`setwise.torch.Arguments`
+    reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
+    sync : whether the mean is that of several processes, see :class:`GridCriterion`
+    """
+
+    def __init__(
+        self,
+        loss: Loss | str = "error_rate",
+        *,
+        scale: float | str = "size",
+        tol: float = 1e-3,
+        ignore_index: int | None = None,
+        empty: Empty | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        check_scale(scale)
+        arguments = Arguments("binary", ignore_index, per_image=True, empty=empty)
+        form = MarginForm(arguments.of(as_loss(loss)), scale, as_number(tol, "tol", low=0.0))
+        super().__init__(form, arguments, reduction, sync=sync)
+
+
+@final
+class LogSupermodularLoss(GridCriterion):
+    """``mean over z of max_h [<z, h> + <s, phi(h)>] - <s, phi(y)>``: a bound of ``-log p(y)`` by perturb-and-MAP.
+
+    ``p(y)`` is proportional to ``exp <s, phi(y)>``: a log-supermodular model, whose parameters the network gives. Over
+    all logistic noise z the value is not below ``-log p(y)`` (LSM 4.1). Few samples are learned by heart if the noise
+    is always the same, so each call draws its own by default. The maxima are minimum cuts, which are computed on the
+    host, also for tensors of an accelerator. See :class:`GridCriterion` for the potentials.
+
+    Parameters
+    ----------
+    samples : of each image, 2 or more, in pairs of opposite noise; each is a minimum cut
+    per_pixel : whether the value is in nats of a pixel that counts, or else of an image
+    random_state : None draws fresh noise at each call, from the default generator of PyTorch, so that
+        ``torch.manual_seed`` repeats it, and a ``torch.Generator`` does so from itself. With an int the noise is the
+        same at each call, as ``torch.autograd.gradcheck`` needs it
+    ignore_index : the value of the target at which pixels leave the grid; None keeps all
+    reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
+    sync : whether the mean is that of several processes, see :class:`GridCriterion`
+    """
+
+    def __init__(
+        self,
+        samples: int = 20,
+        *,
+        per_pixel: bool = True,
+        random_state: RandomState = None,
+        ignore_index: int | None = None,
+        reduction: Reduction = "mean",
+        sync: Sync | None = None,
+    ) -> None:
+        count = as_count(samples, "samples", low=2)
+        form = LikelihoodForm(count, as_flag(per_pixel, "per_pixel"))
+        arguments = Arguments("binary", ignore_index, per_image=True)
+        super().__init__(form, arguments, reduction, Seeds(random_state), sync)
+
+
+def max_margin_mrf_loss(
+    unary: Tensor,
+    coupling: Tensor,
+    target: Tensor,
+    loss: Loss | str = "error_rate",
+    *,
+    scale: float | str = "size",
+    tol: float = 1e-3,
+    empty: Empty | None = None,
+    mask: Tensor | None = None,
+    **options: Unpack[GridOptions],
+) -> Tensor:
+    """The same as ``MaxMarginMRFLoss(loss, scale=scale, tol=tol, ..)(unary, coupling, target, mask)``."""
+    module = MaxMarginMRFLoss(loss, scale=scale, tol=tol, empty=empty, **options)
+    value: Tensor = module(unary, coupling, target, mask)
+    return value
+
+
+def log_supermodular_loss(
+    unary: Tensor,
+    coupling: Tensor,
+    target: Tensor,
+    samples: int = 20,
+    *,
+    per_pixel: bool = True,
+    random_state: RandomState = None,
+    mask: Tensor | None = None,
+    **options: Unpack[GridOptions],
+) -> Tensor:
+    """The same as ``LogSupermodularLoss(samples, per_pixel=per_pixel, ..)(unary, coupling, target, mask)``."""
+    module = LogSupermodularLoss(samples, per_pixel=per_pixel, random_state=random_state, **options)
+    value: Tensor = module(unary, coupling, target, mask)
+    return value

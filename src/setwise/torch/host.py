@@ -1,0 +1,114 @@
+"""The loss of logits on the host as one node of the graph of PyTorch, which small images need to be fast."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from setwise.kernels.threads import allowed
+from setwise.torch.arguments import Arguments
+from setwise.torch.encoding import totals_of
+from setwise.torch.forms import Form
+from setwise.torch.layout import as_scores, lay
+from setwise.torch.ops import NO_SECOND
+from setwise.torch.reducing import Reduction, factors_of
+from setwise.torch.wording import worded
+
+
+def is_eager(scores: Tensor) -> bool:
+    """Whether scores are plain numbers in the memory of the host, and nothing traces what is done to them."""
+    plain = type(scores) is Tensor or type(scores) is torch.nn.Parameter
+    return plain and scores.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+@dataclass
+class Job:
+    """What the scores (N, C, ...) of a batch are evaluated with, and what is left for the way back.
+
+    ``weight_of`` tells the weights of the classes, once the shape of the scores is known to be right. ``gradient``
+    (S, p) is that of the values of the sets, and ``factors`` (S,) are what they are multiplied by.
+    """
+
+    target: Tensor
+    mask: Tensor | None
+    form: Form
+    arguments: Arguments
+    weight_of: Callable[[Tensor], Tensor | None]
+    reduction: Reduction
+    gradient: Tensor | None = None
+    factors: Tensor | None = None
+
+    def total(self, scores: Tensor) -> Tensor:
+        """What the operators of :mod:`setwise.torch.ops` and ``reduced`` make of the scores."""
+        found: Tensor = _Total.apply(as_scores(scores), self)  # type: ignore[no-untyped-call]
+        return found
+
+    def run(self, scores: Tensor) -> Tensor:
+        """The same without a graph."""
+        rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
+        with allowed(torch.get_num_threads()), worded():
+            found, self.gradient, known = self.form.on_host(rows, codes)
+        totals, values = (totals_of(codes) if known is None else known).numpy(), found.numpy()
+        counts = totals[:, 1] > 0 if self.arguments.only_present else totals.sum(axis=1) > 0
+        weights, weight = counts.astype(np.float64).reshape(shape), self.weight_of(scores)
+        if weight is not None and self.reduction != "none":
+            weights = weights * weight.detach().cpu().numpy()
+        factors = factors_of(weights, self.reduction).reshape(-1)
+        self.factors = torch.from_numpy(factors).to(scores.dtype)
+        each = np.where(counts, values, 0.0) * factors
+        return torch.tensor(each.reshape(shape) if self.reduction == "none" else each.sum(), dtype=scores.dtype)
+
+
+class _Total(torch.autograd.Function):
+    @staticmethod
+    def forward(scores: Tensor, job: Job) -> Tensor:
+        return job.run(scores)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Job], output: Tensor) -> None:
+        scores, job = inputs
+        ctx.shape, ctx.arguments = scores.shape, job.arguments
+        ctx.save_for_backward(job.gradient, job.factors)
+
+    @staticmethod
+    def backward(ctx: Any, change: Tensor) -> tuple[Tensor, None]:
+        gradient, factors = ctx.saved_tensors
+        found = _laid_back(gradient * (factors * change.reshape(-1))[:, None], ctx.shape, ctx.arguments)
+        if torch.is_grad_enabled():
+            found = _Once.apply(found, torch.zeros((), requires_grad=True))  # type: ignore[no-untyped-call]
+        return found, None
+
+
+def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
+    """Rows (S, p) in the ``shape`` of the scores from which :func:`lay` made them, with 0 in channels left out."""
+    images, channels = shape[0], 1 if arguments.mode == "binary" else shape[1]
+    chosen = arguments.channels(channels)
+    pixels = rows.shape[1] if arguments.per_image else rows.shape[1] // max(images, 1)
+    if arguments.per_image:
+        found = rows.reshape(images, len(chosen), pixels)
+    else:
+        found = rows.reshape(len(chosen), images, pixels).transpose(0, 1)
+    if chosen != list(range(channels)):
+        whole = rows.new_zeros(images, channels, pixels)
+        whole[:, chosen] = found
+        found = whole
+    return found.reshape(shape)
+
+
+class _Once(torch.autograd.Function):
+    """A gradient as it is, whose own gradient is refused."""
+
+    @staticmethod
+    def forward(gradient: Tensor, marked: Tensor) -> Tensor:
+        return gradient.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *unused: Any) -> None:
+        raise RuntimeError(NO_SECOND)

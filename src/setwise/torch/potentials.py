@@ -1,0 +1,79 @@
+"""Unary potentials and couplings of grids, checked and in one shape, and where noise comes from."""
+
+from typing import final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from setwise.core.checks import shown
+from setwise.kernels.networks import SHIFTS
+from setwise.probabilistic.noise import seed_of
+
+RandomState = int | torch.Generator | None
+
+
+def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
+    """The potentials as (N, ...) and (N, E, ...), in float32 or float64, for grids of one to three axes.
+
+    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. If
+    it is a number and the second axis of unary has length 1, then this is the channel. One channel of couplings weighs
+    all directions alike.
+    """
+    unary, coupling = _as_floats(unary, "unary"), _as_floats(coupling, "coupling")
+    if coupling.device != unary.device:
+        raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
+    single = coupling.numel() == 1
+    if unary.ndim > 2 and unary.shape[1] == 1 and (single or unary.ndim == coupling.ndim):
+        unary = unary.squeeze(1)
+    axes, spatial = unary.ndim - 1, tuple(unary.shape[1:])
+    known = [neighbors // 2 for dims, neighbors in SHIFTS if dims == axes]
+    if not known:
+        raise ValueError(
+            f"unary must be (N, 1, ...) or (N, ...) with one to three axes of pixels; got {shown(tuple(unary.shape))}."
+        )
+    if single:
+        coupling = coupling.reshape((1,) * (axes + 2))
+    fits = coupling.ndim == axes + 2 and coupling.shape[1] in (1, *known)
+    ways = coupling.shape[1] if fits and coupling.shape[1] in known else known[0]
+    full = (unary.shape[0], ways, *spatial)
+    if not fits or any(own not in (1, most) for own, most in zip(coupling.shape, full, strict=True)):
+        words = " or ".join(str((full[0], each, *spatial)) for each in known)
+        raise ValueError(f"coupling must be {words} here, or broadcast to it; got {tuple(coupling.shape)}.")
+    return unary, coupling.expand(full)
+
+
+def _as_floats(value: Tensor, name: str) -> Tensor:
+    """A tensor in float32 or float64; smaller kinds become float32."""
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
+        raise TypeError(f"{name} must be a tensor of floats; got {kind}.")
+    return value if value.dtype == torch.float64 else value.float()
+
+
+@final
+class Seeds:
+    """The seed of the noise of each call.
+
+    Parameters
+    ----------
+    random_state : None draws a seed from the default generator of PyTorch, which ``torch.manual_seed`` sets, and a
+        ``torch.Generator`` from itself; an int is the same seed at each call
+    """
+
+    def __init__(self, random_state: RandomState) -> None:
+        self._generator, self._fixed = None, None
+        if isinstance(random_state, torch.Generator):
+            self._generator = random_state
+        elif isinstance(random_state, np.random.Generator):
+            raise TypeError("random_state must be an int, a torch.Generator or None; got a generator of NumPy.")
+        elif random_state is not None:
+            # A seed of 64 bits travels as a signed number.
+            self._fixed = int(seed_of(random_state).astype(np.int64))
+
+    def __call__(self) -> Tensor:
+        """The next seed, an int64 without axes."""
+        if self._fixed is not None:
+            return torch.full((), self._fixed, dtype=torch.int64)
+        device = None if self._generator is None else self._generator.device
+        return torch.randint(2**63 - 1, (), generator=self._generator, device=device)

@@ -1,0 +1,222 @@
+"""A loss of decided labels over many batches: the validation figure of what a network was trained for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, final
+
+import torch
+from torch import Tensor, nn
+
+from setwise.core.checks import as_choice, as_count, as_number
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.losses import as_loss
+from setwise.torch.arguments import Arguments, Classes, Empty, Mode
+from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
+from setwise.torch.layout import codes_of, lay, numbers_of
+from setwise.torch.reducing import as_class_weight, counted, summed, weights_of
+from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
+
+
+@final
+class SetMetric(nn.Module):
+    """``loss(truth, decided labels)`` of the data set since the last reset: 1 - IoU for Jaccard, 1 - F1 for F1.
+
+    Without ``per_image`` each class has one set, which is the whole data set: its false negatives, false positives,
+    positives and negatives are added up, so the loss must be a function of these. With ``per_image`` the losses of
+    images are added up, for any loss, also of a ranking. The arguments are those of the losses, and choose the same
+    sets; the figure is that of their mean, at the labels that are decided. It is float64, and NaN where no set counts.
+
+    A call adds a batch, and returns the value of this batch. Sums are no part of ``state_dict``, follow ``to(device)``,
+    and keep their type under ``half()``. The methods and attributes are those of torchmetrics, but not the class: where
+    an instance of ``torchmetrics.Metric`` is asked for, as in a MetricCollection, its ``update`` may add up
+    :meth:`sums_of` in a state with ``dist_reduce_fx="sum"``, and its ``compute`` returns :meth:`value_of` that.
+    Lightning logs ``metric.compute()``, not the metric.
+
+    Parameters
+    ----------
+    loss : any loss of labels or of a ranking, or its name
+    mode, ignore_index, per_image, classes, include_background, class_weight, empty : see
+        :class:`setwise.torch.Criterion` and :class:`setwise.torch.arguments.Arguments`
+    reduction : ``"mean"``, or ``"none"`` for the value of each class over the data set, with NaN for those that do not
+        count
+    num_classes : how many classes there are, which ``preds`` of class numbers do not tell
+    threshold : the logit above which a decision is positive, in binary and multilabel mode; 0.5 suits probabilities
+    sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
+        those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
+    """
+
+    is_differentiable: ClassVar[bool] = False
+    higher_is_better: ClassVar[bool] = False
+    full_state_update: ClassVar[bool] = False
+
+    class_weight: Tensor | None
+
+    def __init__(
+        self,
+        loss: Loss | str = "jaccard",
+        mode: Mode = "binary",
+        *,
+        ignore_index: int | None = None,
+        per_image: bool = False,
+        classes: Classes = "present",
+        include_background: bool = True,
+        class_weight: Sequence[float] | Tensor | None = None,
+        empty: Empty | None = None,
+        reduction: Literal["mean", "none"] = "mean",
+        num_classes: int | None = None,
+        threshold: float = 0.0,
+        sync: Sync | None = "set",
+    ) -> None:
+        super().__init__()
+        self.arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
+        self.loss = self.arguments.of(as_loss(loss))
+        self.reduction = as_choice(reduction, "reduction", ("mean", "none"))
+        self.num_classes = None if num_classes is None else as_count(num_classes, "num_classes")
+        self.threshold, self.sync = as_number(threshold, "threshold"), as_sync(sync)
+        self._of_counts = reads_counts(self.loss)
+        self._check()
+        self.register_buffer("class_weight", as_class_weight(class_weight, self.arguments), persistent=False)
+        self._sums: Tensor | None = None
+
+    def _check(self) -> None:
+        """Refuse what cannot be summed."""
+        if not self.arguments.per_image and not self._of_counts:
+            raise Refusal(
+                f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "
+                "in sets of any size, so its batches do not add up. Use per_image=True."
+            )
+        if self.arguments.per_image and self.reduction == "none":
+            raise Refusal(
+                "reduction='none' and per_image=True refuse each other: SetMetric keeps one sum of all images."
+            )
+
+    @torch.no_grad()
+    def update(self, preds: Tensor, target: Tensor, mask: Tensor | None = None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        preds : logits (N, C, ...), or (N, ...) in binary mode; or labels that are decided: 0 and 1 in these shapes, or
+            class numbers (N, ...) in multiclass mode. The label is that of the largest logit there
+        target, mask : as those of the losses, see :class:`setwise.torch.Criterion`
+        """
+        self._add(self.sums_of(preds, target, mask))
+
+    @torch.no_grad()
+    def forward(self, preds: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Add a batch, and return the value of this batch alone, on this rank."""
+        batch = self.sums_of(preds, target, mask)
+        self._add(batch)
+        return self.value_of(batch)
+
+    @torch.no_grad()
+    def compute(self) -> Tensor:
+        """The value of all batches, on all ranks of ``sync``; RuntimeError if none of these has seen a batch."""
+        own, group = self._sums, group_of(self.sync)
+        total = own
+        if group is not None:
+            parts = exchanged(None if own is None else own.cpu(), group)
+            seen = [part for part in parts if part is not None]
+            total = _sum(seen).to("cpu" if own is None else own.device) if seen else None
+        if total is None:
+            raise RuntimeError("compute of SetMetric was called before update, so there is nothing to compute.")
+        return self.value_of(total)
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._sums = None
+
+    def merge_state(self, incoming: "SetMetric") -> None:
+        """Add the batches that another metric with the same arguments has seen."""
+        if not isinstance(incoming, SetMetric) or repr(incoming) != repr(self):
+            raise ValueError(
+                f"incoming must be a SetMetric with the arguments of this one, {self!r}; got {incoming!r}."
+            )
+        if incoming._sums is not None:
+            self._add(incoming._sums)
+
+    def _add(self, sums: Tensor) -> None:
+        """Add sums to those of this metric, on the device of the new ones."""
+        self._sums = sums if self._sums is None else _sum([self._sums.to(sums.device), sums])
+
+    @torch.no_grad()
+    def sums_of(self, preds: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The sums of a batch, which may be added up by others: with :meth:`value_of` they make any metric of sums.
+
+        They are the numbers (classes, 4) of false negatives, false positives, positives and negatives, int64; or with
+        ``per_image`` (2,) the sum over the images in which a set counts, and the number of these, float64.
+        """
+        arguments = self.arguments
+        labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
+        if self.loss.reads == "scores" and not preds.is_floating_point():
+            raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
+        channels = 1 if arguments.mode == "binary" else logits.shape[1]
+        weight = weights_of(self.class_weight, arguments, channels)
+        if self._of_counts:
+            tallies = self._tallies(labels, logits, target, mask)
+            if not arguments.per_image:
+                return tallies
+            values = of_tallies(self.loss, tallies)
+        else:
+            predictions, codes = self._rows(labels, logits, target, mask)
+            tallies = tallied(codes == 1, codes)
+            values = of_predictions(self.loss, predictions, codes)
+        shape = (logits.shape[0], len(arguments.channels(channels)))
+        total, images = summed(values, self._counted(tallies).cpu(), shape, None if weight is None else weight.cpu())
+        return torch.stack([total, images.to(total)]).to(logits.device)
+
+    def value_of(self, sums: Tensor) -> Tensor:
+        """The figure that sums of batches stand for."""
+        if self.arguments.per_image:
+            return sums[0] / sums[1]
+        values, counts = of_tallies(self.loss, sums).to(sums.device), self._counted(sums)
+        if self.reduction == "none":
+            return torch.where(counts, values, torch.nan)
+        channels = 0 if self.class_weight is None else len(self.class_weight)
+        weight = weights_of(self.class_weight, self.arguments, channels)
+        total, number = summed(values, counts, (len(values),), weight)
+        return total / number
+
+    def _tallies(self, labels: Tensor, logits: Tensor, target: Tensor, mask: Tensor | None) -> Tensor:
+        """The counts (S, 4) of a batch."""
+        arguments = self.arguments
+        # Counting cells waits for an accelerator, so this is a way for the CPU.
+        if arguments.mode == "multiclass" and labels.dtype != torch.bool and labels.device.type == "cpu":
+            numbers = numbers_of(logits, target, mask, arguments)
+            if numbers is not None:
+                found = tallied_numbers(labels.reshape(numbers.shape), numbers, logits.shape[1])
+                found = found[:, arguments.channels(logits.shape[1])]
+                return found.flatten(0, 1) if arguments.per_image else found.sum(dim=0)
+        return tallied(*self._rows(labels, logits, target, mask))
+
+    def _rows(self, labels: Tensor, logits: Tensor, target: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """What the loss reads, as rows (S, p) of labels or of scores, and the codes of the target."""
+        if self.loss.reads == "scores":
+            return lay(logits, target, mask, self.arguments)[:2]
+        decisions = codes_of(logits, labels, None, replace(self.arguments, ignore_index=None))
+        return decisions == 1, codes_of(logits, target, mask, self.arguments)
+
+    def _counted(self, tallies: Tensor) -> Tensor:
+        """Which sets count, (S,)."""
+        return counted(tallies[:, 2:].flip(1), self.arguments)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        # Sums go where the module goes, but do not take its type, in which they would lose digits.
+        if self._sums is not None:
+            self._sums = self._sums.to(fn(torch.zeros((), dtype=torch.int64, device=self._sums.device)).device)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows in parentheses."""
+        weight: Any = None if self.class_weight is None else self.class_weight.tolist()
+        return f"{self.loss!r}, {self.arguments!r}, class_weight={weight}, reduction={self.reduction!r}"
+
+
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    """The sum of sums of batches, which must have the same classes."""
+    if len({part.shape for part in parts}) > 1:
+        counts = ", ".join(str(len(part)) for part in parts)
+        raise ValueError(f"preds must have the same channels in all batches; SetMetric got {counts} classes.")
+    return torch.stack(list(parts)).sum(dim=0)

@@ -1,0 +1,99 @@
+"""The extension of quotients from scores and codes equals a stable sort of all errors and differences of values."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, UNIT, _units, quotient_extension, survey
+from setwise.kernels.threads import allowed
+from setwise.losses import ClassWeighted, Jaccard, Tversky
+
+LOSSES = [
+    Jaccard(),
+    Jaccard("fraction"),
+    Jaccard("ignore"),
+    Tversky(0.3, 1.5, zero_division=0.0),
+    ClassWeighted(Jaccard(), 0.7, 3.0),
+]
+
+
+def drawn(rng, kind, dtype, sizes):
+    """Scores with ties, codes with gaps, and sets of one class."""
+    total = sum(sizes)
+    scores = (rng.random(total) if kind is not MARGINS else rng.standard_normal(total)).astype(dtype)
+    scores = np.where(rng.random(total) < 0.5, np.round(scores, 1).astype(dtype), scores)
+    shares = np.repeat(rng.choice([0.0, 0.1, 0.5, 1.0], len(sizes)), sizes)
+    codes = np.where(rng.random(total) < 0.2, -1, rng.random(total) < shares).astype(np.int8)
+    return scores, codes, np.concatenate(([0], np.cumsum(sizes)))
+
+
+def of_set(loss, scores, codes, line):
+    """The value and the gradient by definition: a stable sort, and a difference for each mistake."""
+    places = np.flatnonzero(codes >= 0)
+    y = codes[places].astype(np.intp)
+    one = scores.dtype.type
+    errors = line[y, 0].astype(one) + line[y, 1].astype(one) * scores[places]
+    order = np.argsort(-errors, kind="stable")
+    order = order[errors[order] > 0]
+    missed = y[order] == 1
+    fn, fp = np.cumsum(missed, dtype=float), np.cumsum(~missed, dtype=float)
+    P, N = float((codes == 1).sum()), float((codes == 0).sum())
+    start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N]))
+    path = np.concatenate((start, loss.of_counts(fn, fp, np.full(len(fn), P), np.full(len(fn), N))))
+    gains, gradient = np.diff(path), np.zeros(len(codes))
+    gradient[places[order]] = gains * line[y[order], 1]
+    return start[0] + (errors[order].astype(float) * gains).sum(), gradient
+
+
+def found(loss, scores, codes, offsets, line):
+    counts, last, _ = survey(scores, codes, offsets, line, -9.0, 9.0)
+    N, P = np.ascontiguousarray(counts.T, dtype=float)
+    start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
+    return quotient_extension(scores, codes, offsets, line, P, last, *loss.quotient(P, N), start)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("line", [MARGINS, PROBABILITIES, GIVEN], ids=["margins", "probabilities", "given"])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_equals_the_definition(loss, line, dtype):
+    rng = np.random.default_rng(0)
+    scores, codes, offsets = drawn(rng, line, dtype, [1, 2, 3, 60, 700, 1, 5000, 4, 4, 9, 30, 2])
+    values, gradient = found(loss, scores, codes, offsets, line)
+    assert gradient.dtype == scores.dtype
+    for i, (a, b) in enumerate(itertools.pairwise(offsets)):
+        value, expected = of_set(loss, scores[a:b], codes[a:b], line)
+        assert values[i] == pytest.approx(value, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(gradient[a:b], expected, rtol=1e-6 if dtype == "f4" else 1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[2 * UNIT, UNIT // 2, 5, 5 * UNIT], [9 * UNIT]], ids=["sets", "one set"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_bits_do_not_depend_on_the_number_of_threads(sizes, dtype):
+    scores, codes, offsets = drawn(np.random.default_rng(1), PROBABILITIES, dtype, sizes)
+    alone = found(Jaccard(), scores, codes, offsets, PROBABILITIES)
+    for threads in (2, 3):
+        with allowed(threads):
+            values, gradient = found(Jaccard(), scores, codes, offsets, PROBABILITIES)
+        np.testing.assert_array_equal(values, alone[0])
+        np.testing.assert_array_equal(gradient, alone[1])
+
+
+def test_units_hold_all_sets_once():
+    offsets = np.concatenate(([0], np.cumsum([1, UNIT - 1, 1, UNIT, 2 * UNIT, 7, 8, UNIT])))
+    units = _units(offsets)
+    assert [first for first, _ in units] == [0, *(last for _, last in units[:-1])]
+    assert units[-1][1] == len(offsets) - 1
+    assert all(offsets[last] - offsets[first] <= UNIT or last == first + 1 for first, last in units)
+    assert _units(np.array([0, 3, 5])) == [(0, 2)]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.1, 1.1])
+def test_only_scores_that_count_must_be_in_the_range(bad):
+    codes, offsets = np.array([1, 0, -1], dtype=np.int8), np.array([0, 3])
+    for place in range(3):
+        scores = np.array([0.1, 0.2, 0.3])
+        scores[place] = bad
+        counts, _, proper = survey(scores, codes, offsets, MARGINS, 0.0, 1.0)
+        assert counts.tolist() == [[1, 1]]
+        assert proper == (codes[place] < 0)

@@ -1,0 +1,182 @@
+"""What does not fit is refused in one sentence that names the argument, what came and what is wanted."""
+
+import re
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from setwise.core.refusal import Refusal  # noqa: E402
+from setwise.losses import Capped, Jaccard, MeanOverClasses, PrecisionAtK, SetFunctionLoss  # noqa: E402
+from setwise.torch import (  # noqa: E402
+    AveragePrecisionLoss,
+    LovaszHingeLoss,
+    LovaszSoftmaxLoss,
+    MarginRescalingLoss,
+    RampLoss,
+    RocAreaLoss,
+    SlackRescalingLoss,
+    lovasz_extension,
+)
+
+Z, Y = torch.randn(2, 3, 4, 5), torch.arange(40).reshape(2, 4, 5) % 3
+B, T = torch.randn(2, 4, 5), torch.arange(40).reshape(2, 4, 5) % 2
+ONE_HOT = torch.nn.functional.one_hot(Y, 3).movedim(-1, 1)
+NAN, INF = float("nan"), float("inf")
+KINDS = [
+    LovaszHingeLoss,
+    LovaszSoftmaxLoss,
+    lambda **options: MarginRescalingLoss("f1", **options),
+    lambda **options: SlackRescalingLoss("f1", **options),
+    lambda **options: RampLoss("f1", **options),
+    RocAreaLoss,
+    AveragePrecisionLoss,
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "sentence"),
+    [
+        ({"mode": "multi"}, ValueError, "mode must be one of 'binary', 'multiclass', 'multilabel'; got 'multi'."),
+        ({"mode": None}, ValueError, "mode must be one of 'binary', 'multiclass', 'multilabel'; got None."),
+        ({"ignore_index": True}, TypeError, "ignore_index must be None or a whole number; got True."),
+        ({"ignore_index": 255.0}, TypeError, "ignore_index must be None or a whole number; got 255.0."),
+        ({"ignore_index": 2**63}, ValueError, "ignore_index must be a whole number of int64; got 9223372036854775808."),
+        ({"per_image": 1}, TypeError, "per_image must be True or False; got 1."),
+        ({"include_background": 0}, TypeError, "include_background must be True or False; got 0."),
+        *[
+            ({"classes": bad}, ValueError, f"'all' or different class numbers from 0; got {bad!r}.")
+            for bad in ("some", [1, 1], [-1], [], [True], [0.5], 1)
+        ],
+        ({"mode": "binary", "classes": "all"}, Refusal, "choose among several channels, but mode='binary' has one."),
+        ({"empty": "one"}, ValueError, "empty must be one of 'perfect', 'fraction', 'ignore'; got 'one'."),
+        ({"reduction": "avg"}, ValueError, "reduction must be one of 'none', 'mean', 'sum'; got 'avg'."),
+        *[
+            ({"class_weight": bad}, ValueError, f"class_weight must be one number for each class; got {bad!r}.")
+            for bad in ("balanced", 2.0, {0: 1.0}, [[1.0, 2.0]], [])
+        ],
+        ({"class_weight": ["1"]}, TypeError, "class_weight must be a number; got '1'."),
+        ({"class_weight": [1.0, -1.0]}, ValueError, "class_weight must be a finite number in [0, inf); got -1.0."),
+        ({"class_weight": [1.0, NAN]}, ValueError, "class_weight must be a finite number in [0, inf); got nan."),
+        ({"class_weight": [0.0, 0.0]}, ValueError, "must be above 0 for a class that counts; got [0.0, 0.0]."),
+        ({"class_weight": [1.0, 0.0], "classes": [1]}, ValueError, "above 0 for a class that counts; got [1.0, 0.0]."),
+    ],
+)
+def test_arguments_are_checked_by_every_module(options, kind, sentence):
+    for module in KINDS:
+        with pytest.raises(kind, match=re.escape(sentence)):
+            module(**{"mode": "multiclass"} | options)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: LovaszHingeLoss(Jaccard), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got <class"),
+        (lambda: LovaszHingeLoss(lambda fn, fp: fn), "loss must be a loss or its name, as Jaccard() or 'jaccard'; got"),
+        (lambda: LovaszHingeLoss("binary"), "there is no loss 'binary'; use auc"),
+        (lambda: LovaszHingeLoss("f1"), "the Lovász extension refuses FBeta(beta=1.0, zero_division=1.0): the loss is"),
+        (lambda: LovaszSoftmaxLoss("f1"), "the loss is not submodular. Use MarginRescalingLoss."),
+        (lambda: LovaszHingeLoss("auc"), "it evaluates a ranking, not a set of mistakes. Use MarginRescalingLoss."),
+        (lambda: SlackRescalingLoss("auc")(B, T), "it ranks and makes no set of mistakes. Use MarginRescalingLoss."),
+        (lambda: RampLoss(MeanOverClasses(Jaccard())), "Pass the loss of one class, with mode='multiclass'."),
+        (lambda: MarginRescalingLoss("hamming", empty="fraction"), "empty='fraction' is for losses that have this"),
+        (lambda: MarginRescalingLoss("f1", empty="fraction"), "has its own cost of sets without positives. Leave"),
+        (lambda: MarginRescalingLoss("f1", scale=0), "scale must be a finite number in (0, inf); got 0."),
+        (lambda: RampLoss("f1", scale="p"), "scale must be a number above 0 or 'size'; got 'p'."),
+        (lambda: LovaszSoftmaxLoss(from_logits=1), "from_logits must be True or False; got 1."),
+    ],
+)
+def test_losses_are_checked_where_they_are_passed(make, sentence):
+    with pytest.raises((TypeError, ValueError), match=re.escape(sentence)):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("options", "call", "sentence"),
+    [
+        ({}, ([1.0, 2.0], T), "logits must be a tensor of floats; got [1.0, 2.0]."),
+        ({}, (T, T), "logits must be a tensor of floats; got a tensor of torch.int64."),
+        ({}, (torch.tensor(1.0), torch.tensor(1)), "logits must have 1 or more dimensions in binary mode; got 0."),
+        ({"mode": "multiclass"}, (Z[0, 0, 0], Y), "logits must have 2 or more dimensions in multiclass mode; got 1."),
+        ({"mode": "multiclass"}, (Z[:, :1], Y), "logits must have two channels or more in multiclass mode; got 1. Use"),
+        ({}, (B.masked_fill(B > 0, NAN), T), "logits must be finite; got NaN or inf."),
+        ({"mode": "multiclass"}, (Z.masked_fill(Z > 0, INF), Y), "logits must be finite; got NaN or inf."),
+        ({}, (B, [1, 0]), "target must be a tensor of bools, signed whole numbers, uint8 or floats; got [1, 0]."),
+        ({}, (B, T.to(torch.uint16)), "signed whole numbers, uint8 or floats; got a tensor of torch.uint16."),
+        ({}, (B, T.to(torch.complex64)), "uint8 or floats; got a tensor of torch.complex64."),
+        ({}, (B, T[:1]), "target must have the shape (2, 4, 5) or (2, 1, 4, 5) for these logits; got (1, 4, 5)."),
+        ({}, (Z, Y), "got (2, 4, 5). Several channels need mode='multiclass' or 'multilabel'."),
+        ({}, (B, T + 1), "target must hold whole numbers from 0 to 1, or ignore_index; got 2."),
+        ({}, (B, T / 2), "target must hold whole numbers from 0 to 1, or ignore_index; got 0.5."),
+        ({}, (B, T * NAN), "target must hold whole numbers from 0 to 1, or ignore_index; got nan."),
+        ({"mode": "multiclass"}, (Z, Y + 1), "target must hold whole numbers from 0 to 2, or ignore_index; got 3."),
+        ({"mode": "multiclass"}, (Z, Y - 1), "target must hold whole numbers from 0 to 2, or ignore_index; got -1."),
+        ({"mode": "multiclass"}, (Z, ONE_HOT | 1), "target must have one class of 1 at each pixel."),
+        ({"mode": "multiclass"}, (Z, ONE_HOT & 0), "target must have one class of 1 at each pixel."),
+        ({"mode": "multiclass", "classes": [1, 3]}, (Z, Y), "classes must be below the 3 channels of logits; got 3."),
+        (
+            {"mode": "multiclass", "classes": [0], "include_background": False},
+            (Z, Y),
+            "classes must leave at least one of the 3 channels of logits; none is left.",
+        ),
+        ({"mode": "multiclass", "class_weight": [1, 1]}, (Z, Y), "one number for each of 3 channels; got 2."),
+        ({"mode": "multilabel"}, (Z, Y), "target must have the shape (2, 3, 4, 5) for these logits; got (2, 4, 5)."),
+        ({}, (B, T, T), "mask must be a tensor of bools; got a tensor of torch.int64."),
+        ({}, (B, T, [True]), "mask must be a tensor of bools; got [True]."),
+        ({}, (B, T, T.mT > 0), "mask must have the shape (2, 4, 5) for these logits; got (2, 5, 4)."),
+        (
+            {"mode": "multiclass"},
+            (Z, Y, T[:1] > 0),
+            "mask must have the shape (2, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
+        ),
+    ],
+)
+def test_tensors_are_checked_by_every_module(options, call, sentence):
+    for module in KINDS:
+        with pytest.raises((TypeError, ValueError), match=re.escape(sentence)):
+            module(**{"mode": "binary"} | options)(*call)
+
+
+def test_labels_that_wrap_around_are_not_taken_for_others():
+    """uint8 has no -1: compared with it, PyTorch takes 255 for -1, and 44 for 300."""
+    wrong = T.to(torch.uint8).masked_fill(T == 1, 255)
+    with pytest.raises(ValueError, match="from 0 to 1, or ignore_index; got 255"):
+        LovaszHingeLoss(ignore_index=-1)(B, wrong)
+    many = torch.zeros(1, 300, 2)
+    LovaszSoftmaxLoss()(many, torch.tensor([[44, 255]], dtype=torch.uint8))
+    assert LovaszHingeLoss(ignore_index=255)(B, wrong).item() == LovaszHingeLoss()(B, T, T == 0).item()
+
+
+def test_probabilities_are_probabilities():
+    with pytest.raises(ValueError, match=r"from_logits=False needs probabilities in \[0, 1\]; got "):
+        LovaszSoftmaxLoss(from_logits=False)(Z * 5, Y)
+
+
+def test_errors_and_labels_of_the_extension_are_checked():
+    labels, errors = torch.tensor([[True, False]]), torch.tensor([[0.5, 0.2]])
+    for loss, seen, wrong, sentence in [
+        ("f1", labels, errors, "the loss is not submodular"),
+        ("jaccard", labels.long(), errors, "labels must be bool or int8 of the shape of errors"),
+        ("jaccard", labels.to(torch.int8) * 7, errors, "labels must be 1, 0, or -1 for decisions that do not count"),
+        ("jaccard", labels[0], errors[0], r"errors must have the shape \(S, p\)"),
+        ("jaccard", labels, -errors, "errors must be at least 0; got -0.5"),
+        ("jaccard", labels, errors * NAN, "errors must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            lovasz_extension(loss, seen, wrong)
+
+
+def test_losses_of_places_say_how_many_decisions_count():
+    loss = Capped(np.ones(40), 3.0)
+    assert LovaszHingeLoss(loss)(B, T).item() > 0
+    with pytest.raises(ValueError, match="has 40 weights, one for each place; got a set of 20 decisions"):
+        LovaszHingeLoss(loss)(B, T, T == 0)
+    with pytest.raises(ValueError, match="fits sets of 50 decisions or more; got one of 40"):
+        MarginRescalingLoss(PrecisionAtK(50))(B, T)
+
+
+def test_a_bound_that_is_not_closed_is_said():
+    loss = SetFunctionLoss(lambda truth, predicted: float((truth != predicted).sum() ** 0.5))
+    with pytest.warns(UserWarning, match="is known to within inf here, and the gradient is that of its lower bound"):
+        MarginRescalingLoss(loss)(B, T)

@@ -18,8 +18,8 @@ EVALUATED = 16384
 SAMPLE = 32768
 """In maps of more pixels a search among so many pixels comes first."""
 
-SWEEPS = 20
-"""So often all pixels are asked at most whether another class is better."""
+SWEEPS, WORK = 20, 1 << 24
+"""So often all pixels are asked at most whether another class is better, and about so many such questions."""
 
 
 @final
@@ -99,7 +99,8 @@ class MapSearch:
         places[self.chosen] = np.arange(len(self.chosen))
         moved, columns = places[labels], np.ascontiguousarray(self.columns.T)
         partial = len(self.chosen) < self.k
-        move_pixels(columns, moved, fraction.top, fraction.bottom, *self._ends, partial, SWEEPS)
+        sweeps = min(SWEEPS, 2 + WORK // columns.size)
+        move_pixels(columns, moved, fraction.top, fraction.bottom, *self._ends, partial, sweeps)
         # -1 are pixels of no chosen class.
         found: Ints = np.append(self.chosen, -1)[moved]
         return found

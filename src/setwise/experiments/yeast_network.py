@@ -98,7 +98,7 @@ def parts_of(settings: Settings) -> tuple[Part, Part]:
         problem, n_train = digit_traits(), 300
         rows = np.random.default_rng([settings.seed, 90]).permutation(len(problem.y))[:600]
     else:
-        (path,) = need_data(settings, "yeast-network", ["yeast.npz"])
+        (path,) = need_data(settings, "yeast_network", ["yeast.npz"])
         problem = read(path)
         with np.load(path) as held:
             n_train = int(held["n_train"])
@@ -260,5 +260,5 @@ def steps(settings: Settings) -> int:
 
 
 EXPERIMENT = Experiment(
-    "yeast-network", "Losses of label sets for a two-layer network on yeast, in two ways of decoding", steps, run
+    "yeast_network", "Losses of label sets for a two-layer network on yeast, in two ways of decoding", steps, run
 )

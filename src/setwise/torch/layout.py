@@ -139,7 +139,7 @@ def _of_pixels(logits: Tensor, arguments: Arguments) -> list[tuple[int, ...]]:
     images, *rest = logits.shape
     if arguments.mode != "binary":
         return [(images, *rest[1:]), (images, 1, *rest[1:])]
-    return [(images, *rest), *([(images, *rest[1:])] if rest[:1] == [1] else []), (images, 1, *rest)]
+    return [(images, *rest), *([(images, *rest[1:])] if rest and rest[0] == 1 else []), (images, 1, *rest)]
 
 
 def _either(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -5,7 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, UNIT, _units, quotient_extension, survey
+from setwise.kernels.extension import (
+    GIVEN,
+    LEAST,
+    MARGINS,
+    PROBABILITIES,
+    UNIT,
+    _units,
+    limits_of,
+    quotient_extension,
+    survey,
+)
 from setwise.kernels.threads import allowed
 from setwise.losses import ClassWeighted, Jaccard, Tversky
 
@@ -50,7 +60,14 @@ def found(loss, scores, codes, offsets, line):
     counts, last, _ = survey(scores, codes, offsets, line, -9.0, 9.0)
     N, P = np.ascontiguousarray(counts.T, dtype=float)
     start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
-    return quotient_extension(scores, codes, offsets, line, P, last, *loss.quotient(P, N), start)
+    quotient = loss.quotient(P, N)
+    limits = limits_of(P, last, *quotient)
+    found = quotient_extension(scores, codes, offsets, line, limits, *quotient, start)
+    # What is left out has no part in the result, bit by bit.
+    whole = quotient_extension(scores, codes, offsets, line, np.full(len(P), LEAST, np.uint32), *quotient, start)
+    np.testing.assert_array_equal(found[0], whole[0])
+    np.testing.assert_array_equal(found[1], whole[1])
+    return found
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

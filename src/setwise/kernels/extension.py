@@ -120,16 +120,14 @@ def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
 
 
 def quotient_extension(
-    scores: Array, codes: Array, offsets: Array, line: Array, positives: Array, ends: Array,
-    top: Array, bottom: Array, start: Array,
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, top: Array, bottom: Array, start: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Returns ``start + sum_j (e_(j))_+ gain_j`` of every set, (n,), and its gradient (total,); O(m log m).
 
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
-    ``positives`` (n,) the numbers of positives, with ``ends`` (n,), the bits of the last gains, from :func:`survey`.
-    Only the m decisions whose gain may differ from 0 are sorted. As many threads as are available share the sets; the
-    result does not depend on them.
+    ``limits`` (n,) are those of :func:`limits_of`, or all ``LEAST``. Only the m decisions within them are sorted.
+    As many threads as are available share the sets; the result does not depend on them.
     """
     gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
 
@@ -140,8 +138,7 @@ def quotient_extension(
             if len(keys) < segments[-1] - segments[0]:
                 keys = np.empty(segments[-1] - segments[0], np.uint64)
             starts = np.zeros(last - first + 1, np.int64)
-            limits = limits_of(positives[part], ends[part], top[part], bottom[part])
-            _pack_errors(scores, codes, segments, line, limits, keys, starts)
+            _pack_errors(scores, codes, segments, line, limits[part], keys, starts)
             ordered = sort_packed(keys[: starts[-1]], starts)
             values[part] = quotient_values(
                 ordered, scores, starts, segments, line, top[part], bottom[part], start[part], gradient

@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import LARGEST, as_kind, shown
+from setwise.core.checks import as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.graphs import Graphs
@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.extension import MARGINS, quotient_extension, survey
+from setwise.kernels.extension import LEAST, MARGINS, quotient_extension
 from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
@@ -107,6 +107,8 @@ class Lovasz(Evaluator):
         term = self._remainder.terms[0] if len(self._remainder.terms) == 1 else None
         fast = thresholded and isinstance(term, Counts) and term.areas is None
         self._quotient = term.quotient if fast and isinstance(term, Counts) else None
+        # Hardly ever are all positives wrong, so that a look for the last of them would save nothing.
+        self._limits = np.full(len(self._at_empty), LEAST, dtype=np.uint32)
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         sets = self.batch
@@ -125,11 +127,9 @@ class Lovasz(Evaluator):
     def _of_quotient(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of the remainder if it is one quotient of counts."""
         sets = self.batch
-        assert self._quotient is not None and isinstance(sets, Sets)  # noqa: PT018
+        assert self._quotient is not None
         codes = sets.truth.view(np.int8)
-        counts, last, _ = survey(scores, codes, sets.offsets, MARGINS, -LARGEST, LARGEST)
-        P = np.ascontiguousarray(counts[:, 1])
-        return quotient_extension(scores, codes, sets.offsets, MARGINS, P, last, *self._quotient, self._at_empty)
+        return quotient_extension(scores, codes, sets.offsets, MARGINS, self._limits, *self._quotient, self._at_empty)
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of any remainder, from its gains along the sorted errors."""

@@ -17,7 +17,7 @@ from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
-from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, quotient_extension, survey
+from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, limits_of, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import CountFunctionLoss
@@ -97,7 +97,8 @@ class LovaszForm(Form):
         start = loss.of_counts(none, none, P, N)
         left_out = P == 0 if self.only_present else empty
         quotient[0][left_out], start[left_out] = 0.0, 0.0
-        values, gradient = quotient_extension(flat, labels, offsets, line, P, last, *quotient, start)
+        limits = limits_of(P, last, *quotient)
+        values, gradient = quotient_extension(flat, labels, offsets, line, limits, *quotient, start)
         found, slope = torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape)
         return Evaluated(found, slope, torch.from_numpy(counts))
 

@@ -40,8 +40,8 @@ class SetMetric(nn.Module):
         :class:`setwise.torch.Criterion` and :class:`setwise.torch.arguments.Arguments`
     reduction : ``"mean"``, or ``"none"`` for the value of each class over the data set, with NaN for those that do not
         count
-    num_classes : how many classes there are, which ``preds`` of class numbers do not tell
-    threshold : the logit above which a decision is positive, in binary and multilabel mode; 0.5 suits probabilities
+    num_classes : how many classes there are, which ``preds`` of class numbers do not tell; logits must have as many
+    threshold : the logit above which a decision is positive, not in multiclass mode; 0.5 suits probabilities
     sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
         those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
     """
@@ -85,6 +85,13 @@ class SetMetric(nn.Module):
             raise Refusal(
                 f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "
                 "in sets of any size, so its batches do not add up. Use per_image=True."
+            )
+        if self.arguments.mode == "binary" and self.num_classes is not None:
+            raise Refusal(f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.")
+        if self.arguments.mode == "multiclass" and self.threshold != 0.0:
+            raise Refusal(
+                f"threshold={self.threshold:g} is for decisions of their own, but in mode='multiclass' the label is "
+                "that of the largest logit."
             )
         if self.arguments.per_image and self.reduction == "none":
             raise Refusal(
@@ -151,6 +158,7 @@ class SetMetric(nn.Module):
         labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
         if self.loss.reads == "scores" and not preds.is_floating_point():
             raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
+        self._check_numbers(preds, target, mask)
         channels = 1 if arguments.mode == "binary" else logits.shape[1]
         weight = weights_of(self.class_weight, arguments, channels)
         if self._of_counts:
@@ -165,6 +173,20 @@ class SetMetric(nn.Module):
         shape = (logits.shape[0], len(arguments.channels(channels)))
         total, images = summed(values, self._counted(tallies).cpu(), shape, None if weight is None else weight.cpu())
         return torch.stack([total, images.to(total)]).to(logits.device)
+
+    def _check_numbers(self, preds: Tensor, target: Tensor, mask: Tensor | None) -> None:
+        """Raise ValueError for logits of the CPU that are NaN where pixels count."""
+        # A sum takes one pass; it is also NaN where inf meets -inf.
+        if preds.device.type != "cpu" or not preds.is_floating_point() or not preds.sum().isnan():
+            return
+        every = replace(self.arguments, classes="present", include_background=True, per_image=False)
+        scores, codes, _ = lay(preds, target, mask, every)
+        odd, counts = scores.isnan(), codes >= 0
+        if every.mode == "multiclass":
+            # One class that is NaN leaves the label of the pixel open.
+            odd, counts = odd.any(dim=0), counts.any(dim=0)
+        if (odd & counts).any():
+            raise ValueError("preds must be numbers where pixels count; got NaN.")
 
     def value_of(self, sums: Tensor) -> Tensor:
         """The figure that sums of batches stand for."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
-from setwise.torch.forms import Form, number_of
+from setwise.torch.forms import Form, registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
@@ -63,9 +63,9 @@ class Criterion(nn.Module):
     ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.form, self.arguments, self.reduction = form, arguments, reduction
+        self.arguments, self.reduction = arguments, reduction
         self.sync = as_sync(sync)
-        self._number = number_of(form)
+        self.form, self._number = registered(form)
         self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
 
     def scores(self, logits: Tensor) -> Tensor:
@@ -124,7 +124,7 @@ class Criterion(nn.Module):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # Numbers of forms belong to a process, and a module may come from another one.
-        self._number = number_of(self.form)
+        self.form, self._number = registered(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -11,7 +11,7 @@ from setwise.core.measure import Loss
 from setwise.losses import as_loss
 from setwise.surrogates.scale import check_scale
 from setwise.torch.arguments import Arguments, Empty
-from setwise.torch.forms import number_of
+from setwise.torch.forms import registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
 from setwise.torch.grid_ops import evaluate_grids
@@ -54,9 +54,9 @@ class GridCriterion(nn.Module):
     ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.form, self.arguments, self.reduction, self._seeds = form, arguments, reduction, seeds
+        self.arguments, self.reduction, self._seeds = arguments, reduction, seeds
         self.sync = as_sync(sync)
-        self._number = number_of(form)
+        self.form, self._number = registered(form)
 
     def forward(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The loss of the potentials.
@@ -88,7 +88,7 @@ class GridCriterion(nn.Module):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # Numbers of forms belong to a process, and a module may come from another one.
-        self._number = number_of(self.form)
+        self.form, self._number = registered(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -7,7 +7,7 @@ from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.losses import as_loss
 from setwise.torch import ops
-from setwise.torch.forms import number_of
+from setwise.torch.forms import registered
 from setwise.torch.layout import as_scores
 from setwise.torch.lovasz_form import Errors, LovaszForm
 
@@ -34,12 +34,25 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
     if labels.dtype == torch.int8 and told and not ((labels >= -1) & (labels <= 1)).all():
         raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {labels.abs().max()}.")
-    values: Tensor = ops.evaluate(given, labels.to(torch.int8), _number(loss))[0]
+    if torch.compiler.is_compiling():
+        return _values(given, labels, _lasting(loss))
+    # The form lives until the values are there.
+    found = registered(LovaszForm(as_loss(loss), Errors.GIVEN))
+    return _values(given, labels, found[1])
+
+
+def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
+    """The values of the form of this number."""
+    values: Tensor = ops.evaluate(errors, labels.to(torch.int8), number)[0]
     return values
 
 
+_LASTING: list[LovaszForm] = []
+
+
 @torch.compiler.assume_constant_result
-def _number(loss: Loss | str) -> int:
-    """The number of the extension of a loss, which is found while a graph is made."""
-    number: int = number_of(LovaszForm(as_loss(loss), Errors.GIVEN))
-    return number
+def _lasting(loss: Loss | str) -> int:
+    """The number of the extension of a loss, which is found while a graph is made, and kept for it."""
+    found: tuple[LovaszForm, int] = registered(LovaszForm(as_loss(loss), Errors.GIVEN))
+    _LASTING.append(found[0])
+    return found[1]

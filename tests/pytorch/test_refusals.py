@@ -14,6 +14,7 @@ from setwise.torch import (  # noqa: E402
     LovaszHingeLoss,
     LovaszSoftmaxLoss,
     MarginRescalingLoss,
+    MaxMarginMRFLoss,
     RampLoss,
     RocAreaLoss,
     SlackRescalingLoss,
@@ -124,12 +125,18 @@ def test_losses_are_checked_where_they_are_passed(make, sentence):
         ({"mode": "multilabel"}, (Z, Y), "target must have the shape (2, 3, 4, 5) for these logits; got (2, 4, 5)."),
         ({}, (B, T, T), "mask must be a tensor of bools; got a tensor of torch.int64."),
         ({}, (B, T, [True]), "mask must be a tensor of bools; got [True]."),
-        ({}, (B, T, T.mT > 0), "mask must have the shape (2, 4, 5) for these logits; got (2, 5, 4)."),
+        ({}, (B, T, T.mT > 0), "mask must have the shape (2, 4, 5) or (2, 1, 4, 5) for these logits; got (2, 5, 4)."),
         (
             {"mode": "multiclass"},
             (Z, Y, T[:1] > 0),
-            "mask must have the shape (2, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
+            "mask must have the shape (2, 4, 5) or (2, 1, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
         ),
+        ({"mode": "multilabel"}, (Z[:, :0], Z[:, :0]), "logits must have a channel or more in multilabel mode; got 0."),
+        ({}, (B.to_sparse(), T), "logits must be a dense tensor with values; got one of the layout torch.sparse_coo."),
+        ({}, (B.to("meta"), T), "logits must be a dense tensor with values; got one of the meta device."),
+        ({}, (B, T.to_sparse()), "target must be a dense tensor; got one of the layout torch.sparse_coo."),
+        ({}, (B, T.to("meta")), "target must be on the device of logits, cpu; got meta."),
+        ({}, (B, T, (T > 0).to("meta")), "mask must be on the device of logits, cpu; got meta."),
     ],
 )
 def test_tensors_are_checked_by_every_module(options, call, sentence):
@@ -159,12 +166,41 @@ def test_errors_and_labels_of_the_extension_are_checked():
         ("f1", labels, errors, "the loss is not submodular"),
         ("jaccard", labels.long(), errors, "labels must be bool or int8 of the shape of errors"),
         ("jaccard", labels.to(torch.int8) * 7, errors, "labels must be 1, 0, or -1 for decisions that do not count"),
+        ("jaccard", torch.tensor([[-7, 3]], dtype=torch.int8), errors, "decisions that do not count; got -7"),
+        ("jaccard", torch.tensor([[1, 3]], dtype=torch.int8), errors, "decisions that do not count; got 3"),
+        ("jaccard", labels.to("meta"), errors, "labels must be a dense tensor on the device of errors, cpu; got"),
         ("jaccard", labels[0], errors[0], r"errors must have the shape \(S, p\)"),
         ("jaccard", labels, -errors, "errors must be at least 0; got -0.5"),
         ("jaccard", labels, errors * NAN, "errors must be finite"),
     ]:
         with pytest.raises(ValueError, match=sentence):
             lovasz_extension(loss, seen, wrong)
+
+
+def test_the_extension_speaks_of_errors():
+    with pytest.raises(TypeError, match="errors must be a tensor of floats; got a tensor of torch.bool"):
+        lovasz_extension("jaccard", torch.ones(1, 2), torch.ones(1, 2, dtype=torch.bool))
+
+
+# PyTorch compiles what it has for forward mode by its old compiler.
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        lambda x: LovaszHingeLoss()(x, T),
+        lambda x: LovaszSoftmaxLoss(mode="binary", per_image=True)(x, T),
+        lambda x: MarginRescalingLoss("f1")(x.float(), T),
+        lambda x: lovasz_extension("jaccard", T.flatten(1) > 0, x.flatten(1).abs()),
+        lambda x: MaxMarginMRFLoss()(x, torch.tensor(0.1), T),
+        lambda x: MaxMarginMRFLoss()(B, x.mean().abs(), T),
+    ],
+)
+def test_tangents_are_refused(evaluate):
+    """They would be 0 in silence."""
+    with pytest.raises(RuntimeError, match=r"must have no tangent: .* Use backward, or torch\.func\.grad"):
+        torch.func.jvp(evaluate, (B,), (B,))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="must have no tangent"):
+        evaluate(torch.autograd.forward_ad.make_dual(B, B))
 
 
 def test_losses_of_places_say_how_many_decisions_count():

@@ -24,16 +24,19 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
     errors : (S, p) floats of at least 0
     """
-    given = as_scores(errors)
+    given = as_scores(errors, "errors")
     if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:
         got = f"{labels.dtype} {tuple(labels.shape)}" if isinstance(labels, Tensor) else shown(labels)
         raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
     if errors.ndim != 2:
         raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
+    if labels.layout != torch.strided or labels.device != errors.device:
+        got = f"{labels.layout} of {labels.device}"
+        raise ValueError(f"labels must be a dense tensor on the device of errors, {errors.device}; got {got}.")
     # Neither a graph nor an accelerator tells its values here.
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
-    if labels.dtype == torch.int8 and told and not ((labels >= -1) & (labels <= 1)).all():
-        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {labels.abs().max()}.")
+    if labels.dtype == torch.int8 and told and len(odd := labels[(labels < -1) | (labels > 1)]):
+        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {odd[0]}.")
     if torch.compiler.is_compiling():
         return _values(given, labels, _lasting(loss))
     # The form lives until the values are there.

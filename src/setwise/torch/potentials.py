@@ -9,6 +9,7 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.kernels.networks import SHIFTS
 from setwise.probabilistic.noise import seed_of
+from setwise.torch.layout import as_scores
 
 RandomState = int | torch.Generator | None
 
@@ -20,7 +21,7 @@ def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
     it is a number and the second axis of unary has length 1, then this is the channel. One channel of couplings weighs
     all directions alike.
     """
-    unary, coupling = _as_floats(unary, "unary"), _as_floats(coupling, "coupling")
+    unary, coupling = as_scores(unary, "unary"), as_scores(coupling, "coupling")
     if coupling.device != unary.device:
         raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
     single = coupling.numel() == 1
@@ -41,14 +42,6 @@ def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
         words = " or ".join(str((full[0], each, *spatial)) for each in known)
         raise ValueError(f"coupling must be {words} here, or broadcast to it; got {tuple(coupling.shape)}.")
     return unary, coupling.expand(full)
-
-
-def _as_floats(value: Tensor, name: str) -> Tensor:
-    """A tensor in float32 or float64; smaller kinds become float32."""
-    if not isinstance(value, Tensor) or not value.is_floating_point():
-        kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
-        raise TypeError(f"{name} must be a tensor of floats; got {kind}.")
-    return value if value.dtype == torch.float64 else value.float()
 
 
 @final

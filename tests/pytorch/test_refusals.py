@@ -1,5 +1,7 @@
 """What does not fit is refused in one sentence that names the argument, what came and what is wanted."""
 
+import copy
+import pickle
 import re
 
 import numpy as np
@@ -17,6 +19,7 @@ from setwise.torch import (  # noqa: E402
     MaxMarginMRFLoss,
     RampLoss,
     RocAreaLoss,
+    SetMetric,
     SlackRescalingLoss,
     lovasz_extension,
 )
@@ -145,6 +148,27 @@ def test_tensors_are_checked_by_every_module(options, call, sentence):
             module(**{"mode": "binary"} | options)(*call)
 
 
+def test_names_of_measures_of_images():
+    assert LovaszHingeLoss("iou")(B, T) == LovaszHingeLoss()(B, T)
+    assert MarginRescalingLoss("dice")(B, T) == MarginRescalingLoss("f1")(B, T)
+    assert SetMetric("dice")(B, T) == SetMetric("f1")(B, T)
+    assert torch.equal(lovasz_extension("iou", T[0] > 0, B[0].abs()), lovasz_extension("jaccard", T[0] > 0, B[0].abs()))
+    with pytest.raises(Refusal, match="the Lovász extension refuses FBeta"):
+        LovaszHingeLoss("dice")
+
+
+@pytest.mark.parametrize("make", [LovaszSoftmaxLoss, lambda **k: SetMetric(mode="multiclass", **k)])
+def test_class_weights_keep_their_digits(make):
+    module = make(class_weight=[0.1, 0.7, 1e-6])
+    expected = module(Z, Y)
+    network = torch.nn.Sequential(module)
+    for one in (network.half(), network.bfloat16(), network.to(torch.float32), copy.deepcopy(network)):
+        assert one[0].class_weight.tolist() == [0.1, 0.7, 1e-6]
+        assert one[0](Z, Y) == expected
+    assert pickle.loads(pickle.dumps(module)).class_weight.tolist() == [0.1, 0.7, 1e-6]
+    assert network.to("meta")[0].class_weight.device.type == "meta"
+
+
 def test_labels_that_wrap_around_are_not_taken_for_others():
     """uint8 has no -1: compared with it, PyTorch takes 255 for -1, and 44 for 300."""
     wrong = T.to(torch.uint8).masked_fill(T == 1, 255)
@@ -157,7 +181,25 @@ def test_labels_that_wrap_around_are_not_taken_for_others():
 
 def test_probabilities_are_probabilities():
     with pytest.raises(ValueError, match=r"from_logits=False needs probabilities in \[0, 1\]; got "):
-        LovaszSoftmaxLoss(from_logits=False)(Z * 5, Y)
+        LovaszSoftmaxLoss(mode="multilabel", from_logits=False)(Z * 5, ONE_HOT)
+    loss = LovaszSoftmaxLoss(from_logits=False, ignore_index=1)
+    given = Z.softmax(dim=1)
+    expected = loss(given, Y)
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        torch.testing.assert_close(loss(given.to(dtype), Y).float(), expected, rtol=1e-2, atol=1e-2)
+    assert torch.equal(loss(torch.where(Y[:, None] == 1, 0.9, given), Y), expected)
+    with pytest.raises(ValueError, match=r"from_logits=False needs probabilities whose sum is 1; got 2\.7"):
+        loss(torch.where(Y[:, None] == 2, 0.9, given), Y)
+
+
+@pytest.mark.parametrize("module", [MarginRescalingLoss, RampLoss])
+def test_values_that_leave_their_type_are_refused(module):
+    huge, target = torch.tensor([[3e38, -3e38, 1.0]]), torch.tensor([[0, 1, 1]])
+    with pytest.raises(OverflowError, match=r"logits are too large: .* leaves torch\.float32\. Scale them down"):
+        MarginRescalingLoss("f1")(huge, target)
+    with pytest.raises(OverflowError, match="logits are too large"):
+        module("f1", scale=1e-300)(B, T)
+    assert 0 < module("f1", scale=1e300)(B, T).item() <= 1
 
 
 def test_errors_and_labels_of_the_extension_are_checked():

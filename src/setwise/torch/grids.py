@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_flag, as_number
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.surrogates.scale import check_scale
 from setwise.torch.arguments import Arguments, Empty
 from setwise.torch.forms import registered
@@ -16,6 +15,7 @@ from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
 from setwise.torch.grid_ops import evaluate_grids
 from setwise.torch.layout import lay
+from setwise.torch.naming import named
 from setwise.torch.potentials import RandomState, Seeds, as_potentials
 from setwise.torch.reducing import Reduction, counted, reduced
 
@@ -129,7 +129,7 @@ class MaxMarginMRFLoss(GridCriterion):
     ) -> None:
         check_scale(scale)
         arguments = Arguments("binary", ignore_index, per_image=True, empty=empty)
-        form = MarginForm(arguments.of(as_loss(loss)), scale, as_number(tol, "tol", low=0.0))
+        form = MarginForm(arguments.of(named(loss)), scale, as_number(tol, "tol", low=0.0))
         super().__init__(form, arguments, reduction, sync=sync)
 
 

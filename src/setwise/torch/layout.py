@@ -1,6 +1,7 @@
 """Logits and targets of any shape, as rows of scores and codes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, final
 
 import torch
@@ -45,6 +46,18 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     rows = scores if arguments.per_image else scores.transpose(0, 1)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
     return Laid(rows.reshape(codes.shape), codes, shape)
+
+
+def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> None:
+    """Raise ValueError where a pixel counts and the sum of its probabilities (N, C, ...) is not 1."""
+    sums = probabilities.sum(dim=1)
+    # Half precision rounds sums by less than this.
+    odd = (sums - 1).abs() > 0.01
+    if odd.any():
+        every = replace(arguments, classes="all", include_background=True, per_image=False)
+        odd &= (codes_of(probabilities, target, mask, every) >= 0).any(dim=0).reshape(odd.shape)
+        if odd.any():
+            raise ValueError(f"from_logits=False needs probabilities whose sum is 1; got {sums[odd][0].item():g}.")
 
 
 def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:

@@ -5,11 +5,11 @@ from torch import Tensor
 
 from setwise.core.checks import shown
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.torch import ops
 from setwise.torch.forms import registered
 from setwise.torch.layout import as_scores
 from setwise.torch.lovasz_form import Errors, LovaszForm
+from setwise.torch.naming import named
 
 
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     if torch.compiler.is_compiling():
         return _values(given, labels, _lasting(loss))
     # The form lives until the values are there.
-    found = registered(LovaszForm(as_loss(loss), Errors.GIVEN))
+    found = registered(LovaszForm(named(loss), Errors.GIVEN))
     return _values(given, labels, found[1])
 
 
@@ -56,6 +56,6 @@ _LASTING: list[LovaszForm] = []
 @torch.compiler.assume_constant_result
 def _lasting(loss: Loss | str) -> int:
     """The number of the extension of a loss, which is found while a graph is made, and kept for it."""
-    found: tuple[LovaszForm, int] = registered(LovaszForm(as_loss(loss), Errors.GIVEN))
+    found: tuple[LovaszForm, int] = registered(LovaszForm(named(loss), Errors.GIVEN))
     _LASTING.append(found[0])
     return found[1]

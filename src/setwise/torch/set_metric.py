@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice, as_count, as_number
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
 from setwise.torch.layout import codes_of, lay, numbers_of
-from setwise.torch.reducing import as_class_weight, counted, summed, weights_of
+from setwise.torch.naming import named
+from setwise.torch.reducing import as_class_weight, counted, summed, unrounded, weights_of
 from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
 
 
@@ -70,7 +70,7 @@ class SetMetric(nn.Module):
     ) -> None:
         super().__init__()
         self.arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        self.loss = self.arguments.of(as_loss(loss))
+        self.loss = self.arguments.of(named(loss))
         self.reduction = as_choice(reduction, "reduction", ("mean", "none"))
         self.num_classes = None if num_classes is None else as_count(num_classes, "num_classes")
         self.threshold, self.sync = as_number(threshold, "threshold"), as_sync(sync)
@@ -227,7 +227,9 @@ class SetMetric(nn.Module):
         # Sums go where the module goes, but do not take its type, in which they would lose digits.
         if self._sums is not None:
             self._sums = self._sums.to(fn(torch.zeros((), dtype=torch.int64, device=self._sums.device)).device)
+        weight = self.class_weight
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.class_weight = unrounded(weight, self.class_weight)
         return self
 
     def extra_repr(self) -> str:

@@ -7,8 +7,8 @@ import pytest
 
 from setwise.kernels.extension import (
     GIVEN,
-    LEAST,
     MARGINS,
+    NO_LIMIT,
     PROBABILITIES,
     UNIT,
     _units,
@@ -43,7 +43,9 @@ def of_set(loss, scores, codes, line):
     places = np.flatnonzero(codes >= 0)
     y = codes[places].astype(np.intp)
     one = scores.dtype.type
-    errors = line[y, 0].astype(one) + line[y, 1].astype(one) * scores[places]
+    shifted = line[y, 1].astype(one) + line[y, 2].astype(one) * scores[places]
+    # A sum in float64 rounds no float32 that matters here.
+    errors = line[y, 0] + shifted.astype(float)
     order = np.argsort(-errors, kind="stable")
     order = order[errors[order] > 0]
     missed = y[order] == 1
@@ -52,7 +54,7 @@ def of_set(loss, scores, codes, line):
     start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N]))
     path = np.concatenate((start, loss.of_counts(fn, fp, np.full(len(fn), P), np.full(len(fn), N))))
     gains, gradient = np.diff(path), np.zeros(len(codes))
-    gradient[places[order]] = gains * line[y[order], 1]
+    gradient[places[order]] = gains * line[y[order], 2]
     return start[0] + (errors[order].astype(float) * gains).sum(), gradient
 
 
@@ -64,7 +66,7 @@ def found(loss, scores, codes, offsets, line):
     limits = limits_of(P, last, *quotient)
     found = quotient_extension(scores, codes, offsets, line, limits, *quotient, start)
     # What is left out has no part in the result, bit by bit.
-    whole = quotient_extension(scores, codes, offsets, line, np.full(len(P), LEAST, np.uint32), *quotient, start)
+    whole = quotient_extension(scores, codes, offsets, line, np.full(len(P), NO_LIMIT, np.uint32), *quotient, start)
     np.testing.assert_array_equal(found[0], whole[0])
     np.testing.assert_array_equal(found[1], whole[1])
     return found

@@ -4,9 +4,12 @@ import itertools
 
 import pytest
 
+from setwise.losses import Jaccard
+
 torch = pytest.importorskip("torch")
 
 from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion  # noqa: E402
+from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
 
 
 def evaluated(loss, logits, *rest):
@@ -75,3 +78,17 @@ def test_the_same_bits_for_one_thread_and_two(module, mode):
     torch.set_num_threads(before)
     assert torch.equal(found[0][0], found[1][0])
     assert torch.equal(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), 2.0 * Jaccard()], ids=repr)
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_the_order_of_small_scores_is_that_of_float64(loss, scale):
+    """Near 0, ``1 - s`` would round many scores of float32 to the same error."""
+    generator = torch.Generator().manual_seed(0)
+    scores = scale * torch.randn(1, 100_000, generator=generator)
+    labels = torch.rand(1, 100_000, generator=generator) < 1e-3
+    codes = labels.to(torch.int8)
+    form = LovaszForm(loss, Errors.MARGIN)
+    exact = form.on_host(scores.double(), codes).gradient
+    for found in (form.on_host(scores, codes), form.on_device(scores, codes)):
+        assert torch.linalg.norm(found.gradient.double() - exact) <= 1e-7 * torch.linalg.norm(exact)

@@ -1,8 +1,9 @@
 """The Lovász extension of a quotient of counts at errors of decisions, from scores and codes, set by set.
 
-The error of a decision is linear in its score: a line (2, 2) holds ``base`` and ``slope`` of the negatives and of the
-positives, and an error is ``base + slope * score``. Codes are 1 for positives, 0 for negatives, and -1 for decisions
-that do not count.
+The error of a decision is linear in its score: a line (2, 3) holds ``level``, ``base`` and ``slope`` of the negatives
+and of the positives, and an error is ``level + base + slope * score``, with the same level for both. In float32 errors
+are sorted without their level, because a sum with it would round small scores to the same number. Codes are 1 for
+positives, 0 for negatives, and -1 for decisions that do not count.
 """
 
 from collections.abc import Iterator
@@ -19,13 +20,13 @@ from setwise.kernels.threads import available, share_units
 
 Array = NDArray[Any]
 
-MARGINS = np.array([[1.0, 1.0], [1.0, -1.0]])
+MARGINS = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
 """Margin errors: ``1 + s`` for negatives and ``1 - s`` for positives."""
 
-PROBABILITIES = np.array([[0.0, 1.0], [1.0, -1.0]])
+PROBABILITIES = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, -1.0]])
 """Errors of a probability s of being positive: s for negatives and ``1 - s`` for positives."""
 
-GIVEN = np.array([[0.0, 1.0], [0.0, 1.0]])
+GIVEN = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
 """The scores are the errors."""
 
 PIECE = 4096
@@ -37,8 +38,15 @@ UNIT = 1 << 16
 NO_KEY = ~np.uint64(0)
 """The mark of a decision without a key."""
 
-LEAST = 0x7FFFFFFE
-"""The falling bits of the least error above 0."""
+
+NO_LIMIT = 0xFFFFFFFE
+"""The limit of sets all of whose errors above 0 are sorted."""
+
+
+@kernel
+def held(scores: Array, line: Array) -> float:
+    """Returns what the keys hold of the level: all of it in float64, nothing in float32."""
+    return line[0, 0] if scores.itemsize == 8 else 0.0
 
 
 @kernel
@@ -98,8 +106,8 @@ def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
 def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
     """Returns the falling bits of the least error of a positive, or 0 without positives."""
     kind = scores.dtype.type
-    base, slope = kind(line[0, 0]), kind(line[0, 1])
-    more_base, more_slope = kind(line[1, 0] - line[0, 0]), kind(line[1, 1] - line[0, 1])
+    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
+    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
     # Bits are compared, and not floats: this loop compiles to vector instructions.
     last = np.uint32(0)
     for j in range(len(scores)):
@@ -112,7 +120,8 @@ def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
 @kernel
 def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
     """Returns the falling bits of the largest error of a negative."""
-    first, base, slope = np.uint32(0xFFFFFFFF), scores.dtype.type(line[0, 0]), scores.dtype.type(line[0, 1])
+    kind, first = scores.dtype.type, np.uint32(0xFFFFFFFF)
+    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
     for j in range(len(scores)):
         if codes[j] == 0:
             first = min(first, falling_bits(base + slope * scores[j]))
@@ -126,7 +135,7 @@ def quotient_extension(
 
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
-    ``limits`` (n,) are those of :func:`limits_of`, or all ``LEAST``. Only the m decisions within them are sorted.
+    ``limits`` (n,) are those of :func:`limits_of`, or all ``NO_LIMIT``. Only the m decisions within them are sorted.
     As many threads as are available share the sets; the result does not depend on them.
     """
     gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
@@ -171,7 +180,7 @@ def limits_of(positives: Array, last: Array, top: Array, bottom: Array) -> Array
 
     Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing.
     """
-    out = np.full(len(positives), LEAST, np.uint32)
+    out = np.full(len(positives), NO_LIMIT, np.uint32)
     for i in range(len(positives)):
         up = (top[i, 0] + top[i, 1] * positives[i]) * bottom[i, 2]
         down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives[i])
@@ -194,12 +203,14 @@ def _pack_errors(
     require_length(scores, offsets)
     require_length(codes, offsets)
     kept, room = 0, np.empty(BLOCK, np.uint64)
+    # The bits of the least error above 0.
+    least = np.uint32(falling_bits(held(scores, line) - line[0, 0]) - np.uint32(1))
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
         if limits[i] > 0:
             for c in range(a, b, BLOCK):
                 d = min(c + BLOCK, b)
-                _block_keys(scores[c:d], codes[c:d], line, limits[i], c - a, room)
+                _block_keys(scores[c:d], codes[c:d], line, least, min(least, limits[i]), c - a, room)
                 # Close the gaps without a branch: a key that is not kept is overwritten by the next.
                 for key in room[: d - c]:
                     keys[kept] = key
@@ -208,14 +219,14 @@ def _pack_errors(
 
 
 @kernel
-def _block_keys(scores: Array, codes: Array, line: Array, limit: Any, first: int, keys: Array) -> None:
+def _block_keys(scores: Array, codes: Array, line: Array, least: Any, limit: Any, first: int, keys: Array) -> None:
     """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY``."""
     kind = scores.dtype.type
-    base, slope = kind(line[0, 0]), kind(line[0, 1])
-    more_base, more_slope = kind(line[1, 0] - line[0, 0]), kind(line[1, 1] - line[0, 1])
+    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
+    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
     for j in range(len(scores)):
         y = kind(codes[j])
         bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
-        bound = np.uint32(LEAST) if codes[j] == 1 else limit
+        bound = least if codes[j] == 1 else limit
         key = np.uint64(bits) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
         keys[j] = key if (bits <= bound) & (codes[j] >= 0) else NO_KEY

@@ -43,8 +43,9 @@ def pack(
 ) -> tuple[Array, Array]:
     """Returns keys that rise as ``values`` (total,) fall, (m,) uint64, and their segment offsets (n+1,); O(total).
 
-    With ``errors`` the values are scores s, and their margin errors ``1 - s (2 y - 1)`` (LH Eq. 34) are packed instead.
-    With ``above_zero`` only what is above 0 gets a key. The ``labels`` (total,) bool are stored in the keys.
+    With ``errors`` the values are scores s, and the keys rise as their margin errors ``1 - s (2 y - 1)`` (LH Eq. 34)
+    fall; of float32 scores they hold these errors less 1, which are not rounded. With ``above_zero`` only what is above
+    0 gets a key. The ``labels`` (total,) bool are stored in the keys.
     """
     keys, starts = np.empty(len(values), np.uint64), np.zeros(len(offsets), np.int64)
     _pack(values, labels, offsets, errors, above_zero, keys, starts)
@@ -57,7 +58,11 @@ def _pack(
 ) -> None:
     require_length(values, offsets)
     require_length(labels, offsets)
-    above = np.uint64(falling_bits(0.0)) << np.uint64(32) if above_zero else ~np.uint64(0)
+    above = (
+        np.uint64(falling_bits(-1.0 if errors and values.itemsize == 4 else 0.0)) << np.uint64(32)
+        if above_zero
+        else ~np.uint64(0)
+    )
     kept = 0
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
@@ -82,10 +87,12 @@ def _pack_values(values: Array, labels: Array, keys: Array) -> None:
 
 @kernel
 def _pack_errors(scores: Array, labels: Array, keys: Array) -> None:
-    """Writes the keys of the margin errors of one set, computed in the precision of its scores."""
+    """Writes the keys of the margin errors of one set; of float32 scores they are less 1."""
     one, two = scores.dtype.type(1), scores.dtype.type(2)
+    # A sum with 1 would round small scores to the same float32; with 0 it turns -0 into 0, whose bits differ.
+    level = one if scores.itemsize == 8 else scores.dtype.type(0)
     for j in range(len(scores)):
-        error = one - scores[j] * (two * scores.dtype.type(labels[j]) - one)
+        error = level - scores[j] * (two * scores.dtype.type(labels[j]) - one)
         keys[j] = np.uint64(falling_bits(error)) << np.uint64(32) | np.uint64(2 * j + labels[j])
 
 
@@ -152,7 +159,8 @@ def sort_falling(
     keys, starts = pack(values, labels, offsets, errors, above_zero)
     keys = sort_packed(keys, starts)
     if values.dtype == np.float32:
-        return *unpack(keys, starts, offsets), starts
+        items, sorted_labels, found = unpack(keys, starts, offsets)
+        return items, sorted_labels, np.add(found, 1.0, dtype=np.float64) if errors else found, starts
     exact = exact_order(keys, values, starts, offsets[:-1], ERRORS if errors else VALUES)
     items, sorted_labels, _ = unpack(keys, starts, offsets)
     return items, sorted_labels, np.negative(exact, out=exact), starts

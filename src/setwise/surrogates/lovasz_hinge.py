@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.extension import LEAST, MARGINS, quotient_extension
+from setwise.kernels.extension import MARGINS, NO_LIMIT, quotient_extension
 from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
@@ -108,7 +108,7 @@ class Lovasz(Evaluator):
         fast = thresholded and isinstance(term, Counts) and term.areas is None
         self._quotient = term.quotient if fast and isinstance(term, Counts) else None
         # Hardly ever are all positives wrong, so that a look for the last of them would save nothing.
-        self._limits = np.full(len(self._at_empty), LEAST, dtype=np.uint32)
+        self._limits = np.full(len(self._at_empty), NO_LIMIT, dtype=np.uint32)
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
         sets = self.batch

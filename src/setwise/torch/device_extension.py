@@ -11,11 +11,12 @@ CELLS = 1 << 21
 """So many mistakes of all sets are evaluated at once, at most."""
 
 
-def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool) -> Evaluated:
+def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool, level: float = 0.0) -> Evaluated:
     """``(l(none) + sum_j e_(j) gain_j)_+`` along errors (S, p), sorted down, and its derivative by the errors.
 
-    With ``clipped`` errors below 0 count as 0. One stable sort; gains and sums are float64. Sets with errors that are
-    NaN or inf have values that are, and a gradient of NaN.
+    The errors e are ``level + errors``; a sum in float32 would round small scores to the same number. With ``clipped``
+    errors below 0 count as 0. One stable sort; gains and sums are float64. Sets with errors that are NaN or inf have
+    values that are, and a gradient of NaN.
     """
     P, N = ((codes == label).sum(dim=1).double() for label in (1, 0))
     # What does not count comes last, so that the mistakes of a set are its first P + N.
@@ -27,7 +28,7 @@ def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool
     # Counts and gains are float64, so they are made in pieces, of which one at a time takes memory.
     step, pieces = max(1, CELLS // max(len(codes), 1)), []
     for a in range(0, codes.shape[1], step):
-        top = ordered[:, a : a + step]
+        top = ordered[:, a : a + step].double() + level
         idle = (labels[:, a : a + step] < 0) | (top <= 0) if clipped else labels[:, a : a + step] < 0
         gains = torch.where(idle, 0.0, counts.gains(running[:, a : a + step + 1], a, P, N))
         sums = sums + (torch.where(idle, 0.0, top) * gains).sum(dim=1)

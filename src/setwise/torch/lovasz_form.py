@@ -157,10 +157,11 @@ class LovaszForm(Form):
         positive = codes == 1
         if self.errors is Errors.GIVEN:
             return extension(counts, scores, codes, clipped=True)
-        correct = 1 + scores if self.errors is Errors.MARGIN else scores
-        errors = torch.where(positive, 1 - scores, correct)
-        clipped = self.errors is not Errors.MARGIN or Trait.INCREASING in self.loss.traits
-        found = extension(counts, errors, codes, clipped)
+        if self.errors is Errors.MARGIN:
+            clipped = Trait.INCREASING in self.loss.traits
+            found = extension(counts, torch.where(positive, -scores, scores), codes, clipped, level=1.0)
+        else:
+            found = extension(counts, torch.where(positive, 1 - scores, scores), codes, clipped=True)
         return Evaluated(found.values, torch.where(positive, -found.gradient, found.gradient))
 
     def __repr__(self) -> str:

@@ -13,18 +13,21 @@ from setwise.probabilistic.noise import seed_of
 RandomState = int | torch.Generator | None
 
 
-def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
+def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tensor]:
     """The potentials as (N, ...) and (N, E, ...), in float32 or float64, for grids of one to three axes.
 
-    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. If
-    it is a number and the second axis of unary has length 1, then this is the channel. One channel of couplings weighs
-    all directions alike.
+    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. A
+    second axis of unary of length 1 is the channel, unless the coupling has one axis more than unary. One channel of
+    couplings weighs all directions alike.
     """
-    unary, coupling = _as_floats(unary, "unary"), _as_floats(coupling, "coupling")
+    unary = _as_floats(unary, "unary")
+    if isinstance(coupling, int | float) and not isinstance(coupling, bool):
+        coupling = torch.full((), coupling, dtype=unary.dtype, device=unary.device)
+    coupling = _as_floats(coupling, "coupling", "a number or a tensor")
     if coupling.device != unary.device:
         raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
     single = coupling.numel() == 1
-    if unary.ndim > 2 and unary.shape[1] == 1 and (single or unary.ndim == coupling.ndim):
+    if unary.ndim > 2 and unary.shape[1] == 1 and (single or coupling.ndim <= unary.ndim):
         unary = unary.squeeze(1)
     axes, spatial = unary.ndim - 1, tuple(unary.shape[1:])
     known = [neighbors // 2 for dims, neighbors in SHIFTS if dims == axes]
@@ -39,15 +42,18 @@ def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
     full = (unary.shape[0], ways, *spatial)
     if not fits or any(own not in (1, most) for own, most in zip(coupling.shape, full, strict=True)):
         words = " or ".join(str((full[0], each, *spatial)) for each in known)
-        raise ValueError(f"coupling must be {words} here, or broadcast to it; got {tuple(coupling.shape)}.")
+        raise ValueError(
+            f"coupling must be a number, or {words} here, where any axis may have length 1; "
+            f"got {tuple(coupling.shape)}."
+        )
     return unary, coupling.expand(full)
 
 
-def _as_floats(value: Tensor, name: str) -> Tensor:
+def _as_floats(value: Tensor | float, name: str, wanted: str = "a tensor") -> Tensor:
     """A tensor in float32 or float64; smaller kinds become float32."""
     if not isinstance(value, Tensor) or not value.is_floating_point():
         kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
-        raise TypeError(f"{name} must be a tensor of floats; got {kind}.")
+        raise TypeError(f"{name} must be {wanted} of floats; got {kind}.")
     return value if value.dtype == torch.float64 else value.float()
 
 

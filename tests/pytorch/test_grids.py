@@ -249,6 +249,9 @@ def test_half_precision_is_computed_in_float32():
         assert found.dtype == torch.float32
         assert low.grad.dtype == kind
         assert found.item() == pytest.approx(MaxMarginMRFLoss()(unary, coupling, target).item(), abs=0.02)
+        assert (
+            max_marginals(low, coupling.to(kind)).dtype == marginals(low, coupling.to(kind), 2).dtype == torch.float32
+        )
 
 
 @pytest.mark.parametrize(
@@ -276,8 +279,11 @@ def test_more_refusals():
         marginals(torch.zeros(1, 2, 2, dtype=torch.int64), torch.zeros(()))
     with pytest.raises(ValueError, match="samples must be"):
         LogSupermodularLoss(1)
-    with pytest.raises(TypeError, match="random_state"):
-        LogSupermodularLoss(random_state=np.random.default_rng(0))
+    for wrong in (0.5, np.random.default_rng(0), True):
+        with pytest.raises(TypeError, match=r"random_state must be None, a whole number or a torch.Generator; got "):
+            LogSupermodularLoss(random_state=wrong)
+    with pytest.raises(ValueError, match="random_state must not be negative; got -1"):
+        LogSupermodularLoss(random_state=-1)
     with pytest.raises(ValueError, match="tol must be"):
         MaxMarginMRFLoss(tol=-1.0)
 
@@ -346,6 +352,15 @@ def test_compiled_whole_it_is_the_same(module):
     found = torch.autograd.grad(compiled(unary, coupling, target), (unary, coupling))
     for a, b in zip(found, expected, strict=True):
         assert torch.equal(a, b)
+
+
+def test_decisions_are_compiled_whole():
+    unary, coupling, _ = drawn((3, 4), 2)
+    for seed in (0, 5, 2**63 - 1):
+        for decide in (most_probable, max_marginals, lambda u, c, seed=seed: marginals(u, c, 4, random_state=seed)):
+            torch._dynamo.reset()
+            compiled = torch.compile(decide, fullgraph=True, backend="aot_eager")
+            assert torch.equal(compiled(unary, coupling), decide(unary, coupling))
 
 
 # A graph that begins in the middle of a function looks at gradients of what is no leaf.

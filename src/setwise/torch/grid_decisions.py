@@ -27,7 +27,8 @@ def max_marginals(unary: Tensor, coupling: Tensor | float) -> Tensor:
 
     It is how sure the most probable labeling is of the pixel: above 0 where its label is 1, and ``unary`` itself where
     couplings are 0. So it may be ranked, or compared with a threshold. Exact, by minimum cuts on the
-    host, one for each pixel in the worst case: where couplings are large beside the unary potentials it takes long.
+    host, one for each pixel in the worst case: where couplings are large beside the unary potentials it takes long. For
+    potentials in half precision it is a float32.
     """
     fields, couplings = as_potentials(unary, coupling)
     found: Tensor = max_marginals_of_grids(fields, couplings).reshape(unary.shape)
@@ -42,7 +43,8 @@ def marginals(
 
     These are the probabilities by which :class:`setwise.torch.LogSupermodularLoss` trains, for logistic noise z; where
     couplings are above 0, they are no marginals of p itself. Samples come in pairs of opposite noise, each is a minimum
-    cut, found on the host. ``random_state`` is that of the loss.
+    cut, found on the host. ``random_state`` is that of the loss. For potentials in half precision it
+    is a float32.
     """
     count = as_count(samples, "samples", low=2)
     fields, couplings = as_potentials(unary, coupling)

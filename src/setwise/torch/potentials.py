@@ -57,6 +57,16 @@ def _as_floats(value: Tensor | float, name: str, wanted: str = "a tensor") -> Te
     return value if value.dtype == torch.float64 else value.float()
 
 
+def _as_signed(random_state: int) -> int:
+    """The seed of a whole number, in the way in which 64 bits travel as a signed number; NumPy would end a graph."""
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(f"random_state must be None, a whole number or a torch.Generator; got {shown(random_state)}.")
+    seed = int(random_state)
+    if not 0 <= seed < 2**63:
+        return int(seed_of(seed).astype(np.int64))
+    return seed
+
+
 @final
 class Seeds:
     """The seed of the noise of each call.
@@ -71,11 +81,8 @@ class Seeds:
         self._generator, self._fixed = None, None
         if isinstance(random_state, torch.Generator):
             self._generator = random_state
-        elif isinstance(random_state, np.random.Generator):
-            raise TypeError("random_state must be an int, a torch.Generator or None; got a generator of NumPy.")
         elif random_state is not None:
-            # A seed of 64 bits travels as a signed number.
-            self._fixed = int(seed_of(random_state).astype(np.int64))
+            self._fixed = _as_signed(random_state)
 
     def __call__(self) -> Tensor:
         """The next seed, an int64 without axes."""

@@ -43,7 +43,9 @@ class Job:
 
     def total(self, scores: Tensor) -> Tensor:
         """What the operators of :mod:`setwise.torch.ops` and ``reduced`` make of the scores."""
-        found: Tensor = _Total.apply(as_scores(scores), self)  # type: ignore[no-untyped-call]
+        # The first way is 30 us faster, for PyTorch inspects the signature of the second at each call.
+        way = _Transformed if torch._C._are_functorch_transforms_active() else _Total
+        found: Tensor = way.apply(as_scores(scores), self)  # type: ignore[no-untyped-call]
         return found
 
     def run(self, scores: Tensor) -> Tensor:
@@ -62,16 +64,18 @@ class Job:
         return torch.tensor(each.reshape(shape) if self.reduction == "none" else each.sum(), dtype=scores.dtype)
 
 
+def _keep(ctx: Any, scores: Tensor, job: Job) -> None:
+    """Keep what the way back needs."""
+    ctx.shape, ctx.arguments = scores.shape, job.arguments
+    ctx.save_for_backward(job.gradient, job.factors)
+
+
 class _Total(torch.autograd.Function):
     @staticmethod
-    def forward(scores: Tensor, job: Job) -> Tensor:
-        return job.run(scores)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Job], output: Tensor) -> None:
-        scores, job = inputs
-        ctx.shape, ctx.arguments = scores.shape, job.arguments
-        ctx.save_for_backward(job.gradient, job.factors)
+    def forward(ctx: Any, scores: Tensor, job: Job) -> Tensor:
+        found = job.run(scores)
+        _keep(ctx, scores, job)
+        return found
 
     @staticmethod
     def backward(ctx: Any, change: Tensor) -> tuple[Tensor, None]:
@@ -80,6 +84,18 @@ class _Total(torch.autograd.Function):
         if torch.is_grad_enabled():
             found = _Once.apply(found, torch.zeros((), requires_grad=True))  # type: ignore[no-untyped-call]
         return found, None
+
+
+class _Transformed(_Total):
+    """The same in the form that ``torch.func.grad`` asks for."""
+
+    @staticmethod
+    def forward(scores: Tensor, job: Job) -> Tensor:  # type: ignore[override]
+        return job.run(scores)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Job], output: Tensor) -> None:
+        _keep(ctx, *inputs)
 
 
 def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:

@@ -1,5 +1,6 @@
 """Logits and targets of any shape, as rows of scores and codes."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
@@ -94,11 +95,11 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
         raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {logits.ndim}.")
     images = logits.shape[0]
     if arguments.mode == "binary":
-        return images, 1, logits[0].numel() if images else 0
+        return images, 1, math.prod(logits.shape[1:])
     channels = logits.shape[1]
     if channels < least and arguments.mode == "multiclass":
         raise ValueError("logits must have two channels or more in multiclass mode; got 1. Use mode='binary'.")
-    return images, channels, logits[0, 0].numel() if images and channels else 0
+    return images, channels, math.prod(logits.shape[2:])
 
 
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:

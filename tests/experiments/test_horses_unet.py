@@ -218,7 +218,7 @@ def test_without_pytorch_there_is_a_sentence(tmp_path):
         "class Absent:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'torch':\n"
-        "            raise ImportError(name)\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         "from setwise.cli import main\n"
         "main(['list'])\n"
@@ -228,7 +228,7 @@ def test_without_pytorch_there_is_a_sentence(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 2
     assert "horses_unet" in done.stdout
-    assert done.stderr == "setwise: setwise.torch needs PyTorch: pip install 'setwise[torch]'.\n"
+    assert done.stderr == "setwise: setwise.torch needs PyTorch 2.4 or later: pip install torch.\n"
 
 
 def test_the_list_of_experiments_does_not_import_pytorch():

@@ -49,5 +49,5 @@ def test_quick_needs_no_files():
 def test_without_torch_a_sentence_says_how_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "setwise.torch", raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ValueError, match="setwise.torch needs PyTorch: pip install"):
+    with pytest.raises(ValueError, match="setwise.torch needs PyTorch 2.4 or later: pip install"):
         find("yeast-network").run(Settings(quick=True), lambda text: None)

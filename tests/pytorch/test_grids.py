@@ -1,5 +1,6 @@
 """Losses and decisions of grids equal enumeration over all labelings, and the surrogates of setwise."""
 
+import re
 import warnings
 
 import numpy as np
@@ -225,6 +226,18 @@ def test_shapes_that_mean_the_same_give_the_same():
         found.backward()
         assert torch.equal(found, MaxMarginMRFLoss()(unary, torch.full((3, 2, 3, 4), 0.3, dtype=torch.float64), target))
         assert weight.grad.shape == shape
+    ones = torch.ones(3, 2, 3, 4, dtype=torch.float64)
+    for number in (0.3, 1):
+        assert torch.equal(MaxMarginMRFLoss()(unary, number, target), MaxMarginMRFLoss()(unary, number * ones, target))
+
+
+@pytest.mark.parametrize("unary", [torch.zeros(2, 1, 4, 4), torch.zeros(2, 4, 4)])
+@pytest.mark.parametrize("shape", [(2, 4, 4), (4, 4), (2, 1, 1)])
+def test_couplings_with_fewer_axes_are_refused_for_images(unary, shape):
+    """The first axis of (2, 4, 4) may be that of images or that of directions."""
+    wanted = "coupling must be a number, or (2, 2, 4, 4) or (2, 4, 4, 4) here, where any axis may have length 1"
+    with pytest.raises(ValueError, match=re.escape(f"{wanted}; got {shape}.")):
+        most_probable(unary, torch.ones(shape))
 
 
 def test_half_precision_is_computed_in_float32():
@@ -236,12 +249,15 @@ def test_half_precision_is_computed_in_float32():
         assert found.dtype == torch.float32
         assert low.grad.dtype == kind
         assert found.item() == pytest.approx(MaxMarginMRFLoss()(unary, coupling, target).item(), abs=0.02)
+        assert (
+            max_marginals(low, coupling.to(kind)).dtype == marginals(low, coupling.to(kind), 2).dtype == torch.float32
+        )
 
 
 @pytest.mark.parametrize(
     ("unary", "coupling", "target", "sentence"),
     [
-        (torch.zeros(2, 3, 4), torch.zeros(2, 3, 3, 4), torch.zeros(2, 3, 4), r"coupling must be \(2, 2, 3, 4\) or"),
+        (torch.zeros(2, 3, 4), torch.zeros(2, 3, 3, 4), torch.zeros(2, 3, 4), r"a number, or \(2, 2, 3, 4\) or"),
         (torch.zeros(2, 3, 4), torch.zeros(2, 2, 3, 3), torch.zeros(2, 3, 4), r"got \(2, 2, 3, 3\)"),
         (torch.zeros(2, 3, 4), torch.full((2, 2, 3, 4), -1.0), torch.zeros(2, 3, 4), "coupling must be 0 or above"),
         (torch.full((2, 3, 4), torch.nan), torch.zeros(()), torch.zeros(2, 3, 4), "must be finite"),
@@ -257,14 +273,17 @@ def test_refusals_name_the_argument(unary, coupling, target, sentence):
 
 
 def test_more_refusals():
-    with pytest.raises(TypeError, match="coupling must be a tensor of floats; got 1"):
-        most_probable(torch.zeros(1, 2, 2), 1.0)
+    with pytest.raises(TypeError, match="coupling must be a number or a tensor of floats; got True"):
+        most_probable(torch.zeros(1, 2, 2), True)
     with pytest.raises(TypeError, match="unary must be a tensor of floats; got a tensor of torch.int64"):
         marginals(torch.zeros(1, 2, 2, dtype=torch.int64), torch.zeros(()))
     with pytest.raises(ValueError, match="samples must be"):
         LogSupermodularLoss(1)
-    with pytest.raises(TypeError, match="random_state"):
-        LogSupermodularLoss(random_state=np.random.default_rng(0))
+    for wrong in (0.5, np.random.default_rng(0), True):
+        with pytest.raises(TypeError, match=r"random_state must be None, a whole number or a torch.Generator; got "):
+            LogSupermodularLoss(random_state=wrong)
+    with pytest.raises(ValueError, match="random_state must not be negative; got -1"):
+        LogSupermodularLoss(random_state=-1)
     with pytest.raises(ValueError, match="tol must be"):
         MaxMarginMRFLoss(tol=-1.0)
 
@@ -333,6 +352,15 @@ def test_compiled_whole_it_is_the_same(module):
     found = torch.autograd.grad(compiled(unary, coupling, target), (unary, coupling))
     for a, b in zip(found, expected, strict=True):
         assert torch.equal(a, b)
+
+
+def test_decisions_are_compiled_whole():
+    unary, coupling, _ = drawn((3, 4), 2)
+    for seed in (0, 5, 2**63 - 1):
+        for decide in (most_probable, max_marginals, lambda u, c, seed=seed: marginals(u, c, 4, random_state=seed)):
+            torch._dynamo.reset()
+            compiled = torch.compile(decide, fullgraph=True, backend="aot_eager")
+            assert torch.equal(compiled(unary, coupling), decide(unary, coupling))
 
 
 # A graph that begins in the middle of a function looks at gradients of what is no leaf.

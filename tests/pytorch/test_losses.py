@@ -34,7 +34,24 @@ def test_importing_setwise_does_not_import_torch():
 def test_without_torch_a_sentence_says_how_to_install_it():
     code = "import sys; sys.modules['torch'] = None; import setwise; setwise.torch"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "setwise.torch needs PyTorch: pip install 'setwise[torch]'." in found.stderr
+    assert "setwise.torch needs PyTorch 2.4 or later: pip install torch." in found.stderr
+
+
+@pytest.mark.parametrize("error", ["ImportError('libtorch.so is cut short')", "ModuleNotFoundError('x', name='numpy')"])
+def test_of_a_broken_torch_its_own_error_is_shown(error):
+    code = (
+        "import sys\n"
+        "class Broken:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'torch':\n"
+        f"            raise {error}\n"
+        "sys.meta_path.insert(0, Broken())\n"
+        "import setwise.torch"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "setwise.torch needs PyTorch" not in found.stderr
+    assert found.stderr.splitlines()[-1].split(": ")[1] in error
 
 
 @pytest.mark.parametrize(

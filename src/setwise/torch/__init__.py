@@ -6,8 +6,11 @@ Every module has a functional twin. Logits, targets and arguments mean the same 
 
 try:
     import torch  # noqa: F401
-except ImportError:
-    raise ImportError("setwise.torch needs PyTorch: pip install 'setwise[torch]'.") from None
+except ModuleNotFoundError as error:
+    # Of a PyTorch that is there, but broken, the error itself says more.
+    if error.name != "torch":
+        raise
+    raise ImportError("setwise.torch needs PyTorch 2.4 or later: pip install torch.") from None
 
 from setwise.torch.criterion import Criterion
 from setwise.torch.deciding import Decision, decide

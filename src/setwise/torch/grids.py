@@ -58,7 +58,7 @@ class GridCriterion(nn.Module):
         self.sync = as_sync(sync)
         self.form, self._number = registered(form)
 
-    def forward(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The loss of the potentials.
 
         Parameters
@@ -66,8 +66,9 @@ class GridCriterion(nn.Module):
         unary : (N, 1, H, W) or (N, H, W) floats, the score of label 1; also (.., L) or (.., D, H, W)
         coupling : (N, 2, H, W) floats of 0 or above: the weight of the edge from each pixel to the right, and down; or
             (N, 4, H, W) with those down to the right and down to the left. What leads beyond the border is not read.
-            A number, or a tensor that broadcasts to this shape, is one weight for many edges; one channel alone is that
-            of both edges of a pixel. Sequences have one direction, volumes three, along the last axis first
+            A number is the weight of all edges. A tensor has all of these axes, and where one has length 1 there is one
+            weight for many edges; one channel alone is that of both edges of a pixel. Sequences have one direction,
+            volumes three, along the last axis first
         target : 0 and 1 in the shape of unary
         mask : bools in the shape of unary, False where pixels do not count
         """
@@ -76,7 +77,7 @@ class GridCriterion(nn.Module):
         values, counts = images.numbers[0], images.codes[0] == 1
         return reduced(values, counts, (len(values),), None, self.reduction)
 
-    def _images(self, unary: Tensor, coupling: Tensor, target: Tensor, mask: Tensor | None) -> Rows:
+    def _images(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None) -> Rows:
         """The values of the images, and 1 for those that count, as one row."""
         fields, couplings = as_potentials(unary, coupling)
         codes = lay(unary, target, mask, self.arguments).codes
@@ -147,8 +148,9 @@ class LogSupermodularLoss(GridCriterion):
     samples : of each image, 2 or more, in pairs of opposite noise; each is a minimum cut
     per_pixel : whether the value is in nats of a pixel that counts, or else of an image
     random_state : None draws fresh noise at each call, from the default generator of PyTorch, so that
-        ``torch.manual_seed`` repeats it, and a ``torch.Generator`` does so from itself. With an int the noise is the
-        same at each call, as ``torch.autograd.gradcheck`` needs it
+        ``torch.manual_seed`` repeats it, and a ``torch.Generator`` does so from itself, which ends a graph of
+        ``torch.compile``. With an int the noise is the same at each call, as
+        ``torch.autograd.gradcheck`` needs it
     ignore_index : the value of the target at which pixels leave the grid; None keeps all
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
     sync : whether the mean is that of several processes, see :class:`GridCriterion`
@@ -172,7 +174,7 @@ class LogSupermodularLoss(GridCriterion):
 
 def max_margin_mrf_loss(
     unary: Tensor,
-    coupling: Tensor,
+    coupling: Tensor | float,
     target: Tensor,
     loss: Loss | str = "error_rate",
     *,
@@ -190,7 +192,7 @@ def max_margin_mrf_loss(
 
 def log_supermodular_loss(
     unary: Tensor,
-    coupling: Tensor,
+    coupling: Tensor | float,
     target: Tensor,
     samples: int = 20,
     *,

@@ -14,18 +14,23 @@ from setwise.torch.layout import as_scores
 RandomState = int | torch.Generator | None
 
 
-def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
+def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tensor]:
     """The potentials as (N, ...) and (N, E, ...), in float32 or float64, for grids of one to three axes.
 
-    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. If
-    it is a number and the second axis of unary has length 1, then this is the channel. One channel of couplings weighs
-    all directions alike.
+    ``unary`` is (N, 1, ...) or (N, ...). ``coupling`` is a number, or broadcasts to (N, E, ...) from as many axes. A
+    second axis of unary of length 1 is the channel, unless the coupling has one axis more than unary. One channel of
+    couplings weighs all directions alike.
     """
-    unary, coupling = as_scores(unary, "unary"), as_scores(coupling, "coupling")
+    unary = as_scores(unary, "unary")
+    if isinstance(coupling, bool):
+        raise TypeError(f"coupling must be a number or a tensor of floats; got {coupling}.")
+    if isinstance(coupling, int | float):
+        coupling = torch.full((), coupling, dtype=unary.dtype, device=unary.device)
+    coupling = as_scores(coupling, "coupling")
     if coupling.device != unary.device:
         raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
     single = coupling.numel() == 1
-    if unary.ndim > 2 and unary.shape[1] == 1 and (single or unary.ndim == coupling.ndim):
+    if unary.ndim > 2 and unary.shape[1] == 1 and (single or coupling.ndim <= unary.ndim):
         unary = unary.squeeze(1)
     axes, spatial = unary.ndim - 1, tuple(unary.shape[1:])
     known = [neighbors // 2 for dims, neighbors in SHIFTS if dims == axes]
@@ -40,8 +45,21 @@ def as_potentials(unary: Tensor, coupling: Tensor) -> tuple[Tensor, Tensor]:
     full = (unary.shape[0], ways, *spatial)
     if not fits or any(own not in (1, most) for own, most in zip(coupling.shape, full, strict=True)):
         words = " or ".join(str((full[0], each, *spatial)) for each in known)
-        raise ValueError(f"coupling must be {words} here, or broadcast to it; got {tuple(coupling.shape)}.")
+        raise ValueError(
+            f"coupling must be a number, or {words} here, where any axis may have length 1; "
+            f"got {tuple(coupling.shape)}."
+        )
     return unary, coupling.expand(full)
+
+
+def _as_signed(random_state: int) -> int:
+    """The seed of a whole number, in the way in which 64 bits travel as a signed number; NumPy would end a graph."""
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(f"random_state must be None, a whole number or a torch.Generator; got {shown(random_state)}.")
+    seed = int(random_state)
+    if not 0 <= seed < 2**63:
+        return int(seed_of(seed).astype(np.int64))
+    return seed
 
 
 @final
@@ -58,11 +76,8 @@ class Seeds:
         self._generator, self._fixed = None, None
         if isinstance(random_state, torch.Generator):
             self._generator = random_state
-        elif isinstance(random_state, np.random.Generator):
-            raise TypeError("random_state must be an int, a torch.Generator or None; got a generator of NumPy.")
         elif random_state is not None:
-            # A seed of 64 bits travels as a signed number.
-            self._fixed = int(seed_of(random_state).astype(np.int64))
+            self._fixed = _as_signed(random_state)
 
     def __call__(self) -> Tensor:
         """The next seed, an int64 without axes."""

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,38 @@ def test_a_step_is_one_of_plain_training():
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
+def test_the_first_step_with_a_loss_has_no_part_in_its_share(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(training, "process_time", lambda: now[0])
+
+    def slow_at_first(seconds):
+        costs = iter(seconds)
+
+        def loss(outputs, target):
+            now[0] += next(costs)
+            return cross_entropy(outputs, target)
+
+        return loss
+
+    x, y = training.as_input(PARTS.known.images[:4]), torch.from_numpy(PARTS.known.masks[:4])
+    network, clock = made((4, 6), 1, 0), training.Clock()
+    network.register_forward_pre_hook(lambda *unused: now.__setitem__(0, now[0] + 3.0))
+    optimizer = torch.optim.Adam(network.parameters())
+    assert np.isnan(clock.share)
+    for loss in (slow_at_first((50.0, 1.0, 1.0)), slow_at_first((70.0, 1.0, 1.0))):
+        for _ in range(3):
+            clock.step(network, optimizer, loss, x, y)
+    assert clock.share == pytest.approx(25.0)
+    assert clock.whole == pytest.approx(142.0)
+
+
+def test_a_quick_run_says_that_it_reads_no_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(horses_unet, "QUICK", replace(SMALL, ways=("cross-entropy",), epochs=2))
+    monkeypatch.setattr(horses_unet, "trained", partial(trained, n_jobs=1))
+    told = horses_unet.run(Settings(quick=True, data=tmp_path / "absent"), lambda what: None)
+    assert told.words[-1] == "The images are generated: no folder of data is read with --quick."
+
+
 def test_all_ways_are_trained_and_said(tmp_path, monkeypatch):
     said = []
     settings = Settings(quick=True, out=tmp_path)
@@ -201,7 +234,8 @@ def test_only_clear_comparisons_are_said():
     said = words_of(("cross-entropy", "Lovász hinge"), samples)
     assert said[0].startswith("at 0.5: Lovász hinge wins against cross-entropy (74.4 and 70.2 %")
     assert said[1].startswith("Lovász hinge: tuned loses against at 0.5")
-    assert said[-2] == "4 of 7 comparisons are undecided at 95 %."
+    assert said[-3] == "4 of 7 comparisons are undecided at 95 %."
+    assert said[-2] == "All of these are single intervals of 95 %, not corrected for the number of comparisons."
     assert "+4.2" in said[-1]
 
 

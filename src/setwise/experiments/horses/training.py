@@ -66,15 +66,24 @@ def _train(job: Job, way: Way, parts: Parts, size: Size) -> Run:
     held_scores, scores = (way.scores(outputs_of(network, part), True) for part in (held, parts.test))
     found = decoded(held_scores, held.masks, scores, parts.test.masks)
     validation = float(indices(held_scores > 0.0, held.masks)[0])
-    share = 100.0 * clock.loss / clock.whole
-    return Run(validation, found.cells, np.array(curve), share, clock.whole, found.masks[:, :SHOWN])
+    return Run(validation, found.cells, np.array(curve), clock.share, clock.whole, found.masks[:, :SHOWN])
 
 
 class Clock:
-    """Steps of training, with the processor time of the loss and its gradient, and of the whole."""
+    """Steps of training, with the processor time ``whole`` of all, and the share of it that a loss takes.
+
+    The first step with a loss may compile it, and has no part in the share.
+    """
 
     def __init__(self) -> None:
-        self.loss = self.whole = 0.0
+        self.whole = 0.0
+        self._loss = self._steps = 0.0
+        self._known: ImageLoss | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of the loss and its gradient in percent, NaN before there are steps that count."""
+        return 100.0 * self._loss / self._steps if self._steps else float("nan")
 
     def step(self, network: UNet, optimizer: torch.optim.Optimizer, loss: ImageLoss, x: Tensor, y: Tensor) -> None:
         """One step, in which the gradient of the outputs is found first, and the chain rule applied to it after."""
@@ -84,10 +93,14 @@ class Clock:
         leaf = outputs.detach().requires_grad_()
         before = process_time()
         loss(leaf, y).backward()  # type: ignore[no-untyped-call]
-        self.loss += process_time() - before
+        spent = process_time() - before
         torch.autograd.backward(outputs, leaf.grad)
         optimizer.step()
-        self.whole += process_time() - begin
+        step = process_time() - begin
+        self.whole += step
+        if loss is self._known:
+            self._loss, self._steps = self._loss + spent, self._steps + step
+        self._known = loss
 
 
 def _share_of_rate(step: int, warm: int, steps: int) -> float:

@@ -35,7 +35,7 @@ torch = pytest.importorskip("torch")
 from pytorch.device_cases import assert_same, cases, surrogates  # noqa: E402
 from setwise.torch import device_extension, device_search, ops  # noqa: E402
 from setwise.torch.device_counts import DeviceCounts  # noqa: E402
-from setwise.torch.forms import number_of  # noqa: E402
+from setwise.torch.forms import registered  # noqa: E402
 from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
 from setwise.torch.surrogate_form import SurrogateForm  # noqa: E402
 
@@ -264,4 +264,4 @@ def test_scores_that_are_not_finite_give_values_and_gradients_that_are_not(bad):
 def test_tensors_of_the_cpu_are_evaluated_on_the_host(monkeypatch):
     monkeypatch.setattr(LovaszForm, "on_device", lambda self, scores, codes: pytest.fail("the device was asked"))
     form = LovaszForm(Jaccard(), Errors.MARGIN)
-    ops.evaluate(torch.randn(1, 3), torch.ones(1, 3, dtype=torch.int8), number_of(form))
+    ops.evaluate(torch.randn(1, 3), torch.ones(1, 3, dtype=torch.int8), registered(form)[1])

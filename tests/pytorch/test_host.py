@@ -69,14 +69,12 @@ def test_the_same_bits_for_one_thread_and_two(module, mode):
     logits = torch.randn(shape, generator=generator)
     target = torch.randint(0, 2 if mode == "binary" else 4, (1, *shape[2:]), generator=generator)
     before, found = torch.get_num_threads(), []
+    given = logits if mode == "binary" else logits.softmax(dim=1)
     for threads in (1, 2):
         torch.set_num_threads(threads)
         # The softmax of PyTorch is left out, so that only the losses of setwise are compared.
-        found.append(
-            evaluated(
-                module(mode=mode, **({} if mode == "binary" else {"from_logits": False})), logits.sigmoid(), target
-            )
-        )
+        options = {} if mode == "binary" else {"from_logits": False}
+        found.append(evaluated(module(mode=mode, **options), given, target))
     torch.set_num_threads(before)
     assert torch.equal(found[0][0], found[1][0])
     assert torch.equal(found[0][1], found[1][1])

@@ -1,5 +1,7 @@
 """What does not fit is refused in one sentence that names the argument, what came and what is wanted."""
 
+import copy
+import pickle
 import re
 
 import numpy as np
@@ -14,8 +16,10 @@ from setwise.torch import (  # noqa: E402
     LovaszHingeLoss,
     LovaszSoftmaxLoss,
     MarginRescalingLoss,
+    MaxMarginMRFLoss,
     RampLoss,
     RocAreaLoss,
+    SetMetric,
     SlackRescalingLoss,
     lovasz_extension,
 )
@@ -124,18 +128,45 @@ def test_losses_are_checked_where_they_are_passed(make, sentence):
         ({"mode": "multilabel"}, (Z, Y), "target must have the shape (2, 3, 4, 5) for these logits; got (2, 4, 5)."),
         ({}, (B, T, T), "mask must be a tensor of bools; got a tensor of torch.int64."),
         ({}, (B, T, [True]), "mask must be a tensor of bools; got [True]."),
-        ({}, (B, T, T.mT > 0), "mask must have the shape (2, 4, 5) for these logits; got (2, 5, 4)."),
+        ({}, (B, T, T.mT > 0), "mask must have the shape (2, 4, 5) or (2, 1, 4, 5) for these logits; got (2, 5, 4)."),
         (
             {"mode": "multiclass"},
             (Z, Y, T[:1] > 0),
-            "mask must have the shape (2, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
+            "mask must have the shape (2, 4, 5) or (2, 1, 4, 5) or (2, 3, 4, 5) for these logits; got (1, 4, 5).",
         ),
+        ({"mode": "multilabel"}, (Z[:, :0], Z[:, :0]), "logits must have a channel or more in multilabel mode; got 0."),
+        ({}, (B.to_sparse(), T), "logits must be a dense tensor with values; got one of the layout torch.sparse_coo."),
+        ({}, (B.to("meta"), T), "logits must be a dense tensor with values; got one of the meta device."),
+        ({}, (B, T.to_sparse()), "target must be a dense tensor; got one of the layout torch.sparse_coo."),
+        ({}, (B, T.to("meta")), "target must be on the device of logits, cpu; got meta."),
+        ({}, (B, T, (T > 0).to("meta")), "mask must be on the device of logits, cpu; got meta."),
     ],
 )
 def test_tensors_are_checked_by_every_module(options, call, sentence):
     for module in KINDS:
         with pytest.raises((TypeError, ValueError), match=re.escape(sentence)):
             module(**{"mode": "binary"} | options)(*call)
+
+
+def test_names_of_measures_of_images():
+    assert LovaszHingeLoss("iou")(B, T) == LovaszHingeLoss()(B, T)
+    assert MarginRescalingLoss("dice")(B, T) == MarginRescalingLoss("f1")(B, T)
+    assert SetMetric("dice")(B, T) == SetMetric("f1")(B, T)
+    assert torch.equal(lovasz_extension("iou", T[0] > 0, B[0].abs()), lovasz_extension("jaccard", T[0] > 0, B[0].abs()))
+    with pytest.raises(Refusal, match="the Lovász extension refuses FBeta"):
+        LovaszHingeLoss("dice")
+
+
+@pytest.mark.parametrize("make", [LovaszSoftmaxLoss, lambda **k: SetMetric(mode="multiclass", **k)])
+def test_class_weights_keep_their_digits(make):
+    module = make(class_weight=[0.1, 0.7, 1e-6])
+    expected = module(Z, Y)
+    network = torch.nn.Sequential(module)
+    for one in (network.half(), network.bfloat16(), network.to(torch.float32), copy.deepcopy(network)):
+        assert one[0].class_weight.tolist() == [0.1, 0.7, 1e-6]
+        assert one[0](Z, Y) == expected
+    assert pickle.loads(pickle.dumps(module)).class_weight.tolist() == [0.1, 0.7, 1e-6]
+    assert network.to("meta")[0].class_weight.device.type == "meta"
 
 
 def test_labels_that_wrap_around_are_not_taken_for_others():
@@ -150,7 +181,25 @@ def test_labels_that_wrap_around_are_not_taken_for_others():
 
 def test_probabilities_are_probabilities():
     with pytest.raises(ValueError, match=r"from_logits=False needs probabilities in \[0, 1\]; got "):
-        LovaszSoftmaxLoss(from_logits=False)(Z * 5, Y)
+        LovaszSoftmaxLoss(mode="multilabel", from_logits=False)(Z * 5, ONE_HOT)
+    loss = LovaszSoftmaxLoss(from_logits=False, ignore_index=1)
+    given = Z.softmax(dim=1)
+    expected = loss(given, Y)
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        torch.testing.assert_close(loss(given.to(dtype), Y).float(), expected, rtol=1e-2, atol=1e-2)
+    assert torch.equal(loss(torch.where(Y[:, None] == 1, 0.9, given), Y), expected)
+    with pytest.raises(ValueError, match=r"from_logits=False needs probabilities whose sum is 1; got 2\.7"):
+        loss(torch.where(Y[:, None] == 2, 0.9, given), Y)
+
+
+@pytest.mark.parametrize("module", [MarginRescalingLoss, RampLoss])
+def test_values_that_leave_their_type_are_refused(module):
+    huge, target = torch.tensor([[3e38, -3e38, 1.0]]), torch.tensor([[0, 1, 1]])
+    with pytest.raises(OverflowError, match=r"logits are too large: .* leaves torch\.float32\. Scale them down"):
+        MarginRescalingLoss("f1")(huge, target)
+    with pytest.raises(OverflowError, match="logits are too large"):
+        module("f1", scale=1e-300)(B, T)
+    assert 0 < module("f1", scale=1e300)(B, T).item() <= 1
 
 
 def test_errors_and_labels_of_the_extension_are_checked():
@@ -159,12 +208,41 @@ def test_errors_and_labels_of_the_extension_are_checked():
         ("f1", labels, errors, "the loss is not submodular"),
         ("jaccard", labels.long(), errors, "labels must be bool or int8 of the shape of errors"),
         ("jaccard", labels.to(torch.int8) * 7, errors, "labels must be 1, 0, or -1 for decisions that do not count"),
+        ("jaccard", torch.tensor([[-7, 3]], dtype=torch.int8), errors, "decisions that do not count; got -7"),
+        ("jaccard", torch.tensor([[1, 3]], dtype=torch.int8), errors, "decisions that do not count; got 3"),
+        ("jaccard", labels.to("meta"), errors, "labels must be a dense tensor on the device of errors, cpu; got"),
         ("jaccard", labels[0], errors[0], r"errors must have the shape \(S, p\)"),
         ("jaccard", labels, -errors, "errors must be at least 0; got -0.5"),
         ("jaccard", labels, errors * NAN, "errors must be finite"),
     ]:
         with pytest.raises(ValueError, match=sentence):
             lovasz_extension(loss, seen, wrong)
+
+
+def test_the_extension_speaks_of_errors():
+    with pytest.raises(TypeError, match="errors must be a tensor of floats; got a tensor of torch.bool"):
+        lovasz_extension("jaccard", torch.ones(1, 2), torch.ones(1, 2, dtype=torch.bool))
+
+
+# PyTorch compiles what it has for forward mode by its old compiler.
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    "evaluate",
+    [
+        lambda x: LovaszHingeLoss()(x, T),
+        lambda x: LovaszSoftmaxLoss(mode="binary", per_image=True)(x, T),
+        lambda x: MarginRescalingLoss("f1")(x.float(), T),
+        lambda x: lovasz_extension("jaccard", T.flatten(1) > 0, x.flatten(1).abs()),
+        lambda x: MaxMarginMRFLoss()(x, torch.tensor(0.1), T),
+        lambda x: MaxMarginMRFLoss()(B, x.mean().abs(), T),
+    ],
+)
+def test_tangents_are_refused(evaluate):
+    """They would be 0 in silence."""
+    with pytest.raises(RuntimeError, match=r"must have no tangent: .* Use backward, or torch\.func\.grad"):
+        torch.func.jvp(evaluate, (B,), (B,))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="must have no tangent"):
+        evaluate(torch.autograd.forward_ad.make_dual(B, B))
 
 
 def test_losses_of_places_say_how_many_decisions_count():

@@ -140,12 +140,15 @@ def test_it_can_be_a_metric_of_torchmetrics():
 def test_labels_that_are_decided_count_as_the_logits_do(mode):
     logits, target = drawn(mode)
     expected = SetMetric("f1", mode, ignore_index=IGNORED)(logits, target)
-    metric = SetMetric("f1", mode, ignore_index=IGNORED, num_classes=4)
+    metric = SetMetric("f1", mode, ignore_index=IGNORED, num_classes=None if mode == "binary" else 4)
     given = [vertices(logits, mode).bool(), logits.argmax(dim=1) if mode == "multiclass" else (logits > 0).int()]
     for labels in given:
         assert torch.equal(metric(labels, target), expected)
-    chances = logits.softmax(dim=1) if mode == "multiclass" else torch.sigmoid(logits)
-    assert torch.equal(SetMetric("f1", mode, ignore_index=IGNORED, threshold=0.5)(chances, target), expected)
+    if mode == "multiclass":
+        chances, threshold = logits.softmax(dim=1), 0.0
+    else:
+        chances, threshold = torch.sigmoid(logits), 0.5
+    assert torch.equal(SetMetric("f1", mode, ignore_index=IGNORED, threshold=threshold)(chances, target), expected)
 
 
 def test_it_is_one_minus_the_scores_of_scikit_learn():
@@ -244,6 +247,8 @@ def test_it_gives_no_gradient():
         (lambda: SetMetric(MeanOverClasses("jaccard"), "multiclass"), "Pass the loss of one class"),
         (lambda: SetMetric(per_image=True, reduction="none"), "SetMetric keeps one sum of all images"),
         (lambda: SetMetric(reduction="sum"), "reduction must be"),
+        (lambda: SetMetric(num_classes=4), "num_classes=4 is for several classes, but mode='binary' has one"),
+        (lambda: SetMetric(mode="multiclass", threshold=0.5), "threshold=0.5 is for decisions of their own"),
     ],
 )
 def test_what_cannot_be_summed_is_refused(make, sentence):
@@ -268,6 +273,33 @@ def test_what_cannot_be_summed_is_refused(make, sentence):
 def test_odd_predictions_are_refused(mode, preds, kind, sentence):
     with pytest.raises(kind, match=sentence):
         SetMetric(mode=mode).update(preds, torch.zeros(2, 3, dtype=torch.long))
+
+
+@pytest.mark.parametrize("mode", ["binary", "multiclass", "multilabel"])
+@pytest.mark.parametrize("per_image", [False, True])
+def test_logits_that_are_nan_are_refused_where_pixels_count(mode, per_image):
+    logits, target = drawn(mode)
+    metric = SetMetric(mode=mode, per_image=per_image, ignore_index=IGNORED)
+    mask = torch.ones(logits.shape, dtype=torch.bool)
+    mask[0, ..., 0] = False
+    wrong = logits.clone()
+    wrong[0, :, ..., 0] = float("nan")
+    assert torch.equal(metric(wrong, target, mask), metric(logits, target, mask))
+    wrong = logits.clone()
+    wrong[1, 0] = float("nan")
+    with pytest.raises(ValueError, match="preds must be numbers where pixels count; got NaN"):
+        metric(wrong, target)
+    wrong = logits.clone()
+    wrong[0, :1], wrong[1, :1] = float("inf"), float("-inf")
+    assert metric(wrong, target).isfinite()
+
+
+@pytest.mark.parametrize("mode", ["multiclass", "multilabel"])
+def test_the_number_of_classes_is_that_of_the_channels(mode):
+    logits, target = drawn(mode)
+    SetMetric(mode=mode, num_classes=logits.shape[1], ignore_index=IGNORED).update(logits, target)
+    with pytest.raises(ValueError, match="num_classes must be the number of channels of preds, 4; got 7"):
+        SetMetric(mode=mode, num_classes=7, ignore_index=IGNORED).update(logits, target)
 
 
 def test_channels_may_not_change():

@@ -1,7 +1,7 @@
 """What all losses for logits and targets share."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
-from setwise.torch.forms import Form, number_of
+from setwise.torch.forms import Form, registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
-from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, weights_of
+from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, unrounded, weights_of
 
 
 class Criterion(nn.Module):
@@ -25,8 +25,8 @@ class Criterion(nn.Module):
     found once, on small tensors. There, scores that are not finite give NaN instead of an error, and what a function of
     one's own returns is not checked. All other losses, and tensors of other accelerators, go through the host.
 
-    ``torch.compile(fullgraph=True)`` takes the modules; their functional twins make a module at each call, and end a
-    graph there.
+    ``torch.compile(fullgraph=True)`` takes the modules, but not their functional twins: these make a module at each
+    call, and end a graph there.
 
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
@@ -63,10 +63,13 @@ class Criterion(nn.Module):
     ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.form, self.arguments, self.reduction = form, arguments, reduction
+        self.arguments, self.reduction = arguments, reduction
         self.sync = as_sync(sync)
-        self._number = number_of(form)
+        self.form, self._number = registered(form)
         self.register_buffer("class_weight", as_class_weight(class_weight, arguments), persistent=False)
+
+    def check(self, logits: Tensor, target: Tensor, mask: Tensor | None) -> None:
+        """Raise ValueError for logits that do not fit the loss; by default all do."""
 
     def scores(self, logits: Tensor) -> Tensor:
         """What the form reads of the logits; by default the logits themselves."""
@@ -86,6 +89,7 @@ class Criterion(nn.Module):
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
             return reduced(values, counts, shape, self._weight(logits), self.reduction)
+        self.check(logits, target, mask)
         scores = self.scores(logits)
         if is_eager(scores):
             return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
@@ -105,6 +109,7 @@ class Criterion(nn.Module):
 
         def own() -> Rows:
             self._weight(logits)
+            self.check(logits, target, mask)
             laid = lay(self.scores(logits), target, mask, self.arguments)
             if not self.arguments.per_image:
                 return Rows(laid.scores, laid.codes)
@@ -121,10 +126,16 @@ class Criterion(nn.Module):
         """The weights of the channels that may count; None weights all alike."""
         return weights_of(self.class_weight, self.arguments, 1 if self.arguments.mode == "binary" else logits.shape[1])
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        weight = self.class_weight
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.class_weight = unrounded(weight, self.class_weight)
+        return self
+
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # Numbers of forms belong to a process, and a module may come from another one.
-        self._number = number_of(self.form)
+        self.form, self._number = registered(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""

@@ -1,11 +1,14 @@
 """Forms are what the operators of PyTorch evaluate: a surrogate on host arrays, or on tensors of a device.
 
-An operator takes tensors and numbers only, so it names its form by a number.
+An operator takes tensors and numbers only, so it names its form by a number, which lives as long as the form does.
 """
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
 
@@ -49,26 +52,49 @@ class Form(Keyed):
         return None
 
 
-_FORMS: list[Any] = []
-_NUMBERS: dict[Hashable, int] = {}
+Held = TypeVar("Held", bound=Keyed)
+
+KEPT = 16
+"""So many forms of losses that can be compared are kept for functional twins, which hold theirs for one call only."""
+
+_NEXT = count()
+_BY_NUMBER: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_NUMBERS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+_BY_KEY: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_RECENT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
-# A graph would put the form into the list only after its operators have looked for it.
+# A graph would give the form its number only after its operators have looked for it.
 @torch.compiler.disable
-def number_of(form: Keyed) -> int:
-    """The number by which operators name the form; equal forms have the same one."""
-    try:
-        hash(form.key)
-    except TypeError:
-        # Losses of arrays cannot be compared, so each has a number of its own.
-        _FORMS.append(form)
-        return len(_FORMS) - 1
-    if form.key not in _NUMBERS:
-        _NUMBERS[form.key] = len(_FORMS)
-        _FORMS.append(form)
-    return _NUMBERS[form.key]
+def registered(form: Held) -> tuple[Held, int]:
+    """The form that stands for all of its key, and the number by which operators name it while someone holds it.
+
+    No number is given twice.
+    """
+    form = _first(form)
+    if form not in _NUMBERS:
+        number = next(_NEXT)
+        _NUMBERS[form], _BY_NUMBER[number] = number, form
+    return form, _NUMBERS[form]
 
 
 def form_of(number: int) -> Any:
     """The form of this number."""
-    return _FORMS[number]
+    form = _BY_NUMBER.get(number)
+    if form is None:
+        raise RuntimeError("a graph evaluates a loss of setwise that is no longer there: keep its module.")
+    return form
+
+
+def _first(form: Held) -> Held:
+    """The living form of the same key, or else this one."""
+    try:
+        found: Held = _BY_KEY.setdefault(form.key, form)
+    except TypeError:
+        # Losses of arrays cannot be compared, so each has a form of its own.
+        return form
+    _RECENT[form.key] = found
+    _RECENT.move_to_end(form.key)
+    if len(_RECENT) > KEPT:
+        _RECENT.popitem(last=False)
+    return found

@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_flag, as_number
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.surrogates.scale import check_scale
 from setwise.torch.arguments import Arguments, Empty
-from setwise.torch.forms import number_of
+from setwise.torch.forms import registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
 from setwise.torch.grid_ops import evaluate_grids
 from setwise.torch.layout import lay
+from setwise.torch.naming import named
 from setwise.torch.potentials import RandomState, Seeds, as_potentials
 from setwise.torch.reducing import Reduction, counted, reduced
 
@@ -54,9 +54,9 @@ class GridCriterion(nn.Module):
     ) -> None:
         super().__init__()
         as_choice(reduction, "reduction", ("none", "mean", "sum"))
-        self.form, self.arguments, self.reduction, self._seeds = form, arguments, reduction, seeds
+        self.arguments, self.reduction, self._seeds = arguments, reduction, seeds
         self.sync = as_sync(sync)
-        self._number = number_of(form)
+        self.form, self._number = registered(form)
 
     def forward(self, unary: Tensor, coupling: Tensor | float, target: Tensor, mask: Tensor | None = None) -> Tensor:
         """The loss of the potentials.
@@ -89,7 +89,7 @@ class GridCriterion(nn.Module):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         # Numbers of forms belong to a process, and a module may come from another one.
-        self._number = number_of(self.form)
+        self.form, self._number = registered(self.form)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""
@@ -130,7 +130,7 @@ class MaxMarginMRFLoss(GridCriterion):
     ) -> None:
         check_scale(scale)
         arguments = Arguments("binary", ignore_index, per_image=True, empty=empty)
-        form = MarginForm(arguments.of(as_loss(loss)), scale, as_number(tol, "tol", low=0.0))
+        form = MarginForm(arguments.of(named(loss)), scale, as_number(tol, "tol", low=0.0))
         super().__init__(form, arguments, reduction, sync=sync)
 
 

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, final
 
 import torch
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 from setwise.core.checks import shown
 from setwise.torch import ops
@@ -47,6 +49,18 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     return Laid(rows.reshape(codes.shape), codes, shape)
 
 
+def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> None:
+    """Raise ValueError where a pixel counts and the sum of its probabilities (N, C, ...) is not 1."""
+    sums = probabilities.sum(dim=1)
+    # Half precision rounds sums by less than this.
+    odd = (sums - 1).abs() > 0.01
+    if odd.any():
+        every = replace(arguments, classes="all", include_background=True, per_image=False)
+        odd &= (codes_of(probabilities, target, mask, every) >= 0).any(dim=0).reshape(odd.shape)
+        if odd.any():
+            raise ValueError(f"from_logits=False needs probabilities whose sum is 1; got {sums[odd][0].item():g}.")
+
+
 def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
     """The codes of :func:`lay`, for which logits give nothing but their shape."""
     images, channels, pixels = channels_of(logits, arguments)
@@ -80,11 +94,24 @@ def numbers_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: A
     return numbered(given, counted, channels, arguments.ignore_index)[:, 0]
 
 
-def as_scores(logits: Tensor) -> Tensor:
+def as_scores(logits: Tensor, name: str = "logits") -> Tensor:
     """Logits in float32 or float64; smaller kinds become float32, so that sums over many pixels keep their digits."""
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
-        raise TypeError(f"logits must be a tensor of floats; got {kind_of(logits)}.")
+        raise TypeError(f"{name} must be a tensor of floats; got {kind_of(logits)}.")
+    if not torch.compiler.is_compiling():
+        _check_kind(logits, name)
     return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def _check_kind(logits: Tensor, name: str) -> None:
+    """Refuse tensors without numbers in memory, and tangents, which would be lost in silence."""
+    if logits.layout != torch.strided or logits.is_meta:
+        kind = "of the meta device" if logits.is_meta else f"of the layout {logits.layout}"
+        raise TypeError(f"{name} must be a dense tensor with values; got one {kind}.")
+    if unpack_dual(logits).tangent is not None:  # type: ignore[no-untyped-call]
+        raise RuntimeError(
+            f"{name} must have no tangent: setwise has no forward-mode derivatives. Use backward, or torch.func.grad."
+        )
 
 
 def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
@@ -97,6 +124,8 @@ def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     if arguments.mode == "binary":
         return images, 1, math.prod(logits.shape[1:])
     channels = logits.shape[1]
+    if not channels:
+        raise ValueError(f"logits must have a channel or more in {arguments.mode} mode; got 0.")
     if channels < least and arguments.mode == "multiclass":
         raise ValueError("logits must have two channels or more in multiclass mode; got 1. Use mode='binary'.")
     return images, channels, math.prod(logits.shape[2:])
@@ -108,6 +137,7 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
         raise TypeError(
             f"target must be a tensor of bools, signed whole numbers, uint8 or floats; got {kind_of(target)}."
         )
+    _check_place(target, "target", logits)
     images, channels, pixels = shape
     full, single = tuple(logits.shape), _of_pixels(logits, arguments)
     wanted = {"binary": single, "multiclass": [single[0], full, *single[1:]], "multilabel": [full]}[arguments.mode]
@@ -126,13 +156,22 @@ def _as_mask(mask: Tensor, logits: Tensor, shape: tuple[int, int, int], argument
     """The mask as (images, 1 or channels, pixels)."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise TypeError(f"mask must be a tensor of bools; got {kind_of(mask)}.")
+    _check_place(mask, "mask", logits)
     images, channels, pixels = shape
     single, full = _of_pixels(logits, arguments), tuple(logits.shape)
     if tuple(mask.shape) in single:
         return mask.reshape(images, 1, pixels)
     if tuple(mask.shape) == full:
         return mask.reshape(images, channels, pixels)
-    raise ValueError(f"mask must have the shape {_either([single[0], full])} for these logits; got {_shape(mask)}.")
+    raise ValueError(f"mask must have the shape {_either([*single, full])} for these logits; got {_shape(mask)}.")
+
+
+def _check_place(value: Tensor, name: str, logits: Tensor) -> None:
+    """Refuse tensors without numbers in memory, or with numbers elsewhere than the logits."""
+    if value.layout != torch.strided:
+        raise TypeError(f"{name} must be a dense tensor; got one of the layout {value.layout}.")
+    if value.device != logits.device:
+        raise ValueError(f"{name} must be on the device of logits, {logits.device}; got {value.device}.")
 
 
 def _of_pixels(logits: Tensor, arguments: Arguments) -> list[tuple[int, ...]]:

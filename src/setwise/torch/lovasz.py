@@ -8,12 +8,12 @@ from torch import Tensor
 
 from setwise.core.checks import as_flag
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
 from setwise.torch.gathering import Sync
-from setwise.torch.layout import as_scores, channels_of
+from setwise.torch.layout import as_scores, channels_of, check_sums
 from setwise.torch.lovasz_form import Errors, LovaszForm
+from setwise.torch.naming import named
 from setwise.torch.reducing import Options, Reduction
 
 
@@ -41,7 +41,7 @@ class LovaszHingeLoss(Criterion):
         sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        form = LovaszForm(arguments.of(as_loss(loss)), Errors.MARGIN, arguments.only_present)
+        form = LovaszForm(arguments.of(named(loss)), Errors.MARGIN, arguments.only_present)
         super().__init__(form, arguments, class_weight, reduction, sync)
 
 
@@ -70,9 +70,17 @@ class LovaszSoftmaxLoss(Criterion):
         from_logits: bool = True,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        form = LovaszForm(arguments.of(as_loss(loss)), Errors.PROBABILITY, arguments.only_present)
+        form = LovaszForm(arguments.of(named(loss)), Errors.PROBABILITY, arguments.only_present)
         super().__init__(form, arguments, class_weight, reduction, sync)
         self.from_logits = as_flag(from_logits, "from_logits")
+
+    def check(self, logits: Tensor, target: Tensor, mask: Tensor | None) -> None:
+        """Raise ValueError for probabilities of the CPU whose sum is not 1 where pixels count."""
+        if self.from_logits or self.arguments.mode != "multiclass" or torch.compiler.is_compiling():
+            return
+        channels_of(logits, self.arguments)
+        if logits.device.type == "cpu":
+            check_sums(as_scores(logits).detach(), target, mask, self.arguments)
 
     def scores(self, logits: Tensor) -> Tensor:
         """The probabilities."""

@@ -5,11 +5,11 @@ from torch import Tensor
 
 from setwise.core.checks import shown
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.torch import ops
-from setwise.torch.forms import number_of
+from setwise.torch.forms import registered
 from setwise.torch.layout import as_scores
 from setwise.torch.lovasz_form import Errors, LovaszForm
+from setwise.torch.naming import named
 
 
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
@@ -24,22 +24,38 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
     errors : (S, p) floats of at least 0
     """
-    given = as_scores(errors)
+    given = as_scores(errors, "errors")
     if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:
         got = f"{labels.dtype} {tuple(labels.shape)}" if isinstance(labels, Tensor) else shown(labels)
         raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
     if errors.ndim != 2:
         raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
+    if labels.layout != torch.strided or labels.device != errors.device:
+        got = f"{labels.layout} of {labels.device}"
+        raise ValueError(f"labels must be a dense tensor on the device of errors, {errors.device}; got {got}.")
     # Neither a graph nor an accelerator tells its values here.
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
-    if labels.dtype == torch.int8 and told and not ((labels >= -1) & (labels <= 1)).all():
-        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {labels.abs().max()}.")
-    values: Tensor = ops.evaluate(given, labels.to(torch.int8), _number(loss))[0]
+    if labels.dtype == torch.int8 and told and len(odd := labels[(labels < -1) | (labels > 1)]):
+        raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {odd[0]}.")
+    if torch.compiler.is_compiling():
+        return _values(given, labels, _lasting(loss))
+    # The form lives until the values are there.
+    found = registered(LovaszForm(named(loss), Errors.GIVEN))
+    return _values(given, labels, found[1])
+
+
+def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
+    """The values of the form of this number."""
+    values: Tensor = ops.evaluate(errors, labels.to(torch.int8), number)[0]
     return values
 
 
+_LASTING: list[LovaszForm] = []
+
+
 @torch.compiler.assume_constant_result
-def _number(loss: Loss | str) -> int:
-    """The number of the extension of a loss, which is found while a graph is made."""
-    number: int = number_of(LovaszForm(as_loss(loss), Errors.GIVEN))
-    return number
+def _lasting(loss: Loss | str) -> int:
+    """The number of the extension of a loss, which is found while a graph is made, and kept for it."""
+    found: tuple[LovaszForm, int] = registered(LovaszForm(named(loss), Errors.GIVEN))
+    _LASTING.append(found[0])
+    return found[1]

@@ -9,6 +9,7 @@ from torch import Tensor
 from setwise.core.checks import shown
 from setwise.kernels.networks import SHIFTS
 from setwise.probabilistic.noise import seed_of
+from setwise.torch.layout import as_scores
 
 RandomState = int | torch.Generator | None
 
@@ -20,10 +21,12 @@ def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tens
     second axis of unary of length 1 is the channel, unless the coupling has one axis more than unary. One channel of
     couplings weighs all directions alike.
     """
-    unary = _as_floats(unary, "unary")
-    if isinstance(coupling, int | float) and not isinstance(coupling, bool):
+    unary = as_scores(unary, "unary")
+    if not isinstance(coupling, Tensor):
+        if isinstance(coupling, bool) or not isinstance(coupling, int | float):
+            raise TypeError(f"coupling must be a number or a tensor of floats; got {shown(coupling)}.")
         coupling = torch.full((), coupling, dtype=unary.dtype, device=unary.device)
-    coupling = _as_floats(coupling, "coupling", "a number or a tensor")
+    coupling = as_scores(coupling, "coupling")
     if coupling.device != unary.device:
         raise ValueError(f"coupling must be on the device of unary, {unary.device}; got {coupling.device}.")
     single = coupling.numel() == 1
@@ -47,14 +50,6 @@ def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tens
             f"got {tuple(coupling.shape)}."
         )
     return unary, coupling.expand(full)
-
-
-def _as_floats(value: Tensor | float, name: str, wanted: str = "a tensor") -> Tensor:
-    """A tensor in float32 or float64; smaller kinds become float32."""
-    if not isinstance(value, Tensor) or not value.is_floating_point():
-        kind = f"a tensor of {value.dtype}" if isinstance(value, Tensor) else shown(value)
-        raise TypeError(f"{name} must be {wanted} of floats; got {kind}.")
-    return value if value.dtype == torch.float64 else value.float()
 
 
 def _as_signed(random_state: int) -> int:

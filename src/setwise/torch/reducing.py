@@ -84,6 +84,13 @@ def weights_of(weight: Tensor | None, arguments: Arguments, channels: int) -> Te
     return taken(weight, arguments.channels(channels), dim=0)
 
 
+def unrounded(weight: Tensor | None, moved: Tensor | None) -> Tensor | None:
+    """The weights where a module has moved them, without the type that it gave them."""
+    if weight is None or moved is None or weight.dtype == moved.dtype:
+        return moved
+    return weight.to(moved.device)
+
+
 def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Arguments) -> Tensor | None:
     """One weight of at least 0 for each channel of logits, (C,) float64."""
     if weights is None:

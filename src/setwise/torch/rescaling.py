@@ -6,11 +6,11 @@ from typing import Unpack, final
 from torch import Tensor
 
 from setwise.core.measure import Loss
-from setwise.losses import as_loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
 from setwise.torch.gathering import Sync
+from setwise.torch.naming import named
 from setwise.torch.reducing import Options, Reduction
 from setwise.torch.surrogate_form import SurrogateForm
 
@@ -47,7 +47,7 @@ class MarginRescalingLoss(Criterion):
         sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        bound = arguments.of(as_loss(loss))
+        bound = arguments.of(named(loss))
         form = SurrogateForm(MarginRescaling(bound, scale=scale), (bound, scale))
         super().__init__(form, arguments, class_weight, reduction, sync)
 
@@ -75,7 +75,7 @@ class SlackRescalingLoss(Criterion):
         sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        bound = arguments.of(as_loss(loss))
+        bound = arguments.of(named(loss))
         super().__init__(SurrogateForm(SlackRescaling(bound), bound), arguments, class_weight, reduction, sync)
 
 
@@ -107,7 +107,7 @@ class RampLoss(Criterion):
         sync: Sync | None = None,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        bound = arguments.of(as_loss(loss))
+        bound = arguments.of(named(loss))
         form = SurrogateForm(Ramp(bound, scale=scale), (bound, scale))
         super().__init__(form, arguments, class_weight, reduction, sync)
 

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from setwise.core.checks import as_choice, as_count, as_number
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
-from setwise.losses import as_loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
 from setwise.torch.layout import codes_of, lay, numbers_of
-from setwise.torch.reducing import as_class_weight, counted, summed, weights_of
+from setwise.torch.naming import named
+from setwise.torch.reducing import as_class_weight, counted, summed, unrounded, weights_of
 from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
 
 
@@ -40,8 +40,8 @@ class SetMetric(nn.Module):
         :class:`setwise.torch.Criterion` and :class:`setwise.torch.arguments.Arguments`
     reduction : ``"mean"``, or ``"none"`` for the value of each class over the data set, with NaN for those that do not
         count
-    num_classes : how many classes there are, which ``preds`` of class numbers do not tell
-    threshold : the logit above which a decision is positive, in binary and multilabel mode; 0.5 suits probabilities
+    num_classes : how many classes there are, which ``preds`` of class numbers do not tell; logits must have as many
+    threshold : the logit above which a decision is positive, not in multiclass mode; 0.5 suits probabilities
     sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
         those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
     """
@@ -70,7 +70,7 @@ class SetMetric(nn.Module):
     ) -> None:
         super().__init__()
         self.arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        self.loss = self.arguments.of(as_loss(loss))
+        self.loss = self.arguments.of(named(loss))
         self.reduction = as_choice(reduction, "reduction", ("mean", "none"))
         self.num_classes = None if num_classes is None else as_count(num_classes, "num_classes")
         self.threshold, self.sync = as_number(threshold, "threshold"), as_sync(sync)
@@ -85,6 +85,13 @@ class SetMetric(nn.Module):
             raise Refusal(
                 f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "
                 "in sets of any size, so its batches do not add up. Use per_image=True."
+            )
+        if self.arguments.mode == "binary" and self.num_classes is not None:
+            raise Refusal(f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.")
+        if self.arguments.mode == "multiclass" and self.threshold != 0.0:
+            raise Refusal(
+                f"threshold={self.threshold:g} is for decisions of their own, but in mode='multiclass' the label is "
+                "that of the largest logit."
             )
         if self.arguments.per_image and self.reduction == "none":
             raise Refusal(
@@ -151,6 +158,7 @@ class SetMetric(nn.Module):
         labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
         if self.loss.reads == "scores" and not preds.is_floating_point():
             raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
+        self._check_numbers(preds, target, mask)
         channels = 1 if arguments.mode == "binary" else logits.shape[1]
         weight = weights_of(self.class_weight, arguments, channels)
         if self._of_counts:
@@ -165,6 +173,20 @@ class SetMetric(nn.Module):
         shape = (logits.shape[0], len(arguments.channels(channels)))
         total, images = summed(values, self._counted(tallies).cpu(), shape, None if weight is None else weight.cpu())
         return torch.stack([total, images.to(total)]).to(logits.device)
+
+    def _check_numbers(self, preds: Tensor, target: Tensor, mask: Tensor | None) -> None:
+        """Raise ValueError for logits of the CPU that are NaN where pixels count."""
+        # A sum takes one pass; it is also NaN where inf meets -inf.
+        if preds.device.type != "cpu" or not preds.is_floating_point() or not preds.sum().isnan():
+            return
+        every = replace(self.arguments, classes="present", include_background=True, per_image=False)
+        scores, codes, _ = lay(preds, target, mask, every)
+        odd, counts = scores.isnan(), codes >= 0
+        if every.mode == "multiclass":
+            # One class that is NaN leaves the label of the pixel open.
+            odd, counts = odd.any(dim=0), counts.any(dim=0)
+        if (odd & counts).any():
+            raise ValueError("preds must be numbers where pixels count; got NaN.")
 
     def value_of(self, sums: Tensor) -> Tensor:
         """The figure that sums of batches stand for."""
@@ -205,7 +227,9 @@ class SetMetric(nn.Module):
         # Sums go where the module goes, but do not take its type, in which they would lose digits.
         if self._sums is not None:
             self._sums = self._sums.to(fn(torch.zeros((), dtype=torch.int64, device=self._sums.device)).device)
+        weight = self.class_weight
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.class_weight = unrounded(weight, self.class_weight)
         return self
 
     def extra_repr(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from functools import cached_property
 from typing import final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,7 +39,11 @@ class SurrogateForm(Form):
         sets = found.sets
         if sets is None:
             return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
-        seen = self.surrogate.on(sets)(found.take(scores))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            seen = self.surrogate.on(sets)(found.take(scores))
+            values = found.spread_rows(seen.values, scores)
+        if not values.isfinite().all():
+            raise OverflowError(f"logits are too large: {self.surrogate!r} leaves {scores.dtype}. Scale them down.")
         if not seen.exact.all():
             gap = float((seen.upper - seen.values).max())
             warnings.warn(
@@ -46,7 +51,7 @@ class SurrogateForm(Form):
                 "these sets are too large for an exact search.",
                 stacklevel=2,
             )
-        return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+        return Evaluated(values, found.spread(seen.gradient, scores))
 
     @cached_property
     def _counts(self) -> DeviceCounts | None:

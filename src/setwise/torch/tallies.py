@@ -21,17 +21,19 @@ def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float
     """
     if not isinstance(preds, Tensor) or preds.is_complex():
         raise TypeError(f"preds must be a tensor of logits or labels; got {shown(preds)}.")
+    of_labels = mode == "multiclass" and preds.dtype != torch.bool and not preds.is_floating_point()
+    if num_classes is not None and not of_labels and preds.ndim > 1 and preds.shape[1] != num_classes:
+        raise ValueError(f"num_classes must be the number of channels of preds, {preds.shape[1]}; got {num_classes}.")
     if preds.is_floating_point():
         if mode != "multiclass":
             return preds > threshold, preds
         if preds.ndim < 2 or preds.shape[1] < 2:
             raise ValueError(f"preds must be logits (N, C, ...) with C >= 2 in multiclass mode; got {_shape(preds)}.")
         return preds.argmax(dim=1), preds
-    one_of_many = mode == "multiclass" and preds.dtype != torch.bool
-    if one_of_many and num_classes is None:
+    if of_labels and num_classes is None:
         raise ValueError("preds of class numbers do not tell how many classes there are; give num_classes.")
-    _check_labels(preds, num_classes if one_of_many and num_classes is not None else 2)
-    shape = (*preds.shape[:1], num_classes, *preds.shape[1:]) if one_of_many else preds.shape
+    _check_labels(preds, num_classes if of_labels and num_classes is not None else 2)
+    shape = (*preds.shape[:1], num_classes, *preds.shape[1:]) if of_labels else preds.shape
     return preds, torch.empty((), device=preds.device).expand(*shape)
 
 

@@ -6,8 +6,9 @@ counted. Both begin at logits in float32. Expected losses are those of :func:`se
 probabilities in float64. Dice is ``FBeta(zero_division=0.0)``, and classes are not pruned, so that both solve the same
 problem. Memory is the peak of a process of its own, above that before the call.
 
-Claims: on 200 maps no expected loss is above rankseg's; gaps of masks of 512 x 512 pixels are at most 1e-3. The gap of
-one class for each pixel also holds what the classes take from each other, and is as large as it is.
+Claims: on 200 maps of 16 to 36,864 pixels no expected loss is above rankseg's; gaps of masks of 512 x 512 pixels are at
+most 1e-3. The gap of one class for each pixel also holds what the classes take from each other, and is as large as it
+is.
 """
 
 import subprocess
@@ -41,6 +42,8 @@ LARGE = (
     ("multiclass", 21, 3.0),
 )
 REPETITIONS, MAPS = 5, 200
+SIDES = (4, 8, 16, 32, 64, 96, 136, 160, 192)
+"""Those of the 200 maps: from 16,385 pixels on the search for one class a pixel is another one."""
 
 
 def waves(k: int, side: int, sharp: float, seed: int, grain: float = 0.0, rare: float = 0.3) -> torch.Tensor:
@@ -84,7 +87,7 @@ def two_hundred() -> None:
     """How often each is better on 200 maps of all kinds, and by how much."""
     rng, found = np.random.default_rng(0), {}
     for seed in range(MAPS):
-        k, side = int(rng.choice([1, 2, 3, 5, 21])), int(rng.choice([4, 8, 16, 32, 64, 96]))
+        k, side = int(rng.choice([1, 2, 3, 5, 21])), int(rng.choice(SIDES))
         logits = waves(
             k, side, rng.choice([0.5, 1.0, 2.0, 4.0]), seed, rng.choice([0.0, 0.5]), rng.choice([0.0, 0.3, 1.0])
         )

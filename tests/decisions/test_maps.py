@@ -164,3 +164,54 @@ def test_rare_classes_get_pixels_where_that_is_worth_it():
     assert not (q.argmax(axis=1) != 0).any()
     assert (np.bincount(found.labels, minlength=3) > 0).all()
     assert found.values[0] < expected_loss(q.T, np.eye(3, dtype=bool)[[0] * 400].T, "jaccard").mean() - 0.05
+
+
+@pytest.mark.parametrize("inner", [Jaccard(), FBeta(zero_division=0.0)], ids=repr)
+def test_in_large_maps_classes_that_are_nearly_surely_absent_get_nothing(inner):
+    """Maps of 129 x 129 pixels are decided as well as those of 128 x 128, and never worse than by argmax."""
+    excess = {}
+    for side in (128, 129):
+        y, x = np.mgrid[:side, :side] / side
+        rng = np.random.default_rng(7)
+        z = np.zeros((side, side, 8))
+        for _ in range(6):
+            a, b, c, size = (*rng.normal(0.0, 4.0, (2, 8)), 6.0 * rng.random(8), 2.0 * rng.random(8))
+            z += size * np.sin(a * x[..., None] + b * y[..., None] + c)
+        e = np.exp(z - 4.0 * np.arange(8))
+        q = e / e.sum(axis=-1, keepdims=True)
+        columns = q.reshape(-1, 8).T
+        assert (columns.sum(axis=1)[-3:] < 0.1).all()
+        found = least_expected_loss_of_map(q, inner)
+        used = least_expected_loss_of_map(q, inner, overlapping=True).labels.any(axis=(0, 1))
+        excess[side] = found.values[0] - found.bounds[0]
+        assert excess[side] >= 0.0
+        for allowed in (np.ones(8, dtype=bool), used):
+            masks = np.where(allowed[:, None], columns, -1.0).argmax(axis=0) == np.arange(8)[:, None]
+            assert found.values[0] <= expected_loss(columns, masks, inner).mean() + 1e-12
+        assert (np.bincount(found.labels.ravel(), minlength=8)[~used] == 0).all()
+    assert excess[129] <= excess[128] + 2e-3
+
+
+def test_the_loss_of_a_rare_class_at_the_means_holds_the_chance_that_it_is_absent():
+    q = np.full((20000, 2), [1.0 - 1e-7, 1e-7])
+    search = MapSearch(
+        q, np.arange(2), rule_for(Jaccard(), 20000), formula_of(Jaccard(), 20000), np.eye(2, dtype=bool)[[0] * 20000].T
+    )
+    nothing = search.every.losses(np.array([20000.0, 0.0]), np.array([19999.998, 0.0]))[1]
+    several = search.every.losses(np.array([19990.0, 10.0]), np.array([19989.999, 1e-6]))[1]
+    np.testing.assert_allclose(nothing, 1.0 - (1.0 - 1e-7) ** 20000, rtol=1e-9)
+    assert several > 1.0 - 1e-6
+
+
+def test_a_class_whose_pixels_cost_more_than_they_bring_is_emptied():
+    """No single pixel of a mask of an absent class is worth a move, but all together are."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet([5.0, 4.0], 20000) * (1.0 - 1e-8)
+    q = np.column_stack([q, np.full(20000, 1e-8)])
+    labels = q.argmax(axis=1)
+    labels[:20] = 2
+    formula, rule = formula_of(Jaccard(), 20000), rule_for(Jaccard(), 20000)
+    search = MapSearch(q, np.arange(3), rule, formula, labels == np.arange(3)[:, None])
+    moved = search._moved(labels)
+    assert not (moved == 2).any()
+    assert search._value(moved) < search._value(labels) - 0.3

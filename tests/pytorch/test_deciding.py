@@ -264,3 +264,12 @@ def test_large_maps_have_small_gaps():
 def test_refusals(arguments, error, sentence):
     with pytest.raises(error, match=sentence):
         decide(**{"logits": torch.zeros(2, 3), **arguments})
+
+
+@pytest.mark.parametrize("loss", ["jaccard", "dice"])
+def test_classes_that_are_nearly_surely_absent_get_no_pixels_of_large_maps(loss):
+    torch.manual_seed(0)
+    z = torch.nn.functional.interpolate(torch.randn(1, 8, 32, 32), size=(129, 129), mode="bicubic") * 3
+    found = decide(z - 4.0 * torch.arange(8)[None, :, None, None], loss, "multiclass")
+    assert found.values.item() - found.bounds.item() < 5e-3
+    assert not (found.labels > 4).any()

@@ -34,11 +34,12 @@ class PriceSearch:
     chosen : (c,) the classes over which the mean is taken
     formula : the loss of one class, in a map of all pixels
     expected : (c,) the expected numbers of their pixels
+    chances : (c,) the chances that there is any pixel of them
     """
 
-    def __init__(self, pixels: Values, chosen: Ints, formula: Formula, expected: Values) -> None:
+    def __init__(self, pixels: Values, chosen: Ints, formula: Formula, expected: Values, chances: Values) -> None:
         self.pixels, self.chosen, self.formula, self.expected = pixels, chosen, formula, expected
-        self.k, self.weight = pixels.shape[1], formula.size / len(pixels)
+        self.chances, self.k, self.weight = chances, pixels.shape[1], formula.size / len(pixels)
 
     def labels(self, gains: Values, prices: Values) -> Ints:
         """The labels (m,) for these prices."""
@@ -82,10 +83,20 @@ class PriceSearch:
         return self.losses(sizes, hits).mean(axis=-1)
 
     def losses(self, sizes: Values, hits: Values) -> Values:
-        """The losses of the chosen classes at these means of their counts."""
+        """The losses of the chosen classes at these means of their counts, and without positives where there are none.
+
+        A rare class is mostly absent, and then a mask of no pixel is right; so counts are at their means given that the
+        class is there.
+        """
+        size, chances = float(self.formula.size), np.maximum(self.chances, np.finfo(float).tiny)
         # Rounded sums, and those of a part of the pixels, may leave the range of the counts.
-        P = np.minimum(self.expected, float(self.formula.size))
-        return self.formula.of(np.clip(P - hits, 0.0, P), np.clip(sizes - hits, 0.0, self.formula.size - P), P)
+        P = np.minimum(self.expected / chances, size)
+        hits = np.minimum(hits / chances, sizes)
+        there = self.formula.of(np.clip(P - hits, 0.0, P), np.clip(sizes - hits, 0.0, size - P), P)
+        if (self.chances == 1.0).all():
+            return there
+        zero = np.zeros(np.shape(sizes))
+        return self.chances * there + (1.0 - self.chances) * self.formula.of(zero, np.clip(sizes, 0.0, size), zero)
 
     def _slopes(self, sizes: Values, hits: Values) -> tuple[Values, Values]:
         """How fast the loss of each class falls with its true positives, and how fast it rises with its size."""

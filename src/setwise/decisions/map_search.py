@@ -10,13 +10,16 @@ from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.formula import Formula
 from setwise.decisions.map_prices import Prices, PriceSearch
 from setwise.decisions.rule import Rule
-from setwise.kernels.maps import move_pixels
+from setwise.kernels.maps import empty_classes, move_pixels
 
 EVALUATED = 16384
-"""In maps of at most so many pixels several labelings are evaluated; in larger ones the best by means of counts."""
+"""In maps of at most so many pixels pixels of all starts are moved; in larger ones those of the best start."""
 
 SAMPLE = 32768
 """In maps of more pixels a search among so many pixels comes first."""
+
+SMALL = 1024
+"""Classes of at most so many pixels are tried without any; in large maps of up to a fourth of an equal share."""
 
 SWEEPS, WORK = 20, 1 << 24
 """So often all pixels are asked at most whether another class is better, and about so many such questions."""
@@ -42,43 +45,54 @@ class MapSearch:
         self.k = pixels.shape[1]
         self.columns = np.ascontiguousarray(pixels.T[chosen])
         self.expected = self.columns.sum(axis=1)
-        self.every = PriceSearch(pixels, chosen, formula, self.expected)
+        self.chances = self._chances()
+        self.every = PriceSearch(pixels, chosen, formula, self.expected, self.chances)
 
     def run(self) -> tuple[Ints, float]:
         """The best labels found, (p,), and their expected loss."""
         if self.formula.size <= EVALUATED:
             found = [self.every.labels(each.gains, each.prices) for each in self._starts(self.every)]
-            unique = {labels.tobytes(): labels for labels in (*found, *map(self._moved, found))}
-            tried = list(unique.values())
+            tried = [*found, *map(self._moved, found)]
         else:
-            # In large maps counts are near their means, so the best by means is the best.
-            tried = [self._moved(self._best_of_large())]
-        values = [self._value(labels) for labels in tried]
+            usual = [self.every.labels(np.ones(self.k), closed) for closed in self._closings()]
+            tried = [*usual, self._moved(min((*usual, self._best_of_large()), key=self._nearly))]
+        unique = list({labels.tobytes(): labels for labels in tried}.values())
+        values = [self._value(labels) for labels in unique]
         best = int(np.argmin(values))
-        return tried[best], values[best]
+        return unique[best], values[best]
 
     def _starts(self, search: PriceSearch) -> list[Prices]:
         """The prices from which the most probable labels and those of the best masks come, and what they lead to."""
         none, ones = np.zeros(self.k), np.ones(self.k)
         hits = (self.columns * self.masks).sum(axis=1)
         alone = search.prices_at(self.masks.sum(axis=1).astype(np.float64), hits)
-        found = [*search.descend(ones, none, none), *search.descend(*alone, none)]
-        # A class whose own best mask is empty is not worth a pixel, unless this holds for all.
-        used = self.masks.any(axis=1)
-        if not used.all() and (used.any() or len(self.chosen) < self.k):
-            closed = none.copy()
-            closed[self.chosen[~used]] = np.inf
+        first, *others = self._closings()
+        found = [*search.descend(ones, none, first), *search.descend(*alone, none)]
+        for closed in others:
             found += search.descend(ones, none, closed)
         return found
+
+    def _closings(self) -> list[Values]:
+        """What pixels cost in addition (k,): nothing, and inf in the classes whose own best mask is empty.
+
+        Such a class is not worth a pixel, unless this holds for all.
+        """
+        none, used = np.zeros(self.k), self.masks.any(axis=1)
+        if used.all() or not (used.any() or len(self.chosen) < self.k):
+            return [none]
+        closed = none.copy()
+        closed[self.chosen[~used]] = np.inf
+        return [none, closed]
 
     def _best_of_large(self) -> Ints:
         """The best labels by prices: the best of a part of the pixels are the start for all."""
         search, p = self.every, self.formula.size
         if p > SAMPLE:
-            search = PriceSearch(self._sample(), self.chosen, self.formula, self.expected)
+            search = PriceSearch(self._sample(), self.chosen, self.formula, self.expected, self.chances)
         best = min(self._starts(search), key=lambda each: each.value)
         if search is not self.every:
-            best = min(self.every.descend(best.gains, best.prices, np.zeros(self.k)), key=lambda each: each.value)
+            closed = np.where(np.isinf(best.prices), np.inf, 0.0)
+            best = min(self.every.descend(best.gains, best.prices, closed), key=lambda each: each.value)
         return self.every.labels(best.gains, best.prices)
 
     def _sample(self) -> Values:
@@ -90,20 +104,50 @@ class MapSearch:
         """The expected loss of one label for each pixel."""
         return float(self.rule.expect(self.columns, labels == self.chosen[:, None]).mean())
 
+    def _nearly(self, labels: Ints) -> float:
+        """Nearly the expected loss of one label for each pixel; exactly that of losses that are no quotients."""
+        fraction = self.formula.fraction
+        if fraction is None:
+            return self._value(labels)
+        ways = (self._rows, self._places[labels], fraction.top, fraction.bottom, *self._ends)
+        return float(move_pixels(*ways, len(self.chosen) < self.k, 0)) / len(self.chosen)
+
     def _moved(self, labels: Ints) -> Ints:
-        """The labels after single pixels changed their class; as they are for losses that are no quotients."""
+        """The labels after single pixels and whole classes were moved; as they are for losses that are no quotients."""
         fraction = self.formula.fraction
         if fraction is None:
             return labels
-        places = np.full(self.k, -1)
-        places[self.chosen] = np.arange(len(self.chosen))
-        moved, columns = places[labels], np.ascontiguousarray(self.columns.T)
-        partial = len(self.chosen) < self.k
-        sweeps = min(SWEEPS, 2 + WORK // columns.size)
-        move_pixels(columns, moved, fraction.top, fraction.bottom, *self._ends, partial, sweeps)
+        moved, partial = self._places[labels], len(self.chosen) < self.k
+        ways = (self._rows, moved, fraction.top, fraction.bottom, *self._ends, partial)
+        sweeps = min(SWEEPS, 2 + WORK // self.columns.size)
+        # Larger classes are mostly worth their pixels, and there the trial would take most of the time.
+        most = max(SMALL, self.formula.size // (4 * len(self.chosen)))
+        empty_classes(*ways, most)
+        move_pixels(*ways, sweeps)
+        if empty_classes(*ways, most):
+            move_pixels(*ways, 1)
         # -1 are pixels of no chosen class.
         found: Ints = np.append(self.chosen, -1)[moved]
         return found
+
+    @cached_property
+    def _places(self) -> Ints:
+        """The number of each class among the chosen ones, or -1, (k,)."""
+        places = np.full(self.k, -1)
+        places[self.chosen] = np.arange(len(self.chosen))
+        return places
+
+    @cached_property
+    def _rows(self) -> Values:
+        """The probabilities of the chosen classes, pixel by pixel, (p, c)."""
+        return np.ascontiguousarray(self.columns.T)
+
+    def _chances(self) -> Values:
+        """The chances (c,) that there is any pixel of a class."""
+        rare = self.expected < CERTAIN
+        chances = np.ones(len(self.columns))
+        chances[rare] = -np.expm1(np.log1p(-np.minimum(self.columns[rare], 1.0 - 1e-16)).sum(axis=1))
+        return chances
 
     @cached_property
     def _ends(self) -> tuple[Values, Values, Values]:
@@ -113,13 +157,11 @@ class MapSearch:
         """
         fraction, p = self.formula.fraction, self.formula.size
         assert fraction is not None
-        k, zero, none = np.arange(p + 1.0), np.zeros(p + 1), np.zeros(len(self.columns))
-        rare = self.expected < CERTAIN
-        none[rare] = np.exp(np.log1p(-np.minimum(self.columns[rare], 1.0 - 1e-16)).sum(axis=1))
+        k, zero, nothing = np.arange(p + 1.0), np.zeros(p + 1), np.zeros(len(self.columns))
         top, bottom = (part[0] + part[3] * k for part in (fraction.top, fraction.bottom))
         without = self.formula.of(zero, k, zero)
         if p <= EVALUATED:
             empty = self.rule.expect(self.columns, np.zeros(self.columns.shape, dtype=bool))
         else:
-            empty = (1.0 - none) * self.every.losses(zero[: len(none)], zero[: len(none)]) + none * without[0]
-        return empty, none, without - top / np.where(bottom > 0.0, bottom, 1.0)
+            empty = self.every.losses(nothing, nothing)
+        return empty, 1.0 - self.chances, without - top / np.where(bottom > 0.0, bottom, 1.0)

@@ -65,7 +65,7 @@ def move_pixels(
     shifts: Array,
     partial: bool,
     sweeps: int,
-) -> None:
+) -> Any:
     """Gives pixels another class, one by one, while this makes the sum of the expected losses smaller; O(sweeps p k).
 
     The loss of a class is ``A / D`` with A and D linear in its counts, and its expectation is taken by their means and
@@ -73,7 +73,7 @@ def move_pixels(
 
     ``top`` and ``bottom`` (4,) are the coefficients of 1, P, fn and fp in A and D. ``empty`` (k,) are the losses of
     empty masks, ``none`` (k,) the chances of no positive, and ``shifts`` (p + 1,) what is added then, for masks of each
-    size.
+    size. Returns the sum of the expected losses; with no ``sweeps`` nothing is changed.
     """
     p, k = probabilities.shape
     if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
@@ -135,6 +135,78 @@ def move_pixels(
                 losses[best] = chosen
         if not moved:
             break
+    return losses.sum()
+
+
+@kernel
+def empty_classes(
+    probabilities: Array,
+    labels: Array,
+    top: Array,
+    bottom: Array,
+    empty: Array,
+    none: Array,
+    shifts: Array,
+    partial: bool,
+    most: int,
+) -> bool:
+    """Gives all pixels of a class of at most ``most`` pixels to others, where this makes the sum of losses smaller.
+
+    One class after the other; O(p k). Returns whether there was such a class. The other arguments are those of
+    :func:`move_pixels`.
+    """
+    p, k = probabilities.shape
+    if len(labels) != p or len(empty) != k or len(none) != k or len(shifts) != p + 1:
+        raise ValueError("there must be one label for each pixel, two losses for each class, and one for each size")
+    # The pixels of each class, and the mean and the variance of the true positives and of all positives.
+    counts, losses = np.zeros((5, k)), np.empty(k)
+    for i in range(p):
+        for c in range(k):
+            q = probabilities[i, c]
+            counts[3, c] += q
+            counts[4, c] += q * (1.0 - q)
+        if labels[i] >= 0:
+            q = probabilities[i, labels[i]]
+            counts[0, labels[i]] += 1.0
+            counts[1, labels[i]] += q
+            counts[2, labels[i]] += q * (1.0 - q)
+    for c in range(k):
+        losses[c] = _after(c, 0.0, 0.0, counts, top, bottom, empty, none, shifts)
+    found = False
+    for c in range(k):
+        if counts[0, c] == 0.0 or counts[0, c] > most:
+            continue
+        members, old_counts, old_losses = np.flatnonzero(labels == c), counts.copy(), losses.copy()
+        for pixel in members:
+            best, least, left = -1, 0.0 if partial else np.inf, 0.0
+            for b in range(k):
+                if b != c:
+                    loss = _after(b, 1.0, probabilities[pixel, b], counts, top, bottom, empty, none, shifts)
+                    if loss - losses[b] < least:
+                        best, least, left = b, loss - losses[b], loss
+            labels[pixel] = best
+            if best >= 0:
+                q = probabilities[pixel, best]
+                losses[best] = left
+                counts[0, best] += 1.0
+                counts[1, best] += q
+                counts[2, best] += q * (1.0 - q)
+        counts[:3, c], losses[c] = 0.0, empty[c]
+        if losses.sum() < old_losses.sum() - 1e-12:
+            found = True
+        else:
+            counts[:], losses[:], labels[members] = old_counts, old_losses, c
+    return found
+
+
+@kernel
+def _after(
+    c: int, more: float, q: float, counts: Array, top: Array, bottom: Array, empty: Array, none: Array, shifts: Array
+) -> Any:
+    """Returns the expected loss of class c with ``more`` pixels (0 or 1) of probability q more."""
+    size = int(counts[0, c] + more)
+    hit, spread = counts[1, c] + more * q, counts[2, c] + more * q * (1.0 - q)
+    return _expected(size, hit, spread, counts[3, c], counts[4, c], top, bottom, empty[c], none[c], shifts)
 
 
 @kernel

@@ -111,14 +111,18 @@ def test_machine_code(monkeypatch, tmp_path):
             torch.testing.assert_close(found, expected)
 
 
+# The number of a form is known as long as its module lives.
+HINGE, MARGIN = st.LovaszHingeLoss(), st.MarginRescalingLoss("f1")
+
+
 def operators():
     """Each operator with arguments, among them tensors that are not compact in memory."""
-    number, codes = st.LovaszHingeLoss()._number, torch.randint(-1, 2, (3, 4), dtype=torch.int8)
+    number, codes = HINGE._number, torch.randint(-1, 2, (3, 4), dtype=torch.int8)
     scores = torch.randn(3, 4, requires_grad=True)
     labels, one_hot = torch.randint(0, 3, (2, 1, 5)), torch.eye(3)[torch.randint(0, 3, (2, 5))].mT
     yield ops.evaluate, (scores, codes, number)
     yield ops.evaluate, (torch.randn(4, 3).T.requires_grad_(), codes, number)
-    yield ops.evaluate, (torch.randn(3, 4, dtype=torch.float64), codes, st.MarginRescalingLoss("f1")._number)
+    yield ops.evaluate, (torch.randn(3, 4, dtype=torch.float64), codes, MARGIN._number)
     yield ops.evaluate, (torch.randn(3, 0, requires_grad=True), codes[:, :0], number)
     yield ops.pull_back, (torch.randn(4, 3).T, torch.randn(3))
     yield ops.encode, (labels, None, [0, 1, 2], 3, True, None, True)

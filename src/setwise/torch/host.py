@@ -14,7 +14,7 @@ from setwise.torch.encoding import totals_of
 from setwise.torch.forms import Form
 from setwise.torch.layout import as_scores, lay
 from setwise.torch.ops import NO_SECOND
-from setwise.torch.reducing import Reduction, factors_of
+from setwise.torch.reducing import Reduction, counted, factors_of
 from setwise.torch.wording import worded
 
 
@@ -54,7 +54,7 @@ class Job:
         with allowed(torch.get_num_threads()), worded():
             found, self.gradient, known = self.form.on_host(rows, codes)
         totals, values = (totals_of(codes) if known is None else known).numpy(), found.numpy()
-        counts = totals[:, 1] > 0 if self.arguments.only_present else totals.sum(axis=1) > 0
+        counts = counted(totals, self.arguments)
         weights, weight = counts.astype(np.float64).reshape(shape), self.weight_of(scores)
         if weight is not None and self.reduction != "none":
             weights = weights * weight.detach().cpu().numpy()

@@ -24,6 +24,11 @@ class LovaszHingeLoss(Criterion):
     The tight convex surrogate of a submodular loss; for losses that do not increase the whole sum is clipped at 0
     instead (LH Def. 6). O(p log p) for p decisions with ``u > 0``. On CUDA it is one sort of all decisions, for losses
     of counts; weighted mistakes, tables and set functions go through the host.
+
+    Parameters
+    ----------
+    loss : a submodular loss of labels, or its name; another one raises Refusal
+    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
     """
 
     def __init__(
@@ -51,7 +56,14 @@ class LovaszSoftmaxLoss(Criterion):
 
     The probabilities q are the softmax of the logits, and their sigmoid in binary and multilabel mode. The Lovász
     extension of each class is taken against the rest. On CUDA it is one sort of all decisions, for losses of counts;
-    weighted mistakes, tables and set functions go through the host.
+    weighted mistakes, tables and set functions go through the host. For Jaccard it is Lovász-softmax (Berman, Rannen
+    Triki and Blaschko 2018).
+
+    Parameters
+    ----------
+    loss : a submodular loss of labels, or its name; another one raises Refusal
+    from_logits : whether logits are given, or else probabilities, which in multiclass mode have the sum 1
+    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from setwise.torch.naming import named
 
 
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
-    """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,): LH Eq. 11.
+    """``l(none) + sum_j e_(j) gain_j`` along the errors of each set, sorted down, (S,) (LH Def. 4).
 
     On CUDA, losses of counts are evaluated where the tensors are, and other losses on the host. The Lovász hinge is its
     value at the margin errors, clipped at 0, and Lovász-softmax at the errors of probabilities.
@@ -23,6 +23,11 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     loss : a submodular loss of labels, or its name
     labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
     errors : (S, p) floats of at least 0
+
+    Raises
+    ------
+    ValueError : for shapes, labels and errors that are none of these
+    Refusal : for a loss that is not submodular
     """
     given = as_scores(errors, "errors")
     if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:

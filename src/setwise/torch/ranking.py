@@ -18,8 +18,9 @@ from setwise.torch.surrogate_form import SurrogateForm
 class RocAreaLoss(Criterion):
     """``mean over pairs of (1 - s_i + s_j)_+`` of a positive i and a negative j: margin rescaling of 1 - AUC.
 
-    It is computed on the host, also for tensors of an accelerator, in O(p log p). Sets of one class have no pairs, and
-    cost 0.
+    Joachims (2005). It is computed on the host, also for tensors of an accelerator, in O(p log p). Sets of one class
+    have no pairs, and cost 0. For the arguments see :class:`setwise.torch.arguments.Arguments` and
+    :class:`setwise.torch.Criterion`.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class RocAreaLoss(Criterion):
 class AveragePrecisionLoss(Criterion):
     """``max over rankings of 1 - AP + score - score of the perfect ranking``: margin rescaling of average precision.
 
-    It is computed on the host, also for tensors of an accelerator. Sets of one class cost 0.
+    Yue, Finley, Radlinski and Joachims (2007). It is computed on the host, also for tensors of an accelerator. Sets of
+    one class cost 0. For the arguments see :class:`setwise.torch.arguments.Arguments` and
+    :class:`setwise.torch.Criterion`.
     """
 
     def __init__(

@@ -31,9 +31,9 @@ class Options(TypedDict, total=False):
     sync: Sync | None
 
 
-def counted(totals: Tensor, arguments: Arguments) -> Tensor:
-    """A mask of the sets that count, (S,), for the numbers (S, 2) of negatives and positives."""
-    return totals[:, 1] > 0 if arguments.only_present else totals.sum(dim=1) > 0
+def counted(totals: Any, arguments: Arguments) -> Any:
+    """A mask of the sets that count, (S,), for the numbers (S, 2) of negatives and positives: tensors or arrays."""
+    return totals[:, 1] > 0 if arguments.only_present else totals.sum(1) > 0
 
 
 def reduced(

@@ -29,6 +29,7 @@ class MarginRescalingLoss(Criterion):
     loss : any loss of labels, or its name
     scale : g > 0, or ``"size"`` for the number of decisions of each set. The scores of a large set add up while a loss
         like F1 stays below 1, so at g = 1 tiny scores would be enough
+    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
     """
 
     def __init__(
@@ -57,7 +58,8 @@ class SlackRescalingLoss(Criterion):
     """``max_h loss(h) (1 + <s, h - y>)`` over all labelings h of a set (LH Eq. 22).
 
     ``loss`` is any loss of labels, or its name. On CUDA losses of counts are maximized where the tensors are, in sets
-    of up to 1,024 decisions; larger sets and other losses go through the host.
+    of up to 1,024 decisions; larger sets and other losses go through the host. For the other arguments see
+    :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`.
     """
 
     def __init__(
@@ -83,12 +85,13 @@ class SlackRescalingLoss(Criterion):
 class RampLoss(Criterion):
     """``max_h [loss(h) + <s, h> / g] - max_h <s, h> / g``: between the loss and margin rescaling, and not convex.
 
-    On CUDA it is computed where :class:`MarginRescalingLoss` is.
+    Do, Le, Teo, Chapelle and Smola (2008). On CUDA it is computed where :class:`MarginRescalingLoss` is.
 
     Parameters
     ----------
     loss : any loss of labels, or its name
     scale : g > 0, or ``"size"``, as in :class:`MarginRescalingLoss`
+    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
     """
 
     def __init__(

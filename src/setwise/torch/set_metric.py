@@ -221,7 +221,8 @@ class SetMetric(nn.Module):
 
     def _counted(self, tallies: Tensor) -> Tensor:
         """Which sets count, (S,)."""
-        return counted(tallies[:, 2:].flip(1), self.arguments)
+        found: Tensor = counted(tallies[:, 2:].flip(1), self.arguments)
+        return found
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         # Sums go where the module goes, but do not take its type, in which they would lose digits.

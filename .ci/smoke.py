@@ -16,7 +16,11 @@ import setwise
 from setwise import MeasureClassifier, SetClassifier, describe, losses
 
 SHIPPED = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs"}
-PICTURES = ("setwise.plotting", "setwise.compare.pictures")
+EXTRAS = {
+    "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[plot]'.",
+    "setwise.torch": "setwise.torch needs PyTorch 2.4 or later: pip install torch.",
+}
+WITH_EXTRAS = (*EXTRAS, "setwise.compare.pictures", "setwise.experiments.horses")
 
 
 def check_archives(files: list[Path]) -> None:
@@ -34,15 +38,15 @@ def check_archives(files: list[Path]) -> None:
 
 
 def check_imports() -> None:
-    """Every module can be imported; pictures say what they need."""
+    """Every module can be imported without the extras, but those of pictures and networks, which say what they need."""
     assert Path(sys.prefix) in Path(setwise.__file__).parents, setwise.__file__
     for module in pkgutil.walk_packages(setwise.__path__, "setwise.", onerror=lambda name: None):
-        if module.name.startswith(PICTURES):
-            continue
-        importlib.import_module(module.name)
-    command = [sys.executable, "-c", "import setwise.plotting"]
-    said = subprocess.run(command, check=False, capture_output=True, text=True).stderr
-    assert "ImportError: setwise.plotting needs matplotlib: pip install 'setwise[plot]'." in said, said
+        if not f"{module.name}.".startswith(tuple(f"{name}." for name in WITH_EXTRAS)):
+            importlib.import_module(module.name)
+    for name, sentence in EXTRAS.items():
+        command = [sys.executable, "-c", f"import {name}"]
+        said = subprocess.run(command, check=False, capture_output=True, text=True).stderr
+        assert f"ImportError: {sentence}" in said, said
 
 
 def check_a_fit() -> None:

@@ -40,8 +40,8 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     numbers (N, ...) or (N, 1, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
-    images, channels, pixels = channels_of(logits, arguments)
-    codes = codes_of(logits, target, mask, arguments)
+    images, channels, pixels = size = channels_of(logits, arguments)
+    codes = _codes(logits, target, mask, arguments, size)
     chosen = arguments.channels(channels)
     scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
     rows = scores if arguments.per_image else scores.transpose(0, 1)
@@ -63,7 +63,14 @@ def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, argum
 
 def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
     """The codes of :func:`lay`, for which logits give nothing but their shape."""
-    images, channels, pixels = channels_of(logits, arguments)
+    return _codes(logits, target, mask, arguments, channels_of(logits, arguments))
+
+
+def _codes(
+    logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments, size: tuple[int, int, int]
+) -> Tensor:
+    """The same for known numbers of images, channels and pixels."""
+    images, channels, pixels = size
     given = _as_target(logits, target, arguments, (images, channels, pixels))
     counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
     exclusive = arguments.mode == "multiclass"

@@ -14,9 +14,6 @@ from setwise.torch.gathering import Sync
 
 Reduction = Literal["none", "mean", "sum"]
 
-TINY = 1e-30
-"""Sums of weights are 0 or above this."""
-
 
 class Options(TypedDict, total=False):
     """The arguments that all losses take by name; see :class:`Arguments` and :class:`setwise.torch.Criterion`."""
@@ -60,8 +57,10 @@ def factors_of(weights: Any, reduction: Reduction) -> Any:
     if reduction != "mean":
         return weights
     whole = weights.sum(axis=-1, keepdims=True)
+    some = whole > 0
+    number = some.sum()
     # Where no set of an image counts, its weights are 0 whatever they are divided by.
-    return weights / (whole.clip(TINY) * (whole > 0).sum().clip(1))
+    return weights / ((whole + ~some) * (number + (number == 0)))
 
 
 def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -24,6 +24,7 @@ _HOMES = {
     "SSVM": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
+    "WeakSetClassifier": "setwise.estimators",
     "describe": "setwise.description",
     "gibbs_bound": "setwise.estimators",
     "loss_augmented_inference": "setwise.one_set",

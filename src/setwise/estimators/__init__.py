@@ -13,6 +13,7 @@ from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
 from setwise.estimators.ssvm import SSVM
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
+from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 
 __all__ = [
     "SSVM",
@@ -28,6 +29,7 @@ __all__ = [
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",
+    "WeakSetClassifier",
     "gibbs_bound",
     "tree_categories",
 ]

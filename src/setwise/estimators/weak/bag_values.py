@@ -98,7 +98,7 @@ def _looked_up(values: Mapping[Any, Any], name: str, bags: Bagging) -> list[Any]
         raise ValueError(
             f"{name} must map ids of bags to values; got {shown(list(values)[:3])}, and none of them is in groups."
         )
-    found = [None if key is None else values[key] for key in keys]
+    found: list[Any] = [None if key is None else values[key] for key in keys]
     widths = {len(one) for one in found if np.ndim(one) == 1}
     if len(widths) > 1:
         raise ValueError(f"{name} must have as many numbers for each bag; got {sorted(widths)} of them.")

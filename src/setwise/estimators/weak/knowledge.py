@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Places
@@ -83,9 +84,9 @@ class Knowledge:
         return np.where(labels >= 0, labels == 1, middle[self.sets.owners])
 
     @property
-    def share(self) -> float:
-        """The mean share of positives of all rows."""
-        return float(self.shares.mean())
+    def log_odds(self) -> float:
+        """The log-odds of the mean share of positives of all rows."""
+        return float(logit(np.clip(self.shares.mean(), 1e-3, 1.0 - 1e-3)))
 
     def take(self, parts: Ints) -> "tuple[Places, Knowledge]":
         """The places of the rows of some bags, and what is known of them."""

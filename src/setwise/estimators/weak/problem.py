@@ -68,6 +68,10 @@ class Settings:
         """The same with another C."""
         return replace(self, C=C)
 
+    def quiet(self) -> "Settings":
+        """The same without a word of progress."""
+        return replace(self, watch=Watch())
+
 
 class Model(ABC):
     """A fitted model of one class against the rest.
@@ -104,6 +108,22 @@ class LinearModel(Model):
     def scores(self, X: Any) -> Values:
         """The log-odds of each row, (n,)."""
         return np.asarray(X @ self.w[:-1] + self.w[-1])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ConstantModel(Model):
+    """The same log-odds for all rows."""
+
+    log_odds: float
+    status: str = "converged"
+    message: str = ""
+    objective: float = np.nan
+    n_iter: int = 0
+
+    def scores(self, X: Any) -> Values:
+        """The log-odds of each row, (n,)."""
+        return np.full(_num_samples(X), self.log_odds)
 
 
 def taken(X: Any, places: Any) -> Any:

@@ -26,6 +26,14 @@ class Watch:
         sys.stderr.write(f"\r{self.label}: objective {objective:.6g}  step {iteration}  {seconds:.1f} s ")
         sys.stderr.flush()
 
+    def note(self, words: str) -> None:
+        """Draw what is done now, at most ten times a second."""
+        seconds = time.perf_counter() - self._begin
+        if self.shown and not (self._open and seconds - self._drawn < 0.1):
+            self._drawn, self._open = seconds, True
+            sys.stderr.write(f"\r{self.label} {words:60}")
+            sys.stderr.flush()
+
     def close(self) -> None:
         """End the line with a line break."""
         if self._open:

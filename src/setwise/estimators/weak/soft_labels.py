@@ -1,7 +1,6 @@
 """Logistic regression in which each row has its share of a positive as a label: the convex start of all methods."""
 
 import numpy as np
-from scipy.special import logit
 
 from setwise.core.arrays import Values
 from setwise.core.differences import Difference, Linear
@@ -20,11 +19,6 @@ def fit_to(problem: Problem, targets: Values, start: Values | None, settings: Se
     """The same for other shares of a positive, (total,): the supervised step of EM and of alternations."""
     sets = problem.knowledge.sets
     loss = Difference(AllowedPartition(Structure(sets)), Linear(sets, targets, np.zeros(len(sets))))
-    begin = constant(problem) if start is None else start
+    flat = np.append(np.zeros(int(problem.X.shape[1])), problem.knowledge.log_odds)
+    begin = flat if start is None else start
     return descend(problem.risk(loss, settings.n_jobs), begin, settings)
-
-
-def constant(problem: Problem) -> Values:
-    """The weights (d + 1,) of the model that gives all rows the mean share as their probability."""
-    share = np.clip(problem.knowledge.share, 1e-3, 1.0 - 1e-3)
-    return np.append(np.zeros(int(problem.X.shape[1])), logit(share))

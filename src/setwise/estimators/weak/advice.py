@@ -63,8 +63,9 @@ def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
     if p <= ALIKE or gain > error:
         return None
     return (
-        f"the bags carry no signal: the shares of positives of {len(sizes)} bags differ no more than by chance "
-        f"(p = {p:.2g}), and the features make held-out bags no more likely than the mean share does. {remedy}"
+        f"the bags show no signal: the shares of positives of {len(sizes)} bags differ no more than by chance "
+        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by the mean share, beyond a "
+        f"standard error ({gain:.3g} ± {error:.2g}). {remedy}"
     )
 
 

@@ -68,10 +68,6 @@ class Settings:
         """The same with another C."""
         return replace(self, C=C)
 
-    def quiet(self) -> "Settings":
-        """The same without a word of progress."""
-        return replace(self, watch=Watch())
-
 
 class Model(ABC):
     """A fitted model of one class against the rest.

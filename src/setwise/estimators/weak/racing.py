@@ -1,7 +1,7 @@
 """The choice of a method and of C by the likelihood of what is known of bags that were held out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import final
 
@@ -10,6 +10,7 @@ import numpy as np
 from setwise.core.arrays import Ints, Values
 from setwise.estimators.weak.family import Family
 from setwise.estimators.weak.problem import ConstantModel, Model, Problem, Settings
+from setwise.estimators.weak.progress import Watch
 from setwise.probabilistic import CountLikelihood
 
 CS = (0.01, 0.1, 1.0, 10.0)
@@ -17,6 +18,9 @@ CS = (0.01, 0.1, 1.0, 10.0)
 
 ROWS, BAGS = 30_000, 50
 """A race takes bags at random up to so many rows, but so many bags at least if there are as many."""
+
+ROUGH = 1e-4
+"""Fits of a race end at this tolerance, if not before."""
 
 
 @final
@@ -122,7 +126,7 @@ def _models(
     yield ("constant", np.nan), ConstantModel(problem.knowledge.log_odds)
     start = None
     for C in Cs:
-        quiet = settings.at(C).quiet()
+        quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=Watch())
         start = _going(family.start(problem, start, quiet))
         for method in methods:
             settings.watch.note(f"race: {method}, C = {C:g}")

@@ -254,9 +254,10 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         ranges = Ranges.of(bags, *values)
         codes, classes = as_partly_known(y, n, self.classes, ranges.width)
         if ranges.empty and (codes < 0).any() and len(np.unique(codes)) == 2:
+            only = classes.tolist()[codes.max()]
             raise ValueError(
-                f"y must hold two classes where nothing is known of bags; it holds {classes.tolist()[codes.max()]!r} alone, and "
-                "-1, which is unknown. Write negative labels as 0, or give proportions=... for a known share."
+                f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
+                "unknown. Write negative labels as 0, or give proportions=... for a known share."
             )
         scaling = Scaling.of(rows) if linear else None
         plan, trained = self._plan(), []

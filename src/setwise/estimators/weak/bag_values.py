@@ -57,7 +57,9 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False) -> Values:
         have no rows here, as in cross-validation, but not all of them
     wide : whether a value is several numbers; otherwise it is one number, or several if the array says so
     """
-    refuse_masked(values, name)
+    # A column of pandas with gaps is no masked array, though it looks like one.
+    if isinstance(values, np.ma.MaskedArray):
+        refuse_masked(values, name)
     refuse_sparse(values, name)
     index = getattr(values, "index", None)
     if not callable(index) and index is not None and sorted(map(str, index)) == sorted(map(str, bags.ids)):
@@ -69,7 +71,7 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False) -> Values:
     if array.ndim == int(wide):
         return np.broadcast_to(array, (len(bags), *array.shape)).copy()
     n, count = len(bags.owners), len(bags)
-    if array.ndim > 2 or len(array) not in (n, count):
+    if not 1 <= array.ndim <= 2 or len(array) not in (n, count):
         raise ValueError(
             f"{name} must be one value for all bags, a mapping from ids, or an array with one value for each of "
             f"{count} bags or {n} rows; got shape {array.shape}."

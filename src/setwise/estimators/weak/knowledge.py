@@ -21,7 +21,8 @@ from setwise.losses import CountRange
 class Knowledge:
     """Bags of rows with labels 1, 0, and -1 where they are unknown, and the numbers of positives that they may have.
 
-    Rows of which nothing is known, neither by themselves nor by their bag, are left out.
+    Rows of which nothing is known, neither by themselves nor by their bag, are left out. Labels are known too where a
+    bag allows one labeling only, as in bags without positives.
 
     Attributes
     ----------
@@ -52,6 +53,9 @@ class Knowledge:
                 f"what is known of bag {bags.name(b)} must have a labeling: it has {low[b]} to {high[b]} positives, "
                 f"and by y {given[b]} to {given[b] + unknown[b]} of its {bags.sizes[b]} rows are positive."
             )
+        # Where a bag allows one labeling only, all of its labels are known.
+        forced = np.where(high == given, 0, np.where(low == given + unknown, 1, -1))
+        labels = np.where(labels == -1, forced[bags.owners], labels).astype(np.int8)
         free = (low <= given) & (high >= given + unknown)
         used = np.flatnonzero((labels >= 0) | ~free[bags.owners])
         if not len(used):

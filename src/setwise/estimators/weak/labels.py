@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -16,7 +17,7 @@ from setwise.estimators.target import as_target, is_missing
 def as_partly_known(y: Any, n: int, classes: Any, width: int | None) -> tuple[Ints, NDArray[Any]]:
     """The number of the class of each row, (n,), -1 where it is not known, and the classes, (k,).
 
-    Unknown is the number -1, and None or another missing value among objects, as texts.
+    Unknown is the number -1, and None, NaN or another missing value.
 
     Parameters
     ----------
@@ -45,30 +46,38 @@ def _split(y: Any, n: int) -> tuple[Bools, NDArray[Any]]:
     """A mask of the known labels, (n,), and these."""
     if y is None:
         return np.zeros(n, dtype=bool), np.empty(0, dtype=np.int64)
-    refuse_masked(y, "y")
-    raw = np.asarray(y, dtype=object) if isinstance(y, list | tuple) and any(map(_none, y)) else y
-    array = getattr(raw, "dtype", None)
-    if array is not None and array.kind == "O" and np.ndim(raw) == 1:
-        known = np.array([not is_missing(value) for value in np.asarray(raw, dtype=object)], dtype=bool)
-        values = as_target(np.asarray(raw, dtype=object)[known].tolist()) if known.any() else np.empty(0, np.int64)
+    # A column of pandas with gaps is no masked array, though it looks like one.
+    if isinstance(y, np.ma.MaskedArray):
+        refuse_masked(y, "y")
+    raw = None if isinstance(y, str) else _objects(y)
+    if raw is not None:
+        known = np.array([not is_missing(value) for value in raw], dtype=bool)
+        values = as_target(raw[known].tolist()) if known.any() else np.empty(0, dtype=np.int64)
     else:
-        values = as_target(raw)
+        values = as_target(y if isinstance(y, list | tuple) or issparse(y) else np.asarray(y))
         values = column_or_1d(values, warn=True) if values.ndim == 2 and values.shape[1] == 1 else values
         known = np.ones(len(values) if values.ndim else 0, dtype=bool)
     if values.ndim != 1 or len(known) != n:
         shape = values.shape if values.ndim != 1 else (len(known),)
         raise ValueError(f"y must have shape ({n},), one label for each row; got shape {shape}.")
+    if values.dtype.kind in "if":
+        unknown = (values == -1) | np.isnan(values)
+        known[np.flatnonzero(known)[unknown]] = False
+        values = values[~unknown]
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("y must hold labels, and -1 or NaN for unknown; got inf.")
     if len(values):
         check_classification_targets(values)
-    if values.dtype.kind in "if":
-        inside = values != -1
-        known[np.flatnonzero(known)[~inside]] = False
-        values = values[inside]
     return known, values
 
 
-def _none(value: Any) -> bool:
-    return value is None
+def _objects(y: Any) -> NDArray[Any] | None:
+    """A flat array of objects, if that is what NumPy makes of y, as where values are missing."""
+    try:
+        raw = np.asarray(y)
+    except ValueError:
+        return None
+    return raw if raw.dtype.kind == "O" and raw.ndim == 1 else None
 
 
 def _classes_of(found: NDArray[Any], width: int | None) -> NDArray[Any]:

@@ -159,7 +159,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         Parameters
         ----------
         X : (n, d), dense or CSR, or whatever the estimator takes
-        y : (n,) labels, in which -1 is unknown, or None in place of a text; None if no label is known
+        y : (n,) labels, in which -1, None and NaN are unknown; None if no label is known
         groups : (n,) the id of the bag of each row; None makes all rows one bag
         counts : numbers of positives
         proportions : shares of positives, from 0 to 1

@@ -19,6 +19,9 @@ CS = (0.01, 0.1, 1.0, 10.0)
 ROWS, BAGS = 30_000, 50
 """A race takes bags at random up to so many rows, but so many bags at least if there are as many."""
 
+CONSTANT = ("constant", 0.0)
+"""The name and C of the reference: without a weight of the bags all features have the weight 0."""
+
 ROUGH = 1e-4
 """Fits of a race end at this tolerance, if not before."""
 
@@ -88,7 +91,7 @@ def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[f
     """
     rng = np.random.default_rng(seed)
     parts = _some_bags(problem, rng)
-    keys = [("constant", np.nan), *product(methods, Cs)]
+    keys = [CONSTANT, *product(methods, Cs)]
     values = {key: np.full(len(parts), np.nan) for key in keys}
     for held_out, train in _folds(parts, cv, rng):
         judged = problem.take(parts[held_out])
@@ -123,7 +126,7 @@ def _models(
     problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings
 ) -> Iterator[tuple[tuple[str, float], Model]]:
     """All candidates, fitted to a problem."""
-    yield ("constant", np.nan), ConstantModel(problem.knowledge.log_odds)
+    yield CONSTANT, ConstantModel(problem.knowledge.log_odds)
     start = None
     for C in Cs:
         quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=Watch())
@@ -146,7 +149,7 @@ def _ranked(values: dict[tuple[str, float], Values]) -> Race:
     found = tuple(WeakCandidate(*key, *_mean_and_error(values[key])) for key in order)
     real = [key for key in order if key[0] != "constant"]
     best = real[0]
-    others = [key for key in real if key[0] != best[0]] or real[1:] or [("constant", np.nan)]
+    others = [key for key in real if key[0] != best[0]] or real[1:] or [CONSTANT]
     reference = next(key for key in order if key[0] == "constant")
     doubt = Doubt(*others[0], *_mean_and_error(values[best] - values[others[0]]))
     return Race(found, doubt, _mean_and_error(values[best] - values[reference]))

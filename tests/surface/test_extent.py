@@ -22,6 +22,7 @@ from surface import (
     test_spaces,
     test_thresholds,
     test_training,
+    test_weak_set_classifier,
     test_windows,
 )
 
@@ -58,6 +59,7 @@ PARAMETERS = [
     *test_training.networks(),
     *test_training.grids(),
     *test_training.risks(),
+    *test_weak_set_classifier.calls(),
     *test_windows.PARAMETERS,
 ]
 

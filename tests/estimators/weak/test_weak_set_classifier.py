@@ -114,7 +114,7 @@ def test_score_is_the_accuracy_of_known_rows():
     assert model.score(X, groups=groups, counts=counts) < 0
     with pytest.raises(ValueError, match="score must be given labels y, or counts"):
         model.score(X, groups=groups)
-    with pytest.raises(ValueError, match="y must hold labels"):
+    with pytest.raises(ValueError, match="y must hold the classes"):
         model.score(X, y + 5)
 
 

@@ -80,8 +80,9 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False) -> Values:
         return array
     first = np.unique(bags.owners, return_index=True)[1]
     found = array[first]
-    if not np.array_equal(found[bags.owners], array, equal_nan=True):
-        row = int(np.flatnonzero((found[bags.owners] != array).reshape(n, -1).any(axis=1))[0])
+    other = (found[bags.owners] != array) & ~(np.isnan(found[bags.owners]) & np.isnan(array))
+    if other.any():
+        row = int(np.argwhere(other)[0][0])
         raise ValueError(
             f"{name} must be equal for all rows of a bag; bag {bags.name(int(bags.owners[row]))} has two values."
         )
@@ -101,11 +102,19 @@ def _looked_up(values: Mapping[Any, Any], name: str, bags: Bagging) -> list[Any]
             f"{name} must map ids of bags to values; got {shown(list(values)[:3])}, and none of them is in groups."
         )
     found: list[Any] = [None if key is None else values[key] for key in keys]
-    widths = {len(one) for one in found if np.ndim(one) == 1}
+    widths = {_width(one, name) for one in found} - {0}
     if len(widths) > 1:
         raise ValueError(f"{name} must have as many numbers for each bag; got {sorted(widths)} of them.")
     blank = [None] * widths.pop() if widths else None
-    return [blank if blank is not None and np.ndim(one) == 0 and is_missing(one) else one for one in found]
+    return [blank if blank is not None and _width(one, name) == 0 and is_missing(one) else one for one in found]
+
+
+def _width(value: Any, name: str) -> int:
+    """How many numbers the value of a bag is, 0 for one that is no sequence."""
+    try:
+        return len(value) if np.ndim(value) == 1 else 0
+    except ValueError:
+        raise ValueError(f"{name} must map ids to numbers or to flat sequences of them; got {shown(value)}.") from None
 
 
 def _plain(one: Any) -> list[Any]:

@@ -36,7 +36,7 @@ def as_partly_known(y: Any, n: int, classes: Any, width: int | None) -> tuple[In
     place = {label: k for k, label in enumerate(names.tolist())}
     odd = [label for label in found.tolist() if label not in place]
     if odd:
-        raise ValueError(f"y must hold labels of {shown(names.tolist())}, and -1 for unknown; got {odd[0]!r}.")
+        raise ValueError(f"y must hold the classes {shown(names.tolist())}, and -1 for unknown; got {odd[0]!r}.")
     codes = np.full(n, -1, dtype=np.int64)
     codes[known] = [place[label] for label in labels.tolist()]
     return codes, names
@@ -102,6 +102,6 @@ def _named(classes: Any) -> NDArray[Any]:
     names = as_target(classes, "classes")
     if names.ndim != 1 or len(names) < 2 or len(np.unique(names)) < len(names):
         raise ValueError(f"classes must be two different labels or more; got {shown(classes)}.")
-    if names.dtype.kind in "if" and (names == -1).any():
-        raise ValueError("classes must not hold -1, which marks unknown labels in y.")
+    if names.dtype.kind in "if" and ((names == -1) | ~np.isfinite(names)).any():
+        raise ValueError("classes must be finite, and not -1, which marks unknown labels in y.")
     return names

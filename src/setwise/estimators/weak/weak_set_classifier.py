@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.arrays import Values
+from setwise.core.checks import as_factor, as_number
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
@@ -277,8 +278,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
-        settings = Settings(USUAL, self.tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
-        return Plan.of(family, self.method, self.C, settings, int(self.cv), seed)
+        C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
+        settings = Settings(USUAL, tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
+        return Plan.of(family, self.method, C, settings, int(self.cv), seed)
 
     def _log_odds(self, X: Any) -> Values:
         """The log-odds of the probabilities, (n,), or (n, k)."""

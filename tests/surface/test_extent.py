@@ -47,6 +47,7 @@ PARAMETERS = [
     *test_pictures.PARAMETERS,
     *test_probabilistic.distributions(),
     *test_probabilistic.likelihoods(),
+    *test_probabilistic.bags(),
     *test_probabilistic.estimators(),
     *test_saved_models.files(),
     *test_saved_models.models(),

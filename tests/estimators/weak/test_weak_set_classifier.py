@@ -20,6 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise import WeakSetClassifier
+from setwise.decisions import least_expected_loss
+from setwise.estimators.weak.deciding import threshold_for
+from setwise.losses import ErrorRate, FBeta, Jaccard
 
 PLAIN = WeakSetClassifier(method="count_likelihood", C=1.0)
 
@@ -294,8 +297,8 @@ def test_the_interval_of_the_intercept():
 def test_the_race_takes_what_makes_held_out_bags_likely():
     X, _, groups, counts = drawn()
     model = WeakSetClassifier(verbose=0).fit(X, groups=groups, counts=counts)
-    best = model.candidates_[0]
-    assert (model.method_, model.C_) == (best.method, best.C)
+    first = model.candidates_[0]
+    best = next(one for one in model.candidates_ if (one.method, one.C) == (model.method_, model.C_))
     values = [one.likelihood for one in model.candidates_]
     assert values == sorted(values, reverse=True)
     assert len(values) == 13
@@ -309,6 +312,9 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     assert (model.doubt_.method, model.doubt_.C) == (runner_up.method, runner_up.C)
     np.testing.assert_allclose(model.doubt_.difference, best.likelihood - runner_up.likelihood)
     assert 0 < model.doubt_.error < np.inf
+    # The trusted method is left only for one that is better by more than a standard error.
+    assert best is next(one for one in model.candidates_ if one.method == "count_likelihood") or best is first
+    assert best is first or model.doubt_.difference >= -model.doubt_.error
     two = np.flatnonzero(np.isin(groups, [counts.argmin(), counts.argmax()]))
     # One method with several C, or one C with several methods, are races too.
     assert len(WeakSetClassifier(method="proportion_loss").fit(X, groups=groups, counts=counts).candidates_) == 5
@@ -358,3 +364,28 @@ def test_huge_and_odd_features():
     with pytest.raises(ValueError, match=r"groups must have shape \(400,\)"):
         model.predict_bags(X, groups[:-1])
     assert expit(model.decision_function(X)) == pytest.approx(model.predict_proba(X)[:, 1])
+
+
+def test_predict_decides_for_a_loss_without_labels():
+    X, _, groups, counts = drawn(bags=30)
+    plain = WeakSetClassifier(method="count_likelihood", C=1.0).fit(X, groups=groups, counts=counts)
+    assert plain.threshold_ == 0
+    log_odds = plain.decision_function(X)
+    for loss in ("f1", Jaccard(), "error_rate"):
+        model = WeakSetClassifier(method="count_likelihood", C=1.0, loss=loss).fit(X, groups=groups, counts=counts)
+        np.testing.assert_allclose(model.decision_function(X), log_odds)
+        positive = model.predict(X) == 1
+        expected = least_expected_loss(expit(log_odds), loss).labels
+        np.testing.assert_array_equal(positive, expected)
+        np.testing.assert_array_equal(positive, log_odds > model.threshold_)
+    with pytest.raises(ValueError, match="loss must be None for more than two classes"):
+        WeakSetClassifier(loss="f1").fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(ValueError, match="'loss' parameter"):
+        WeakSetClassifier(loss="auc").fit(X, groups=groups, counts=counts)
+
+
+def test_the_threshold_of_equal_rows():
+    assert threshold_for(FBeta(), np.zeros(4)) < 0
+    assert threshold_for(ErrorRate(), np.array([1.0, 2.0])) == -np.inf
+    assert threshold_for(ErrorRate(), np.array([-1.0, -2.0])) == np.inf
+    assert threshold_for(ErrorRate(), np.array([-1.0, 3.0])) == 1.0

@@ -1,4 +1,4 @@
-"""Objectives and seconds of training for quantification losses, beside SVM^perf: ``python benchmarks/quantification.py``.
+"""Objectives and seconds of training for quantification losses, beside SVM^perf.
 
 ``python benchmarks/quantification.py DATA [PROGRAM]``, where DATA holds the folders ``imbalanced`` and
 ``svmlight_reuters_acq``, and PROGRAM the binary ``svm_perf_learn`` with QuaPy's patch; without it the certificates of
@@ -34,12 +34,12 @@ from setwise import SVMperf
 from setwise.estimators.svmperf import NAMED
 from setwise.experiments.measure_reference import read_table
 from setwise.surrogates import MarginRescaling
-from timing import table
 
 TABLES = ("yeast_me2", "pc1", "us_crime", "kc1")
 CS = (0.01, 1.0, 100.0)
 CODES = {"01": 0, "f1": 1, "kld": 12, "nkld": 13, "q": 22, "qacc": 23, "qf1": 24, "qgm": 25, "mae": 26, "mrae": 27}
 LONGEST = 120
+WIDTHS = (11, 4, 4, 10, 10, 10, 10, 8, 10, 10)
 PRINTED = "Primal objective value: pval="
 
 
@@ -102,11 +102,14 @@ def objective(loss: str, C: float, X, y, w, b: float) -> float:
     return 0.5 * float(w @ w + b * b) + 100.0 * C * risk.value
 
 
+def show(*cells: str) -> None:
+    """Print a row at once, because a run takes minutes."""
+    print("  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)).rstrip(), flush=True)
+
+
 def main(data: Path, program: Path | None = None) -> None:
     """One row for each problem, C and loss."""
-    rows = [
-        ("data", "C", "loss", "program", "it prints", "setwise", "its bound", "lower by", "program, s", "setwise, s")
-    ]
+    show("data", "C", "loss", "program", "it prints", "setwise", "its bound", "lower by", "program, s", "setwise, s")
     lower = []
     for name, X, y in problems(data):
         for C in CS:
@@ -120,11 +123,8 @@ def main(data: Path, program: Path | None = None) -> None:
                 beside = ("", "", "") if theirs is None else (
                     f"{theirs.objective:.6g}", f"{theirs.printed:.6g}", f"{theirs.seconds:.2f}"
                 )  # fmt: skip
-                rows.append((
-                    name, f"{C:g}", loss, *beside[:2], f"{ours.objective_:.6g}", f"{ours.lower_bound_:.6g}",
-                    f"{share:+.1e}", beside[2], f"{seconds:.2f}",
-                ))  # fmt: skip
-    table(rows)
+                found = f"{ours.objective_:.6g}", f"{ours.lower_bound_:.6g}", f"{share:+.1e}"
+                show(name, f"{C:g}", loss, *beside[:2], *found, beside[2], f"{seconds:.2f}")
     compared = [one for one in lower if not np.isnan(one[0])]
     print(f"\nThe largest certified gap of setwise is {max(one[2] for one in lower):.1e}.")
     if compared:

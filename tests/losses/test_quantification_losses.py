@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from setwise.core import enumerate as brute
+from setwise.core.count_loss import CountLoss
+from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference.counts.bound import monge_sets
-from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, CountFunctionLoss, Q, QAcc, parse_losses
+from setwise.inference.counts.search import CountSearch
+from setwise.losses import AE, KLD, LOSSES, NKLD, QF1, QGM, RAE, CountFunctionLoss, Hamming, Q, QAcc, parse_losses
 from setwise.surrogates import MarginRescaling, SlackRescaling
 
 OF_THE_NUMBER = (KLD(), NKLD(), AE(), RAE())
@@ -174,3 +177,65 @@ def test_they_have_names_and_parameters():
     for kind, bad in itertools.product((Q, QAcc, QF1, QGM), (0.0, -1.0, math.nan, math.inf)):
         with pytest.raises(ValueError, match="beta must be a finite number"):
             kind(bad)
+
+
+CEILINGS = [
+    loss for kind in LOSSES.values() for loss in kind.examples(5) if isinstance(loss, CountLoss) and loss.ceiling
+]
+
+
+@pytest.mark.parametrize("loss", CEILINGS, ids=repr)
+def test_a_ceiling_is_above_every_cell_of_its_box_and_meets_a_single_one(loss):
+    for P, N in ((0, 4), (4, 0), (1, 5), (4, 5)):
+        fn, fp = np.meshgrid(np.arange(P + 1.0), np.arange(N + 1.0), indexing="ij")
+        table = loss.of_counts(fn, fp, np.float64(P), np.float64(N))
+        for a, c in itertools.product(range(P + 1), range(N + 1)):
+            for b, d in itertools.product(range(a, P + 1), range(c, N + 1)):
+                bound = loss.ceiling(*(np.array([float(v)]) for v in (a, b, c, d, P, N)))[0]
+                worst = table[a : b + 1, c : d + 1].max()
+                assert bound >= worst - 1e-12
+                assert (a, c) != (b, d) or bound == pytest.approx(worst, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", [*OF_BOTH, 2.5 * Q(), Q() + 0.5 * QGM(2.0), QF1() + 0.01 * Hamming()], ids=repr)
+def test_a_pruned_table_has_the_maximum_of_the_scanned_one(loss):
+    rng = np.random.default_rng(2)
+    p, P = 1000, 120
+    y = np.arange(p) < P
+    truth = Sets.single(y)
+    assert loss.structure(truth).split()[1].counts.bounded
+
+    def scanned(fn, fp, P, N):
+        # A function that promises nothing is scanned whole.
+        whole = loss.parts if hasattr(loss, "parts") else [(1.0, loss)]
+        return sum(factor * part.of_counts(fn, fp, P, N) for factor, part in whole if part.name != "hamming")
+
+    linear = 0.01 * Hamming() if "Hamming" in repr(loss) else None
+    plain = CountFunctionLoss(scanned) if linear is None else CountFunctionLoss(scanned) + linear
+    for size in (0.0, 1e-5, 1e-3, 1e-2, 1.0):
+        s = np.round(size * (rng.standard_normal(p) + 0.5 * y), 5)
+        found = MarginRescaling(loss)(y, s)
+        assert found.exact
+        assert found.value == pytest.approx(MarginRescaling(plain)(y, s).value, abs=1e-9)
+    for size in (1e-4, 1e-2):
+        s = size * (rng.standard_normal(p) + 0.5 * y)
+        found = SlackRescaling(loss)(y, s)
+        assert found.exact
+        assert found.value == pytest.approx(SlackRescaling(plain)(y, s).value, abs=1e-9)
+
+
+def test_tables_of_any_size_are_taken_where_a_ceiling_is_known():
+    rng = np.random.default_rng(3)
+    p, P = 40_000, 5_000
+    y = np.arange(p) < P
+    s = 1e-5 * (rng.standard_normal(p) + y)
+    with pytest.raises(Refusal, match="cells are more than budget"):
+        CountSearch().prepare(CountFunctionLoss(Q().of_counts).structure(Sets.single(y)))
+    found = MarginRescaling(Q(), scale="size")(y, p * s)
+    assert found.exact
+    # No labeling of a random sample of cells is better.
+    fn, fp = rng.integers(0, P + 1, 10**5), rng.integers(0, p - P + 1, 10**5)
+    lost = np.concatenate(([0.0], np.cumsum(np.sort(s[y]))))
+    won = np.concatenate(([0.0], np.cumsum(np.sort(s[~y])[::-1])))
+    values = Q().of_counts(fn.astype(float), fp.astype(float), np.float64(P), np.float64(p - P)) + won[fp] - lost[fn]
+    assert values.max() <= found.value + 1e-12

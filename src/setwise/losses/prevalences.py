@@ -3,6 +3,7 @@
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.counts import Ceiling, Formula
 
 
 def divergence(fn: Values, fp: Values, P: Values, N: Values) -> Values:
@@ -20,6 +21,19 @@ def agreement(fn: Values, fp: Values, P: Values, N: Values) -> Values:
     """``1 - |fp - fn| / max(P, N)``, the normalized absolute score of Barranquero et al. (2015), in [0, 1]."""
     # The size is 0 in a set without known labels.
     return 1.0 - np.abs(fp - fn) / np.maximum(np.maximum(P, N), 1e-300)
+
+
+def ceiling_of_q(classified: Formula, beta: float) -> Ceiling:
+    """A bound on ``1 - joined(classified, agreement, beta)`` over ranges of fn and fp; ``classified`` falls with both.
+
+    The mean is least where both scores are: with most mistakes, and where fn and fp are farthest apart.
+    """
+
+    def most(first_fn: Values, fn: Values, first_fp: Values, fp: Values, P: Values, N: Values) -> Values:
+        apart = np.maximum(fp - first_fn, fn - first_fp)
+        return 1.0 - joined(classified(fn, fp, P, N), agreement(0.0 * apart, apart, P, N), beta)
+
+    return most
 
 
 def joined(classified: Values, counted: Values, beta: float) -> Values:

@@ -8,8 +8,9 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Ceiling
 from setwise.core.traits import CURVATURES, Trait
-from setwise.losses.prevalences import agreement, joined
+from setwise.losses.prevalences import agreement, ceiling_of_q, joined
 
 
 @final
@@ -46,11 +47,19 @@ class Q(CountLoss):
         return CURVATURES | {Trait.INCREASING}
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        # Without positives nothing is missed, and 1 takes the place of 0/0.
-        recall = 1.0 - fn / np.where(P > 0, P, 1.0)
-        return 1.0 - joined(recall, agreement(fn, fp, P, N), self.beta)
+        return 1.0 - joined(_recall(fn, fp, P, N), agreement(fn, fp, P, N), self.beta)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """A bound from the least score of each kind."""
+        return ceiling_of_q(_recall, self.beta)
 
     @property
     def diluted(self) -> bool:
         """True: both scores grow with right decisions."""
         return True
+
+
+def _recall(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    """``1 - fn / P``; 1 without positives, where nothing is missed."""
+    return 1.0 - fn / np.where(P > 0, P, 1.0)

@@ -6,9 +6,10 @@ from typing import ClassVar, final
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Ceiling
 from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.error_rate import ErrorRate
-from setwise.losses.prevalences import agreement, joined
+from setwise.losses.prevalences import agreement, ceiling_of_q, joined
 
 
 @final
@@ -44,10 +45,18 @@ class QAcc(CountLoss):
         return CURVATURES | {Trait.INCREASING}
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        accuracy = 1.0 - ErrorRate().of_counts(fn, fp, P, N)
-        return 1.0 - joined(accuracy, agreement(fn, fp, P, N), self.beta)
+        return 1.0 - joined(_accuracy(fn, fp, P, N), agreement(fn, fp, P, N), self.beta)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """A bound from the least score of each kind."""
+        return ceiling_of_q(_accuracy, self.beta)
 
     @property
     def diluted(self) -> bool:
         """True: both scores grow with right decisions."""
         return True
+
+
+def _accuracy(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    return 1.0 - ErrorRate().of_counts(fn, fp, P, N)

@@ -6,9 +6,10 @@ from typing import ClassVar, final
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor
 from setwise.core.count_loss import CountLoss
+from setwise.core.counts import Ceiling
 from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.f_beta import FBeta
-from setwise.losses.prevalences import agreement, joined
+from setwise.losses.prevalences import agreement, ceiling_of_q, joined
 
 
 @final
@@ -46,10 +47,18 @@ class QF1(CountLoss):
         return CURVATURES | {Trait.INCREASING} if self.beta >= 1.0 else CURVATURES
 
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
-        f1 = 1.0 - FBeta().of_counts(fn, fp, P, N)
-        return 1.0 - joined(f1, agreement(fn, fp, P, N), self.beta)
+        return 1.0 - joined(_f1(fn, fp, P, N), agreement(fn, fp, P, N), self.beta)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """A bound from the least score of each kind."""
+        return ceiling_of_q(_f1, self.beta)
 
     @property
     def diluted(self) -> bool:
         """True: both scores grow with right decisions."""
         return True
+
+
+def _f1(fn: Values, fp: Values, P: Values, N: Values) -> Values:
+    return 1.0 - FBeta().of_counts(fn, fp, P, N)

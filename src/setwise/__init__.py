@@ -43,6 +43,7 @@ _PACKAGES = (
     "graphs",
     "plotting",
     "torch",
+    "boosting",
     "compare",
     "experiments",
 )

@@ -13,6 +13,8 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.estimators.target import as_ids
+from setwise.kernels.sorting import sort_falling
+from setwise.kernels.ties import tied_means
 
 
 @final
@@ -56,17 +58,8 @@ class Bound:
         """
         if not self.even:
             return gradient
-        block = 2 * self.batch.owners + ~self.batch.truth
-        order = np.lexsort((scores, block))
-        block, scores = block[order], scores[order]
-        first = np.concatenate(([True], (block[1:] != block[:-1]) | (scores[1:] != scores[:-1])))
-        if first.all():
-            return gradient
-        starts = np.flatnonzero(first)
-        sizes = np.diff(np.append(starts, len(order)))
-        out = np.empty_like(gradient)
-        out[order] = np.repeat(np.add.reduceat(gradient[order], starts) / sizes, sizes)
-        return out
+        items, labels, ordered, starts = sort_falling(scores, self.batch.truth, self.batch.offsets)
+        return np.asarray(tied_means(gradient, items, labels, ordered, starts))
 
     def weights(self, weight: Values | None) -> Values:
         """The weight of each set, (k,), of mean 1, from weights of rows that are equal in each set, or of sets."""

@@ -1,0 +1,100 @@
+"""The cross-entropy of a bag's proportion of positives and its mean probability, the usual start with proportions."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy.special import expit, log_expit, xlogy
+
+from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.checks import as_kind
+from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.measure import Loss
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.losses import as_loss
+from setwise.probabilistic.bags import Bags
+
+LEAST = 1e-12
+"""Mean probabilities are kept this far from 0 and 1, where the divergence would be infinite."""
+
+
+@final
+class BagDivergence(Evaluator):
+    """``sum over bags of m KL(R || mean of sigmoid(s_i)) + logistic losses of known labels``. Not convex.
+
+    R is the share of positives that is nearest to the mean among those from the least to the largest number that the
+    structure allows, of m decisions.
+
+    Parameters
+    ----------
+    structure : of the values 0 and -inf, as that of :class:`setwise.probabilistic.AllowedPartition`
+    """
+
+    batch: Sets
+    convex = False
+    floor = 0.0
+
+    def __init__(self, structure: Structure) -> None:
+        as_kind(structure, "structure", Structure, "CountRange(1).structure(sets).zero()")
+        self.structure, self.bags = structure, Bags.of(structure, "BagDivergence")
+        self.batch = structure.batch  # type: ignore[assignment]
+        bags = self.bags
+        first = np.searchsorted(bags.bags, np.arange(len(bags.owners)))
+        last = np.searchsorted(bags.bags, np.arange(len(bags.owners)), side="right") - 1
+        # Of several ranges of one bag, each holds all of its decisions.
+        places = np.repeat(bags.starts[first] - np.concatenate(([0], np.cumsum(bags.sizes)[:-1])), bags.sizes)
+        self._members = bags.members[places + np.arange(len(places))]
+        self._begins = np.concatenate(([0], np.cumsum(bags.sizes)[:-1])).astype(np.int64)
+        self._low, self._high = bags.low[first] / bags.sizes, bags.high[last] / bags.sizes
+        self._known = np.ones(self.batch.total, dtype=bool)
+        self._known[self._members] = False
+
+    def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
+        s = np.asarray(scores, dtype=np.float64)
+        p, sizes = expit(s), self.bags.sizes
+        sign = np.where(self.bags.fixed[self._known] > 0, 1.0, -1.0)
+        values = np.zeros(len(self.batch))
+        np.add.at(values, self.batch.owners[self._known], -log_expit(sign * s[self._known]))
+        gradient = p - self.bags.fixed
+        if len(sizes):
+            mean = np.clip(np.add.reduceat(p[self._members], self._begins) / sizes, LEAST, 1.0 - LEAST)
+            R = np.clip(mean, self._low, self._high)
+            each = sizes * (xlogy(R, R / mean) + xlogy(1.0 - R, (1.0 - R) / (1.0 - mean)))
+            np.add.at(values, self.bags.owners, np.maximum(each, 0.0))
+            q = p[self._members]
+            gradient[self._members] = (
+                np.repeat((1.0 - R) / (1.0 - mean) - R / mean, sizes) * q * expit(-s[self._members])
+            )
+        return Evaluation(values, gradient.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
+
+    def take(self, parts: Ints) -> "BagDivergence":
+        return BagDivergence(self.structure.take(parts))
+
+    def __repr__(self) -> str:
+        return f"the divergence of bags of {self.structure!r}"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProportionLoss(Surrogate):
+    """``m KL(R || mean of sigmoid(s_i))`` for each bag of m decisions with a share R of positives.
+
+    This is the cross-entropy of the proportion and the mean probability without its least value, times the size of the
+    bag. Where a range of shares is known, R is the nearest of them, so that nothing is lost inside. Decisions with
+    known labels have the logistic loss, and bags are their unknown decisions.
+
+    Parameters
+    ----------
+    loss : as for :class:`setwise.probabilistic.CountLikelihood`
+    """
+
+    loss: Loss
+
+    name: ClassVar[str] = "proportion_loss"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", as_loss(self.loss))
+
+    def on(self, batch: Any) -> Evaluator:
+        return BagDivergence(self.loss.structure(as_kind(batch, "batch", Sets, "Sets(labels, offsets)")).zero())

@@ -9,7 +9,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from setwise.boosting import objective
 from setwise.core.refusal import Refusal
-from setwise.losses import BalancedError, EarlyDetection, FBeta, Hamming, Jaccard, MeanOverClasses, RocArea, ZeroOne
+from setwise.core.traits import Trait
+from setwise.losses import (
+    LOSSES,
+    BalancedError,
+    EarlyDetection,
+    FBeta,
+    Hamming,
+    Jaccard,
+    MeanOverClasses,
+    RocArea,
+    SetFunctionLoss,
+    ZeroOne,
+)
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 
 SURROGATES = {
@@ -260,3 +272,31 @@ def test_distributed_callers_are_refused(module):
         f"objective refuses {caller}: each worker sees its own rows only, and the loss of a set needs all of its rows "
         "together. Train on one machine, as with LGBMClassifier or xgboost.train."
     )
+
+
+@pytest.mark.parametrize("loss", [loss for kind in LOSSES.values() for loss in kind.examples(8)], ids=repr)
+@pytest.mark.parametrize("name", ["lovasz", "margin", "ramp"])
+def test_every_loss_is_refused_or_has_finite_derivatives_that_follow_the_rows(loss, name):
+    rng = np.random.default_rng(12)
+    y, scores, ids = (rng.random(24) < 0.4).astype(float), np.round(rng.standard_normal(24)), np.repeat(np.arange(3), 8)
+    try:
+        own = objective(loss, groups=ids, surrogate=name)
+        gradient, second = own(y, scores)
+    except Refusal:
+        return
+    assert np.isfinite(gradient).all()
+    assert (second >= np.maximum(np.abs(gradient) - 1e-9, 1e-9)).all()
+    # Sets in another order keep their rows' order, which some losses read; the rows of others may change places too.
+    by_counts = loss.reads == "scores" or Trait.COUNTS in loss.traits
+    order = rng.permutation(24) if by_counts else np.concatenate([np.flatnonzero(ids == i) for i in (2, 0, 1)])
+    other = objective(loss, groups=ids[order], surrogate=name)(y[order], scores[order])
+    assert_allclose(other[0], gradient[order], atol=1e-9)
+    assert_allclose(other[1], second[order], atol=1e-9)
+
+
+def test_a_maximum_that_is_not_certain_is_said():
+    y, scores, _ = rows(11)
+    # Only bounds of this maximum are known for 30 rows; nothing is promised of the function.
+    loss = SetFunctionLoss(lambda mistakes, truth: float(np.sqrt(mistakes.sum()) * (1 + (mistakes & truth).sum() % 3)))
+    with pytest.warns(UserWarning, match=r"^1 of 1 sets have a maximum of MarginRescaling.* that is not certain"):
+        objective(loss, surrogate="margin")(y, scores)

@@ -87,7 +87,7 @@ def test_xgboost_learns_and_its_interfaces_agree(xgboost, rows, surrogate):
     native = xgboost.train(EXTREME, data, ROUNDS, obj=own).predict(data, output_margin=True)
     recorded, calls = seen(own)
     model = xgboost.XGBClassifier(
-        objective=recorded, n_estimators=ROUNDS, n_jobs=1, max_depth=3, base_score=0.0, learning_rate=0.3
+        objective=recorded, n_estimators=ROUNDS, n_jobs=1, max_depth=3, learning_rate=0.3
     ).fit(X, y, base_margin=start)
     assert_allclose(model.predict(X, output_margin=True, base_margin=start), native, atol=1e-5)
     assert len(calls) == ROUNDS
@@ -124,7 +124,7 @@ def test_weights_reach_the_objective_through_scikit_learn(lightgbm, xgboost, row
     weight = np.where(ids < 10, 1.0, 0.0)
     for model in (
         lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1),
-        xgboost.XGBClassifier(n_estimators=2, n_jobs=1, base_score=0.0),
+        xgboost.XGBClassifier(n_estimators=2, n_jobs=1),
     ):
         recorded, calls = seen(objective("jaccard", groups=ids))
         model.set_params(objective=recorded).fit(X, y, sample_weight=weight)
@@ -187,11 +187,30 @@ def test_metrics_of_scikit_learn_interfaces(lightgbm, xgboost, rows):
         eval_metric=metric("jaccard", groups=ids, booster="xgboost"),
         n_estimators=3,
         n_jobs=1,
-        base_score=0.0,
     )
     extreme.fit(X, y, eval_set=[(X, y)], verbose=False)
     value = extreme.evals_result()["validation_0"]["jaccard_loss"][-1]
     assert value == pytest.approx(jaccard(y, extreme.predict(X, output_margin=True), ids), abs=1e-5)
+
+
+def test_what_classifiers_predict_is_what_the_guide_says(lightgbm, xgboost, rows):
+    X, y, ids = rows
+    own, starts = objective("jaccard", groups=ids), []
+
+    def recorded(y_true, y_pred):
+        starts.append(y_pred[0])
+        return own(y_true, y_pred)
+
+    light = lightgbm.LGBMClassifier(objective=recorded, n_estimators=3, n_jobs=1, verbose=-1).fit(X, y)
+    with warnings.catch_warnings():
+        # LightGBM warns that it returns scores.
+        warnings.simplefilter("ignore")
+        assert_array_equal(light.predict(X), light.predict(X, raw_score=True))
+    extreme = xgboost.XGBClassifier(objective=recorded, n_estimators=3, n_jobs=1).fit(X, y)
+    assert_array_equal(extreme.predict(X), extreme.predict(X, output_margin=True) > 0)
+    assert starts[0] == starts[3] == 0.0
+    xgboost.train({"nthread": 1}, xgboost.DMatrix(X, y), 1, obj=lambda preds, data: recorded(data.get_label(), preds))
+    assert starts[6] == 0.5
 
 
 def test_probabilities_have_the_threshold_one_half(lightgbm, rows):

@@ -61,8 +61,8 @@ class Objective:
     it is that of ``"margin"``, because ramps are flat there. For a Lovász hinge of a loss that is 1 where all is wrong,
     and for the other two, c is 1, and ``min_child_weight`` or ``min_sum_hessian_in_leaf`` count rows.
 
-    Predictions of the booster are scores: positive above 0. In LightGBM start at 0, which is the default, and in
-    XGBoost with ``base_score=0``; or give scores of another model as ``init_score`` or ``base_margin``.
+    Predictions of the booster are scores: positive above 0. They begin at 0, in ``xgboost.train`` with
+    ``base_score=0``, or at scores of another model that are given as ``init_score`` or ``base_margin``.
 
     Weights of rows weigh sets, so they must be equal in each set; only their ratios count. In XGBoost a data set with
     ``qid`` has one weight for each group.

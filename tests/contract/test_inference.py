@@ -195,7 +195,7 @@ def test_unknown_labels_by_every_method_that_takes_them(method):
     taken = 0
     orders = [loss for loss in every_variant(4) if loss.reads == "scores"]
     for loss in every_variant(4):
-        # To these, unknown labels are boxes and borders, which have tests of their own.
+        # To these, unknown labels are boxes, borders and bags, which have tests of their own.
         if any(name in repr(loss) for name in ("BoxFullness", "BorderConvexity", "CountRange")):
             continue
         for _ in range(3):

@@ -142,3 +142,37 @@ def test_batches_in_which_nothing_counts_give_zero_with_a_graph(images):
         value.backward()
         assert value.item() == 0.0
         assert not logits.grad.any()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [LovaszHingeLoss(), LovaszSoftmaxLoss(mode="binary"), MarginRescalingLoss("f1"), RampLoss("f1"), RocAreaLoss()],
+    ids=lambda module: type(module).__name__,
+)
+def test_second_derivatives_are_refused_on_all_ways(module):
+    torch.manual_seed(0)
+    x, y, W = torch.randn(4, 5), torch.tensor([[1], [0], [0], [1]]), torch.randn(5, 1, requires_grad=True)
+
+    def loss(w):
+        return module((x @ w).tanh(), y)
+
+    def penalty():
+        return torch.autograd.grad(loss(W), W, create_graph=True)[0].pow(2).sum()
+
+    ways = [
+        lambda: penalty().backward(),
+        lambda: penalty().backward(inputs=[W]),
+        lambda: torch.autograd.grad(penalty(), W),
+        lambda: torch.autograd.functional.hessian(loss, W),
+        lambda: torch.func.grad(lambda w: torch.func.grad(loss)(w).pow(2).sum())(W.detach()),
+    ]
+    for way in ways:
+        with pytest.raises(RuntimeError, match="a second derivative of a loss of setwise was asked for"):
+            way()
+    # Scores may change in place before the way back.
+    scores = torch.zeros(4, 1, requires_grad=True)
+    changed = 1 * scores
+    value = module(changed, y)
+    changed.add_(1)
+    value.backward()
+    assert torch.isfinite(scores.grad).all()

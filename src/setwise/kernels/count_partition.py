@@ -26,6 +26,9 @@ EXPONENT = 32.0
 CLOSE = 0.25
 """The mean of the count is moved to within this many standard deviations of the range."""
 
+HUGE = 1e6
+"""Sums of scores up to this and a shift keep ten digits behind the point."""
+
 BLOCK = 512
 """So many decisions stay in the first-level cache while all nodes are added up for each."""
 
@@ -57,7 +60,8 @@ def _partition(s: Array, low: int, high: int, means: Array) -> Any:
     pivot, shift, anchor, slack = 0.0, 0.0, low, CLOSE * np.sqrt(variance)
     if mean < low - slack or mean > high + slack:
         anchor = low if mean < low else high
-        pivot = _nth_largest(s, anchor)
+        # Shifts of huge scores would be rounded, so these are compared with the score that belongs to the count.
+        pivot = _nth_largest(s, anchor) if max(s.max(), -s.min()) > HUGE else 0.0
         shift = _shift(s, pivot, anchor, means)
         total, mean, variance = _tilted(s, pivot, shift, means)
     # The sum of the weighted probabilities is that over labelings, divided by exp(total), and by exp(-tilt anchor).
@@ -69,20 +73,25 @@ def _partition(s: Array, low: int, high: int, means: Array) -> Any:
 def _tilted(s: Array, pivot: float, shift: float, means: Array) -> tuple[float, float, float]:
     """Returns ``sum log(1 + exp z)``, ``z = s - pivot + shift``, and mean and variance of the count; writes means."""
     total, mean, variance = 0.0, 0.0, 0.0
-    for i in range(len(s)):
-        z = (s[i] - pivot) + shift
-        e = np.exp(-abs(z))
-        p = 1.0 / (1.0 + e)
-        total += max(z, 0.0) + np.log1p(e)
-        means[i] = p if z >= 0.0 else e * p
-        mean += means[i]
-        variance += e * p * p
+    for first in range(0, len(s), BLOCK):
+        # One logarithm of a product, of at most 2^BLOCK, in place of one for each factor.
+        product = 1.0
+        for i in range(first, min(first + BLOCK, len(s))):
+            z = (s[i] - pivot) + shift
+            e = np.exp(-abs(z))
+            p = 1.0 / (1.0 + e)
+            total += max(z, 0.0)
+            product *= 1.0 + e
+            means[i] = p if z >= 0.0 else e * p
+            mean += means[i]
+            variance += e * p * p
+        total += np.log(product)
     return total, mean, variance
 
 
 @kernel
 def _nth_largest(s: Array, n: int) -> Any:
-    """Returns the n-th largest score, n >= 1, to which others are compared, so that shifts are of moderate size."""
+    """Returns the n-th largest score, n >= 1."""
     return np.partition(s, len(s) - n)[len(s) - n]
 
 
@@ -126,15 +135,18 @@ def _window(
     # An odd period, so that no node is pi, at which the factor of a probability of one half is 0.
     period = (last - first + 1) | 1
     nodes = _nodes(period, variance)
-    cosines, sines = np.empty(nodes), np.empty(nodes)
-    for j in range(nodes):
-        angle = 2.0 * np.pi * j / period
-        cosines[j], sines[j] = np.cos(angle), np.sin(angle)
+    angle = 2.0 * np.pi / period
+    cosines, sines = _multiples(angle, nodes)
     real, imaginary = _characteristic(means, cosines, sines)
-    inside = 0.0
-    tilt = shift - pivot
+    inside, tilt, low, high = 0.0, shift - pivot, max(low, first), min(high, last)
+    # From the largest weight on, so that none overflows.
+    way, start = (1, low) if tilt >= 0.0 else (-1, high)
+    size, ratio = np.exp(tilt * (anchor - start)), np.exp(-abs(tilt))
+    from_cosines, from_sines = _multiples(angle * start, nodes)
     for j in range(nodes):
-        x, y = _weights(max(low, first), min(high, last), anchor, tilt, 2.0 * np.pi * j / period)
+        x, y = _geometric(
+            size * from_cosines[j], -size * from_sines[j], ratio * cosines[j], -way * ratio * sines[j], high - low + 1
+        )
         weight = (1.0 if j == 0 else 2.0) / period
         a, b = weight * (real[j] * x - imaginary[j] * y), weight * (real[j] * y + imaginary[j] * x)
         inside += a
@@ -166,15 +178,22 @@ def _characteristic(q: Array, cosines: Array, sines: Array) -> tuple[Array, Arra
 
 
 @kernel
-def _weights(low: int, high: int, anchor: int, tilt: float, angle: float) -> tuple[float, float]:
-    """Returns ``sum_{c = low..high} exp(tilt (anchor - c)) e^(-i angle c)``, real and imaginary part."""
-    # From the largest term on, so that none overflows.
-    step, start = (1, low) if tilt >= 0.0 else (-1, high)
-    size, ratio = np.exp(tilt * (anchor - start)), np.exp(-abs(tilt))
-    x, y = size * np.cos(angle * start), -size * np.sin(angle * start)
-    a, b = ratio * np.cos(angle), -step * ratio * np.sin(angle)
+def _multiples(angle: float, n: int) -> tuple[Array, Array]:
+    """Returns the cosines and sines of ``0, angle, 2 angle, ..``, (n,) each, by rotation."""
+    cosines, sines = np.empty(n), np.empty(n)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    x, y = 1.0, 0.0
+    for j in range(n):
+        cosines[j], sines[j] = x, y
+        x, y = x * cosine - y * sine, x * sine + y * cosine
+    return cosines, sines
+
+
+@kernel
+def _geometric(x: float, y: float, a: float, b: float, n: int) -> tuple[float, float]:
+    """Returns the sum of n terms of the geometric series that begins with ``x + iy`` and has the ratio ``a + ib``."""
     real, imaginary = 0.0, 0.0
-    for _ in range(high - low + 1):
+    for _ in range(n):
         real += x
         imaginary += y
         x, y = x * a - y * b, x * b + y * a

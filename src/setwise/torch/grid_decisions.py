@@ -12,9 +12,10 @@ from setwise.torch.potentials import RandomState, Seeds, as_potentials
 def most_probable(unary: Tensor, coupling: Tensor | float) -> Tensor:
     """``argmax_h sum_i u_i h_i + sum_(i,j) c_ij [h_i = h_j]`` of each image: bools in the shape of ``unary``.
 
-    It is exact, a minimum cut, found on the host; of several best labelings it is that of fewest positives. The
-    labelings are nested in a bias: ``most_probable(unary + b, coupling)`` has no fewer positives for a larger b, so
-    that b may be tuned as a threshold is. The arguments are those of :class:`setwise.torch.GridCriterion`.
+    It is exact, a minimum cut, found on the host; of several best labelings it is that of fewest positives, as far as
+    sums in float64 tell them apart. The labelings are nested in a bias: ``most_probable(unary + b, coupling)`` has no
+    fewer positives for a larger b, so that b may be tuned as a threshold is. The arguments are those of
+    :class:`setwise.torch.GridCriterion`.
     """
     fields, couplings = as_potentials(unary, coupling)
     labels: Tensor = cut_grids(fields, couplings).reshape(unary.shape)

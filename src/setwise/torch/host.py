@@ -64,25 +64,22 @@ class Job:
         return torch.tensor(each.reshape(shape) if self.reduction == "none" else each.sum(), dtype=scores.dtype)
 
 
-def _keep(ctx: Any, scores: Tensor, job: Job) -> None:
-    """Keep what the way back needs."""
-    ctx.shape, ctx.arguments = scores.shape, job.arguments
-    ctx.save_for_backward(job.gradient, job.factors)
-
-
 class _Total(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, job: Job) -> Tensor:
         found = job.run(scores)
-        _keep(ctx, scores, job)
+        # Their numbers are not read again, so they may change: a saved tensor may not.
+        ctx.scores, ctx.arguments = scores, job.arguments
+        ctx.save_for_backward(job.gradient, job.factors)
         return found
 
     @staticmethod
     def backward(ctx: Any, change: Tensor) -> tuple[Tensor, None]:
-        gradient, factors = ctx.saved_tensors
-        found = _laid_back(gradient * (factors * change.reshape(-1))[:, None], ctx.shape, ctx.arguments)
+        gradient, factors, *scores = ctx.saved_tensors
+        source = scores[0] if scores else ctx.scores
+        found = _laid_back(gradient * (factors * change.reshape(-1))[:, None], source.shape, ctx.arguments)
         if torch.is_grad_enabled():
-            found = _Once.apply(found, torch.zeros((), requires_grad=True))  # type: ignore[no-untyped-call]
+            found = _Once.apply(found, source)  # type: ignore[no-untyped-call]
         return found, None
 
 
@@ -95,7 +92,9 @@ class _Transformed(_Total):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Job], output: Tensor) -> None:
-        _keep(ctx, *inputs)
+        scores, job = inputs
+        ctx.arguments = job.arguments
+        ctx.save_for_backward(job.gradient, job.factors, scores)
 
 
 def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
@@ -115,10 +114,10 @@ def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
 
 
 class _Once(torch.autograd.Function):
-    """A gradient as it is, whose own gradient is refused."""
+    """A gradient as it is, whose own gradient is refused, also with respect to the scores at which it was found."""
 
     @staticmethod
-    def forward(gradient: Tensor, marked: Tensor) -> Tensor:
+    def forward(gradient: Tensor, scores: Tensor) -> Tensor:
         return gradient.clone()
 
     @staticmethod

@@ -85,7 +85,8 @@ class SlackRescalingLoss(Criterion):
 class RampLoss(Criterion):
     """``max_h [loss(h) + <s, h> / g] - max_h <s, h> / g``: between the loss and margin rescaling, and not convex.
 
-    Do, Le, Teo, Chapelle and Smola (2008). On CUDA it is computed where :class:`MarginRescalingLoss` is.
+    Do, Le, Teo, Chapelle and Smola (2008). On CUDA it is computed where :class:`MarginRescalingLoss` is. It is a
+    difference of two sums of scores in float64, so where these are beyond about 1e12 its digits are lost.
 
     Parameters
     ----------

@@ -45,6 +45,7 @@ _PACKAGES = (
     "graphs",
     "plotting",
     "torch",
+    "boosting",
     "compare",
     "experiments",
 )

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise import WeakSetClassifier
 from setwise.decisions import least_expected_loss
 from setwise.estimators.weak.deciding import threshold_for
+from setwise.estimators.weak.methods import LINEAR
 from setwise.losses import ErrorRate, FBeta, Jaccard
 
 PLAIN = WeakSetClassifier(method="count_likelihood", C=1.0)
@@ -248,8 +249,10 @@ def test_one_bag_and_bags_of_one_row():
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
 @pytest.mark.parametrize("value", [0, 1])
-@pytest.mark.parametrize("method", ["auto", "count_likelihood", "proportion_loss", "alternation"])
+@pytest.mark.parametrize("method", ["auto", *LINEAR])
 def test_all_rows_of_one_class(value, method, estimator):
+    if estimator is not None and method == "margin":
+        pytest.skip("for linear models")
     X, _, groups, _ = drawn(bags=6)
     model = WeakSetClassifier(estimator, method).fit(X, groups=groups, proportions=value)
     assert (model.predict(X) == value).all()
@@ -301,13 +304,8 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     best = next(one for one in model.candidates_ if (one.method, one.C) == (model.method_, model.C_))
     values = [one.likelihood for one in model.candidates_]
     assert values == sorted(values, reverse=True)
-    assert len(values) == 13
-    assert {one.method for one in model.candidates_} == {
-        "constant",
-        "count_likelihood",
-        "proportion_loss",
-        "alternation",
-    }
+    assert len(values) == 17
+    assert {one.method for one in model.candidates_} == {"constant", *LINEAR}
     runner_up = next(one for one in model.candidates_ if one.method not in (best.method, "constant"))
     assert (model.doubt_.method, model.doubt_.C) == (runner_up.method, runner_up.C)
     np.testing.assert_allclose(model.doubt_.difference, best.likelihood - runner_up.likelihood)
@@ -318,8 +316,8 @@ def test_the_race_takes_what_makes_held_out_bags_likely():
     two = np.flatnonzero(np.isin(groups, [counts.argmin(), counts.argmax()]))
     # One method with several C, or one C with several methods, are races too.
     assert len(WeakSetClassifier(method="proportion_loss").fit(X, groups=groups, counts=counts).candidates_) == 5
-    assert len(WeakSetClassifier(C=1.0).fit(X, groups=groups, counts=counts).candidates_) == 4
-    assert len(WeakSetClassifier(C=1.0).fit(X[two], groups=groups[two], counts=[0, 8]).candidates_) == 4
+    assert len(WeakSetClassifier(C=1.0).fit(X, groups=groups, counts=counts).candidates_) == 5
+    assert len(WeakSetClassifier(C=1.0).fit(X[two], groups=groups[two], counts=[0, 8]).candidates_) == 5
 
 
 def test_verbose_shows_progress_and_the_choice(capsys):
@@ -350,6 +348,12 @@ def test_nystroem_and_bags_in_a_pipeline():
     )
     model.fit(X, None, weaksetclassifier__groups=groups, weaksetclassifier__counts=np.bincount(groups, y).astype(int))
     assert (model.predict(X) == y).mean() > 0.9
+
+
+def test_margin_rescaling_is_for_linear_models():
+    X, _, groups, counts = drawn()
+    with pytest.raises(ValueError, match="for any classifier where estimator is given; got 'margin'"):
+        WeakSetClassifier(LogisticRegression(), "margin").fit(X, groups=groups, counts=counts)
 
 
 def test_huge_and_odd_features():

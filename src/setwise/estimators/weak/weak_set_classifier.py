@@ -53,6 +53,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
       is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
       the log-odds of greatest likelihood, by a factor and a constant.
+    - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
+      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then mapped to log-odds in the same way.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
       a standard error. No label of a row needs to be known.
 
@@ -70,7 +72,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     Parameters
     ----------
     estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
-    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"`` or ``"alternation"``
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"`` or ``"margin"``
     C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
     loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
@@ -294,6 +296,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     def _plan(self) -> Plan:
         """What is fitted, by the parameters."""
         family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
+        if self.method not in ("auto", *family.methods):
+            raise ValueError(f"method must be one for any classifier where estimator is given; got {self.method!r}.")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)

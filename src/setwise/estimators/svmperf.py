@@ -45,8 +45,8 @@ class SVMperf(ClassifierMixin, Versioned):
     This is the objective of SVM^perf (Joachims 2005) for a sample of n rows with labels y of 0 and 1, and this class
     has the interface of ``quapy.classification.svmperf.SVMperf``, but no program is needed: it is
     ``SetClassifier(loss, MarginRescaling(loss, scale="size"), C=100 * C)``. The intercept b is one more weight, and
-    regularized. A row is predicted positive if f is above 0. The maximum goes over all labelings z. It is exact, and so
-    is the certificate of the fit. (The program leaves out labelings without a loss, as those with as many misses as
+    regularized. A row is predicted positive if f is above 0. The maximum goes over all labelings z, and is exact for
+    the losses that have a name here. (The program leaves out labelings without a loss, as those with as many misses as
     false alarms, so its own value may be smaller; in sets without positives its Q is 0 whatever is predicted.)
 
     In QuaPy it stands where its class of the same name does: ``CC(SVMperf(loss="q"))``, and ``newELM`` and its likes

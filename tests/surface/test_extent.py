@@ -21,8 +21,10 @@ from surface import (
     test_saved_models,
     test_set_classifier,
     test_spaces,
+    test_svmperf,
     test_thresholds,
     test_training,
+    test_weak_set_classifier,
     test_windows,
 )
 
@@ -48,11 +50,13 @@ PARAMETERS = [
     *test_pictures.PARAMETERS,
     *test_probabilistic.distributions(),
     *test_probabilistic.likelihoods(),
+    *test_probabilistic.bags(),
     *test_probabilistic.estimators(),
     *test_saved_models.files(),
     *test_saved_models.models(),
     *test_set_classifier.calls(),
     *test_spaces.PARAMETERS,
+    *test_svmperf.calls(),
     *test_thresholds.PARAMETERS,
     *test_training.features(),
     *test_training.landmarks(),
@@ -60,6 +64,7 @@ PARAMETERS = [
     *test_training.networks(),
     *test_training.grids(),
     *test_training.risks(),
+    *test_weak_set_classifier.calls(),
     *test_windows.PARAMETERS,
 ]
 

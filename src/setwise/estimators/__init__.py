@@ -12,7 +12,9 @@ from setwise.estimators.powerset_ssvm import PowersetSSVM
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
 from setwise.estimators.ssvm import SSVM
+from setwise.estimators.svmperf import SVMperf
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
+from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 
 __all__ = [
     "SSVM",
@@ -25,9 +27,11 @@ __all__ = [
     "MeasureClassifier",
     "MultilabelStructuredPredictor",
     "PowersetSSVM",
+    "SVMperf",
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",
+    "WeakSetClassifier",
     "gibbs_bound",
     "tree_categories",
 ]

@@ -1,0 +1,107 @@
+"""Labels of rows of which some are not known, and the classes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from setwise.core.arrays import Bools, Ints
+from setwise.core.checks import shown
+from setwise.core.given import refuse_masked
+from setwise.estimators.target import as_target, is_missing
+
+
+def as_partly_known(y: Any, n: int, classes: Any, width: int | None) -> tuple[Ints, NDArray[Any]]:
+    """The number of the class of each row, (n,), -1 where it is not known, and the classes, (k,).
+
+    Unknown is the number -1, and None, NaN or another missing value.
+
+    Parameters
+    ----------
+    y : (n,) labels, or None if none is known
+    classes : the labels in order, or None for the sorted ones of y, and 0, 1, .. where y does not show all
+    width : the number of classes that other arguments are about, or None
+    """
+    known, labels = _split(y, n)
+    found = np.unique(labels)
+    names = _named(classes) if classes is not None else _classes_of(found, width)
+    if width is not None and width != len(names):
+        raise ValueError(
+            f"counts and proportions must have a column for each of {len(names)} classes; they have {width}. Name "
+            "all classes by classes=..."
+        )
+    place = {label: k for k, label in enumerate(names.tolist())}
+    odd = [label for label in found.tolist() if label not in place]
+    if odd:
+        raise ValueError(f"y must hold the classes {shown(names.tolist())}, and -1 for unknown; got {odd[0]!r}.")
+    codes = np.full(n, -1, dtype=np.int64)
+    codes[known] = [place[label] for label in labels.tolist()]
+    return codes, names
+
+
+def _split(y: Any, n: int) -> tuple[Bools, NDArray[Any]]:
+    """A mask of the known labels, (n,), and these."""
+    if y is None:
+        return np.zeros(n, dtype=bool), np.empty(0, dtype=np.int64)
+    # A column of pandas with gaps is no masked array, though it looks like one.
+    if isinstance(y, np.ma.MaskedArray):
+        refuse_masked(y, "y")
+    raw = None if isinstance(y, str) else _objects(y)
+    if raw is not None:
+        known = np.array([not is_missing(value) for value in raw], dtype=bool)
+        values = as_target(raw[known].tolist()) if known.any() else np.empty(0, dtype=np.int64)
+    else:
+        values = as_target(y if isinstance(y, list | tuple) or issparse(y) else np.asarray(y))
+        values = column_or_1d(values, warn=True) if values.ndim == 2 and values.shape[1] == 1 else values
+        known = np.ones(len(values) if values.ndim else 0, dtype=bool)
+    if values.ndim != 1 or len(known) != n:
+        shape = values.shape if values.ndim != 1 else (len(known),)
+        raise ValueError(f"y must have shape ({n},), one label for each row; got shape {shape}.")
+    if values.dtype.kind in "if":
+        unknown = (values == -1) | np.isnan(values)
+        known[np.flatnonzero(known)[unknown]] = False
+        values = values[~unknown]
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("y must hold labels, and -1 or NaN for unknown; got inf.")
+    if len(values):
+        check_classification_targets(values)
+    return known, values
+
+
+def _objects(y: Any) -> NDArray[Any] | None:
+    """A flat array of objects, if that is what NumPy makes of y, as where values are missing."""
+    try:
+        raw = np.asarray(y)
+    except ValueError:
+        return None
+    return raw if raw.dtype.kind == "O" and raw.ndim == 1 else None
+
+
+def _classes_of(found: NDArray[Any], width: int | None) -> NDArray[Any]:
+    """The classes where none are named: the labels in y, if they show all of them, or 0, 1, .."""
+    if len(found) == (width or len(found)) and len(found) > 1:
+        return found
+    if found.dtype.kind == "b":
+        return np.array([False, True])
+    usual = np.arange(width or 2)
+    if not len(found):
+        return usual
+    if found.dtype.kind in "iuf" and np.isin(found, usual).all():
+        return usual.astype(found.dtype)
+    raise ValueError(
+        f"y must show every class, or classes=... name them: its known labels are {shown(found.tolist())}, where -1 "
+        f"is unknown, and {width or 2} classes are wanted."
+    )
+
+
+def _named(classes: Any) -> NDArray[Any]:
+    """The classes that a user names."""
+    names = as_target(classes, "classes")
+    if names.ndim != 1 or len(names) < 2 or len(np.unique(names)) < len(names):
+        raise ValueError(f"classes must be two different labels or more; got {shown(classes)}.")
+    if names.dtype.kind in "if" and ((names == -1) | ~np.isfinite(names)).any():
+        raise ValueError("classes must be finite, and not -1, which marks unknown labels in y.")
+    return names

@@ -1,0 +1,150 @@
+"""The range of numbers of positives of each bag, from all that is said of it."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.estimators.weak.bag_values import Bagging, by_bag
+
+ROUNDING = 1e-9
+"""A share times the size of its bag is a whole number if it is one up to this factor of the size."""
+
+TOTAL = 1e-6
+"""Shares of all classes may miss the sum 1 by so much."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Values of bags as they were given, checked: (bags,) each, or (bags, k) with a column for each class, or None.
+
+    Attributes
+    ----------
+    bags : the rows of each bag
+    counts, proportions, at_least : numbers or shares of positives, NaN where nothing is known
+    between : (bags, 2) the least and the largest number
+    """
+
+    bags: Bagging
+    counts: Values | None
+    proportions: Values | None
+    at_least: Values | None
+    between: Values | None
+
+    @classmethod
+    def of(cls, bags: Bagging, counts: Any, proportions: Any, at_least: Any, between: Any) -> "Ranges":
+        """The values that a user gives; None says nothing."""
+        plain = {"counts": counts, "proportions": proportions, "at_least": at_least}
+        found = {name: None if value is None else by_bag(value, name, bags) for name, value in plain.items()}
+        pairs = None if between is None else by_bag(between, "between", bags, wide=True)
+        if pairs is not None and (pairs.ndim != 2 or pairs.shape[1] != 2):
+            raise ValueError(f"between must be pairs (low, high); got values of shape {pairs.shape[1:]}.")
+        ranges = cls(bags, between=pairs, **found)
+        for name in ("counts", "at_least", "between"):
+            ranges._check_whole(name)
+        ranges._check_shares()
+        if ranges.at_least is not None and ranges.at_least.ndim > 1:
+            raise ValueError("at_least must be one number for each bag; it is for two classes.")
+        for name in ("counts", "proportions"):
+            ranges._check_sums(name)
+        return ranges
+
+    @property
+    def width(self) -> int | None:
+        """The number of columns of the values of several classes, or None if there are none."""
+        widths = {one.shape[1] for one in (self.counts, self.proportions) if one is not None and one.ndim == 2}
+        if len(widths) > 1:
+            raise ValueError(f"counts and proportions must have as many columns; got {sorted(widths)}.")
+        return widths.pop() if widths else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was given."""
+        return all(one is None for one in (self.counts, self.proportions, self.at_least, self.between))
+
+    def of_class(self, column: int, classes: int) -> tuple[Ints, Ints]:
+        """The least and the largest number of rows of a class in each bag, (bags,) each."""
+        sizes = self.bags.sizes
+        low, high = np.zeros(len(sizes), dtype=np.int64), sizes.astype(np.int64)
+        for name in ("counts", "proportions", "at_least", "between"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            if classes > 2 and (given.ndim == 1 or name == "between"):
+                raise ValueError(
+                    f"{name} must say of which of {classes} classes it is: give counts or proportions as (bags, "
+                    f"{classes}), with a column for each class."
+                )
+            least, most = self._bounds(name, given if given.ndim == 1 or name == "between" else given[:, column])
+            before = low.copy(), high.copy()
+            low, high = np.maximum(low, least), np.minimum(high, most)
+            if (low > high).any():
+                b = int(np.flatnonzero(low > high)[0])
+                raise ValueError(
+                    f"{name} must agree with what else is known of bag {self.bags.name(b)}: it says {least[b]} to "
+                    f"{most[b]} positives, and the others {before[0][b]} to {before[1][b]}."
+                )
+        return low, high
+
+    def _bounds(self, name: str, given: Values) -> tuple[Ints, Ints]:
+        """The range that one argument gives each bag, all numbers where it says nothing."""
+        sizes = self.bags.sizes
+        if name == "between":
+            low, high = given[:, 0], given[:, 1]
+        elif name == "at_least":
+            low, high = given, np.full(len(sizes), np.nan)
+        elif name == "counts":
+            low = high = given
+        else:
+            number = given * sizes
+            near = np.rint(number)
+            whole = np.abs(number - near) <= ROUNDING * sizes
+            low, high = np.where(whole, near, np.floor(number)), np.where(whole, near, np.ceil(number))
+        least = np.where(np.isnan(low), 0.0, low).astype(np.int64)
+        return least, np.where(np.isnan(high), sizes, high).astype(np.int64)
+
+    def _check_whole(self, name: str) -> None:
+        given = getattr(self, name)
+        if given is None:
+            return
+        sizes = self.bags.sizes if given.ndim == 1 else self.bags.sizes[:, None]
+        odd = (given < 0) | (given != np.floor(given)) & ~np.isnan(given) | (given > sizes)
+        if odd.any():
+            b = int(np.argwhere(odd)[0][0])
+            raise ValueError(
+                f"{name} must hold whole numbers from 0 to the number of rows of the bag; bag {self.bags.name(b)} of "
+                f"{self.bags.sizes[b]} rows has {np.atleast_1d(given[b])[np.atleast_1d(odd[b])][0]:g}."
+            )
+        if name == "between" and (given[:, 0] > given[:, 1]).any():
+            b = int(np.flatnonzero(given[:, 0] > given[:, 1])[0])
+            raise ValueError(
+                f"between must be pairs (low, high) with low <= high; bag {self.bags.name(b)} has {given[b, 0]:g} and "
+                f"{given[b, 1]:g}."
+            )
+
+    def _check_shares(self) -> None:
+        given = self.proportions
+        if given is not None and ((given < 0) | (given > 1)).any():
+            b = int(np.argwhere((given < 0) | (given > 1))[0][0])
+            worst = np.atleast_1d(given[b])
+            raise ValueError(
+                f"proportions must be shares in [0, 1]; bag {self.bags.name(b)} has "
+                f"{worst[(worst < 0) | (worst > 1)][0]:g}."
+            )
+
+    def _check_sums(self, name: str) -> None:
+        """All classes together must make up the bag."""
+        given = getattr(self, name)
+        if given is None or given.ndim == 1:
+            return
+        if given.shape[1] < 2:
+            raise ValueError(f"{name} must have a column for each of two classes or more; got {given.shape[1]}.")
+        sizes = self.bags.sizes if name == "counts" else np.ones(len(self.bags))
+        off = np.abs(given.sum(axis=1) - sizes) > (0.0 if name == "counts" else TOTAL)
+        if off.any():
+            b = int(np.flatnonzero(off)[0])
+            raise ValueError(
+                f"{name} of all classes must add up to {sizes[b]:g} in bag {self.bags.name(b)}; got {given[b].sum():g}."
+            )

@@ -1,0 +1,312 @@
+"""WeakSetClassifier: a classifier of rows, from labels of some rows and numbers of positives of whole bags."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags, check_random_state, get_tags, indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_factor, as_number
+from setwise.core.measure import Loss
+from setwise.estimators.routing import warn_of_dropped_groups
+from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.threads import threads
+from setwise.estimators.versioned import Versioned
+from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
+from setwise.estimators.weak.bag_values import Bagging
+from setwise.estimators.weak.deciding import threshold_for
+from setwise.estimators.weak.family import Family, LinearFamily
+from setwise.estimators.weak.knowledge import Knowledge
+from setwise.estimators.weak.labels import as_partly_known
+from setwise.estimators.weak.methods import LINEAR
+from setwise.estimators.weak.problem import Problem, Settings, taken
+from setwise.estimators.weak.progress import Watch
+from setwise.estimators.weak.ranges import Ranges
+from setwise.estimators.weak.results import keep
+from setwise.estimators.weak.scaling import Scaling
+from setwise.estimators.weak.training import USUAL, Plan
+from setwise.estimators.weak.wrapped import WrappedFamily
+from setwise.losses import as_loss, plain_losses
+from setwise.probabilistic import CountLikelihood
+
+
+@final
+class WeakSetClassifier(ClassifierMixin, Versioned):
+    """A classifier of rows that learns from numbers of positives of whole bags, and from the labels of some rows.
+
+    What is known of a bag may be the number of its positives (``counts``), their share (``proportions``), a least
+    number (``at_least``, 1 for multiple instances) or a range (``between``); each may differ by bag, and they may be
+    mixed. Labels of single rows are given as ``y``, in which -1 is unknown. One bag over all rows with a known share,
+    and some positive rows, is learning from positive and unlabeled rows.
+
+    The model gives each row independent log-odds. What is minimized depends on ``method``:
+
+    - ``"count_likelihood"``: ``-log Pr(what is known of the bag)``, which is exact for all of these kinds of knowledge.
+      With labels alone it is logistic regression.
+    - ``"proportion_loss"``: ``m KL(R || mean probability)`` for bags of m rows with the share R.
+    - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
+      is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
+      the log-odds of greatest likelihood, by a factor and a constant.
+    - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
+      a standard error. No label of a row needs to be known.
+
+    None of these is convex; all begin at logistic regression in which each row has the share of its bag as its label.
+
+    With ``estimator=None`` the log-odds are linear, and ``0.5 |w|^2 + C sum over bags`` is minimized for features that
+    are scaled to a variance of 1; the intercept is hardly regularized. Any other classifier is fitted to soft labels
+    again and again: under ``"count_likelihood"`` by the EM algorithm, and under ``"proportion_loss"`` once, with the
+    shares of the bags. Each row is then given twice, with the probabilities of its labels as weights; a classifier
+    without weights is given labels that are drawn.
+
+    More than two classes are one class against the rest, each with counts or proportions of its own; probabilities
+    are normalized to the sum 1.
+
+    Parameters
+    ----------
+    estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"`` or ``"alternation"``
+    C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
+        ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
+    loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
+        takes the threshold of probability at which the expected loss of all training rows, as one set, is least under
+        the probabilities of the model; that reads no label. For two classes
+    classes : the labels in order, negative first; None takes the sorted labels of ``y``, or 0, 1, .. where it does not
+        show all of them
+    cv : the number of folds of bags that are held out in turn
+    tol : descent ends where a step gains less than this share of the objective at the start
+    max_iter : the largest number of steps of a descent, or of fits of a classifier
+    n_jobs : the number of threads that share the bags
+    random_state : the seed of the folds; with None they repeat from fit to fit
+    verbose : 1 draws a line with the progress on standard error, and prints the choice and its doubt
+
+    Attributes
+    ----------
+    classes_ : the labels; the second one of two is positive
+    coef_, intercept_ : (1, d) and (1,), or (k, d) and (k,) for k classes; for linear models
+    estimators_ : a list with the fitted classifier, or one for each of k classes against the rest; else empty
+    threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
+    method_, C_ : what was chosen; lists for k > 2 classes, and so are all of the following
+    candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
+        standard error; empty if there was no race. ``"constant"`` is the mean share as the probability of all rows
+    doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
+        a race
+    choice_ : the choice and its doubt in a sentence
+    interval_ : ``(low, high, undecided)``: constants from low to high may be added to all log-odds with a drop of the
+        log-likelihood of at most 1.92, an interval of 95 %; and the share of the training rows whose label depends on
+        it. None after Ctrl-C
+    objective_ : what was minimized, at the model; the negative log-likelihood of all bags for other classifiers
+    n_iter_, status_, stop_reason_ : the number of steps, and why they ended, in a word and in a sentence
+    n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "method": [StrOptions({"auto", *LINEAR})],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
+        "classes": ["array-like", None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        method: str = "auto",
+        C: float | str = "auto",
+        *,
+        loss: str | Loss | None = None,
+        classes: Any = None,
+        cv: int = 5,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.C = C
+        self.loss = loss
+        self.classes = classes
+        self.cv = cv
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        counts: Any = None,
+        proportions: Any = None,
+        at_least: Any = None,
+        between: Any = None,
+    ) -> Self:
+        """Train on rows, their bags, and what is known of either.
+
+        The values of bags are one value for all, a mapping from ids of bags, or an array with one value for each bag,
+        in the sorted order of the ids, or for each row. None and NaN are unknown. A mapping may hold other bags too.
+        Counts are of all rows of a bag, those with known labels included. For k classes, counts and proportions have
+        k numbers each. A share of m rows that is no whole number allows the two next to it.
+
+        A fit that raises an error leaves the estimator as it was. After Ctrl-C the best model so far is stored, a
+        warning says so, and KeyboardInterrupt is raised; of more than two classes each must have a model by then. A
+        warning says where bags carry no signal.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, or whatever the estimator takes
+        y : (n,) labels, in which -1, None and NaN are unknown; None if no label is known
+        groups : (n,) the id of the bag of each row; None makes all rows one bag
+        counts : numbers of positives
+        proportions : shares of positives, from 0 to 1
+        at_least : least numbers of positives
+        between : pairs of the least and the largest number of positives
+        """
+        self._validate_params()
+        if groups is None:
+            warn_of_dropped_groups("fit", type(self).__name__)
+        before = dict(self.__dict__)
+        try:
+            interrupted = self._fit(X, y, groups, (counts, proportions, at_least, between))
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        if interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The log-odds of each row, (n,), or of each row and class against the rest, (n, k)."""
+        check_is_fitted(self)
+        if self.estimator is None:
+            scores = linear_scores(as_matrix(self, X, reset=False), self.coef_, self.intercept_)
+        else:
+            scores = np.column_stack([model.scores(X) for model in self._models])
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, (n, k); for k > 2 classes those of one against the rest, normalized."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        each = np.maximum(expit(scores), np.finfo(np.float64).tiny)
+        return np.asarray(each / each.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row, (n,): the most probable one, or with ``loss`` what its threshold says."""
+        scores = self.decision_function(X)
+        codes = (scores > self.threshold_).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def predict_bags(self, X: Any, groups: Any = None) -> BagPredictions:
+        """The ids of the bags, their sizes, mean and most probable numbers of positives, and Pr(one or more).
+
+        With independent decisions the last is ``1 - prod (1 - p_i)``, so a bag is positive if one of its rows is.
+        ``groups`` are the ids (n,) of the bags of the rows; None makes all rows one bag.
+        """
+        scores = self._log_odds(X)
+        return predicted(Bagging.of(groups, len(scores)), scores)
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        counts: Any = None,
+        proportions: Any = None,
+        at_least: Any = None,
+        between: Any = None,
+    ) -> float:
+        """The share of the known labels ``y`` that are predicted; without y the mean ``log Pr(what is known)`` of bags.
+
+        For k > 2 classes the second is also a mean over the classes, each against the rest.
+        """
+        if groups is None:
+            warn_of_dropped_groups("score", type(self).__name__)
+        scores = self._log_odds(X)
+        n, k = len(scores), len(self.classes_)
+        bags = Bagging.of(groups, n)
+        ranges = Ranges.of(bags, counts, proportions, at_least, between)
+        codes, _ = as_partly_known(y, n, self.classes_, ranges.width)
+        known = codes >= 0
+        if known.any():
+            return float((self.predict(X)[known] == self.classes_[codes[known]]).mean())
+        if ranges.empty:
+            raise ValueError("score must be given labels y, or counts, proportions, at_least or between of bags.")
+        values = []
+        for column, s in enumerate(scores.reshape(n, -1).T, start=1 if k == 2 else 0):
+            held = Knowledge.of(bags, np.full(n, -1, dtype=np.int8), *ranges.of_class(column, k))
+            values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
+        return float(np.mean(values))
+
+    def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
+        """Train and store everything; returns whether Ctrl-C ended it."""
+        linear = self.estimator is None
+        rows = as_matrix(self, X) if linear else indexable(X)[0]
+        n = _num_samples(rows)
+        bags = Bagging.of(groups, n)
+        ranges = Ranges.of(bags, *values)
+        codes, classes = as_partly_known(y, n, self.classes, ranges.width)
+        if ranges.empty and (codes < 0).any() and len(np.unique(codes)) == 2:
+            only = classes.tolist()[codes.max()]
+            raise ValueError(
+                f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
+                "unknown. Write negative labels as 0, or give proportions=... for a known share."
+            )
+        loss = None if self.loss is None else as_loss(self.loss)
+        if loss is not None and len(classes) > 2:
+            raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
+        scaling = Scaling.of(rows) if linear else None
+        plan, trained = self._plan(), []
+        for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
+            labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
+            knowledge = Knowledge.of(bags, labels, *ranges.of_class(k, len(classes)))
+            part = taken(rows, knowledge.order)
+            trained.append(plan.train(Problem(part if scaling is None else scaling.inside(part), knowledge)))
+            if trained[-1].interrupted and k + 1 < len(classes):
+                # The classes that follow have no model yet.
+                raise KeyboardInterrupt
+        keep(self, trained, classes, scaling)
+        self.threshold_ = 0.0
+        if loss is not None:
+            scores = self.decision_function(rows)
+            self.threshold_ = threshold_for(loss, scores)
+        return any(one.interrupted for one in trained)
+
+    def _plan(self) -> Plan:
+        """What is fitted, by the parameters."""
+        family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        watch = Watch(self.verbose > 0, type(self).__name__)
+        C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
+        settings = Settings(USUAL, tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
+        return Plan.of(family, self.method, C, settings, int(self.cv), seed)
+
+    def _log_odds(self, X: Any) -> Values:
+        """The log-odds of the probabilities, (n,), or (n, k)."""
+        scores = self.decision_function(X)
+        return scores if scores.ndim == 1 else np.asarray(logit(np.clip(self.predict_proba(X), 1e-15, 1.0 - 1e-15)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.estimator is None or get_tags(self.estimator).input_tags.sparse
+        tags.target_tags.required = False
+        return tags

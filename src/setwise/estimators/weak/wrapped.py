@@ -1,0 +1,131 @@
+"""Any classifier of scikit-learn, fitted to soft labels."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from setwise.core.arrays import Values
+from setwise.estimators.weak.calibration import calibrated
+from setwise.estimators.weak.family import Family
+from setwise.estimators.weak.posterior import Posterior
+from setwise.estimators.weak.problem import ConstantModel, Model, Problem, Settings, taken
+from setwise.probabilistic import CountLikelihood
+
+CLIP = 1e-6
+"""Probabilities of a classifier are kept this far from 0 and 1."""
+
+ROUNDS = 20
+"""The largest number of fits of one method."""
+
+CLOSE = 1e-3
+"""EM ends where no soft label moves by more."""
+
+SHARPNESS = (2.0, 8.0)
+"""Factors of the log-odds in the rounds of an alternation before its labels are hard."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WrappedModel(Model):
+    """``slope * log-odds + shift`` of a fitted classifier."""
+
+    estimator: Any
+    slope: float = 1.0
+    shift: float = 0.0
+    status: str = "converged"
+    message: str = ""
+    objective: float = np.nan
+    n_iter: int = 1
+
+    def scores(self, X: Any) -> Values:
+        """The log-odds of each row, (n,)."""
+        found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+        return np.asarray(self.slope * logit(np.clip(found[:, 1], CLIP, 1.0 - CLIP)) + self.shift)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WrappedFamily(Family):
+    """A classifier with ``predict_proba``: each row is given twice, weighted by how likely it is of each class.
+
+    A classifier that takes no weights is given labels that are drawn with these probabilities.
+
+    Parameters
+    ----------
+    estimator : the classifier, which is cloned
+    """
+
+    estimator: Any
+
+    methods = ("count_likelihood", "proportion_loss", "alternation")
+    regularized = False
+
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """The classifier of soft labels, the shares of the bags; it is that of ``"proportion_loss"`` too."""
+        return self._fitted(problem, problem.knowledge.shares, settings, 0)
+
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """EM, alternation, or the start itself."""
+        if method == "proportion_loss":
+            return self._ended(problem, start, "converged", "soft labels are the shares of the bags", 1)
+        hard = method == "alternation"
+        posterior, model, before = Posterior(problem.knowledge), start, problem.knowledge.shares
+        sharpness = (*SHARPNESS, *[np.inf] * ROUNDS) if hard else (1.0,) * ROUNDS
+        status, words, done = "max_iter", f"stopped after {ROUNDS} fits", 1
+        try:
+            for factor in sharpness[: min(ROUNDS, settings.max_iter)]:
+                targets = posterior(model.scores(problem.X), factor)
+                if np.abs(targets - before).max() <= (0.0 if hard else CLOSE):
+                    status, words = "converged", "the labels of the rows no longer change"
+                    break
+                model, before = self._fitted(problem, targets, settings, done), targets
+                done += 1
+                settings.watch.step(float(np.abs(targets - 0.5).mean()), done)
+        except KeyboardInterrupt:
+            status, words = "interrupted", "interrupted; this is the last classifier that was fitted"
+        settings.watch.close()
+        return self._ended(problem, model, status, words, done)
+
+    def _ended(self, problem: Problem, model: Model, status: str, words: str, fits: int) -> Model:
+        """The model as log-odds of greatest likelihood of what is known."""
+        likelihood = CountLikelihood(problem.knowledge.loss).on(problem.knowledge.sets)
+        if isinstance(model, WrappedModel):
+            raw = WrappedModel(model.estimator)
+            slope, shift = calibrated(problem.knowledge, raw.scores(problem.X))
+            model = WrappedModel(model.estimator, slope, shift)
+        assert isinstance(model, WrappedModel | ConstantModel)
+        objective = float(likelihood(model.scores(problem.X)).values.sum())
+        return replace(model, status=status, message=words, objective=objective, n_iter=fits)
+
+    def _fitted(self, problem: Problem, targets: Values, settings: Settings, number: int) -> Model:
+        """A clone that is fitted to the shares of a positive, (total,)."""
+        if targets.max() <= 0.0 or targets.min() >= 1.0:
+            n = len(targets)
+            return ConstantModel(float(logit((n + 0.5 if targets.min() >= 1.0 else 0.5) / (n + 1.0))))
+        name = _weight_name(self.estimator)
+        hard = bool(((targets == 0.0) | (targets == 1.0)).all())
+        model = clone(self.estimator)
+        if hard or name is None:
+            draws = np.random.default_rng([settings.seed, number]).random(len(targets))
+            model.fit(problem.X, (draws < targets).astype(np.int64))
+            return WrappedModel(model)
+        ones, zeros = np.flatnonzero(targets > 0.0), np.flatnonzero(targets < 1.0)
+        places = np.concatenate([ones, zeros])
+        labels = (np.arange(len(places)) < len(ones)).astype(np.int64)
+        weights = np.concatenate([targets[ones], 1.0 - targets[zeros]])
+        model.fit(taken(problem.X, places), labels, **{name: weights})
+        return WrappedModel(model)
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """The name of the argument of fit for weights of rows, or None if there is none."""
+    if isinstance(estimator, Pipeline):
+        last, step = estimator.steps[-1]
+        name = None if isinstance(step, str) or step is None else _weight_name(step)
+        return None if name is None else f"{last}__{name}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None

@@ -5,6 +5,7 @@ from importlib import import_module
 import setwise
 from surface import (
     test_batches,
+    test_boosting,
     test_calls,
     test_comparisons,
     test_constructors,
@@ -30,6 +31,7 @@ from surface import (
 PARAMETERS = [
     *test_batches.batches(),
     *test_batches.structures(),
+    *test_boosting.PARAMETERS,
     *test_calls.PARAMETERS,
     *test_comparisons.of_compare(),
     *test_comparisons.of_measures(),
@@ -79,6 +81,7 @@ ROOMS = (
     "probabilistic",
     "spaces",
     "compare",
+    "boosting",
 )
 
 ABSTRACT = {
@@ -108,6 +111,8 @@ RESULTS |= {
     "Solution",
     "Solutions",
 }
+# These are made by functions of the same arguments, which are tried.
+RESULTS |= {"Metric", "Objective"}
 OTHERS = {"Trait", "loss_forms", "plain_losses"}
 
 

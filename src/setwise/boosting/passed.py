@@ -48,12 +48,12 @@ class Passed:
     def _of(cls, labels: Any, scores: Any, weight: Any, group: Any, name: str) -> "Passed":
         truth = as_labels(labels, "the labels of a booster")
         given = as_array(scores, name)
-        if given.size != truth.size:
+        if given.shape != truth.shape:
             raise Refusal(
                 f"boosting refuses {name} of shape {given.shape} for {truth.size} rows: a set loss of labels 0 and 1 "
                 "reads one score for each row. Train with one class, num_class=1."
             )
-        checked = as_scores(given.ravel(), truth.size, name).astype(np.float64)
+        checked = as_scores(given, truth.size, name).astype(np.float64)
         return cls(truth, checked, _or_none(weight, "weight"), _or_none(group, "group"))
 
 

@@ -6,9 +6,22 @@ import pytest
 from setwise.experiments import find
 from setwise.experiments.experiment import Settings
 from setwise.experiments.multiple_instances import (
-    KERNEL_C, LIKELIHOOD_C, METHODS, ROWS, ROWS_C, Bags, by_likelihood, by_rows, chosen, generated, likelihood, mi_svm,
-    single_instance, whole_svm, words_on,
-)  # fmt: skip
+    KERNEL_C,
+    LIKELIHOOD_C,
+    METHODS,
+    ROWS,
+    ROWS_C,
+    Bags,
+    by_likelihood,
+    by_rows,
+    chosen,
+    generated,
+    likelihood,
+    mi_svm,
+    single_instance,
+    whole_svm,
+    words_on,
+)
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ The protocol was fixed before the first test result; only seconds of training we
 and Musk1 (Dietterich, Lathrop and Lozano-Perez 1997), 92 bags of 476 rows with 166 features; about half of the bags are
 positive. When quick, 60 bags of five rows in three dimensions are generated.
 
-*Maps.* Rows as they are, and 100 features of scikit-learn's ``Nystroem`` for the kernel ``exp(-gamma |x - x'|^2)``; each
-after ``StandardScaler``. Both are fitted to the training rows alone.
+*Maps.* Rows as they are, and 100 features of scikit-learn's ``Nystroem`` for the kernel ``exp(-gamma |x - x'|^2)``;
+each after ``StandardScaler``. Both are fitted to the training rows alone.
 
 *Methods.* Each on both maps, linear in the features.
 
@@ -22,8 +22,8 @@ after ``StandardScaler``. Both are fitted to the training rows alone.
   that it holds out itself. No method but this one is free of the inner folds below.
 
 *Tuning.* The same for all: accuracy of bags, mean over two stratified inner folds of the training bags; of equals the
-first. C is .01, .1 or 1 for the count likelihood and, as a hinge counts each row, .001, .01 or .1 for the SVMs on rows as
-they are, and .01, .1 or 1 on Nystroem's features, which are smaller. The gamma is .3 or 1 divided by the number of
+first. C is .01, .1 or 1 for the count likelihood and, as a hinge counts each row, .001, .01 or .1 for the SVMs on rows
+as they are, and .01, .1 or 1 on Nystroem's features, which are smaller. The gamma is .3 or 1 divided by the number of
 features. The second row takes what the first has chosen.
 
 *Splits.* 10 times 10 stratified folds of bags; when quick, 2 times 3.

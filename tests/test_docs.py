@@ -43,8 +43,9 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
     text, namespace = page.read_text("utf-8"), {"__name__": "__page__"}
     for found in BLOCK.finditer(text):
         line = text[: found.start(1)].count("\n")
-        if "torch" in found.group(1):
-            pytest.importorskip("torch")
+        for extra in ("torch", "lightgbm"):
+            if extra in found.group(1):
+                pytest.importorskip(extra)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             # Blank lines in front make a failure name the line of the page.
             exec(compile("\n" * line + found.group(1), str(page), "exec"), namespace)

@@ -22,6 +22,7 @@ _HOMES = {
     "MultilabelStructuredPredictor": "setwise.estimators",
     "PowersetSSVM": "setwise.estimators",
     "SSVM": "setwise.estimators",
+    "SVMperf": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
     "WeakSetClassifier": "setwise.estimators",
@@ -44,6 +45,7 @@ _PACKAGES = (
     "graphs",
     "plotting",
     "torch",
+    "boosting",
     "compare",
     "experiments",
 )

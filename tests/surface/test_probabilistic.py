@@ -5,9 +5,13 @@ import pytest
 from sklearn.base import clone
 
 from setwise import BinaryDenoiser, LogSupermodularModel
-from setwise.losses import Jaccard
+from setwise.core.sets import Sets
+from setwise.losses import CountRange, Jaccard
 from setwise.probabilistic import (
+    AllowedPartition,
+    BagDivergence,
     ConcaveOfSize,
+    CountLikelihood,
     Cut,
     Energies,
     HiddenLikelihood,
@@ -15,6 +19,7 @@ from setwise.probabilistic import (
     LogSupermodular,
     Modular,
     PerturbedLikelihood,
+    ProportionLoss,
     SetFunctionOf,
     base_point,
     exact,
@@ -194,8 +199,23 @@ def estimators():
             yield Parameter("LogSupermodularModel.sample(random_state)", seeded, SEEDS)
 
 
+def bags():
+    """What is known of numbers of positives of sets."""
+    sets = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))
+    others = OBJECTS | {"a loss": CountRange(1), "sets": sets}
+    for kind in (AllowedPartition, BagDivergence):
+        yield Parameter(f"{kind.__name__}(structure)", kind, others)
+    names = OBJECTS | {"unknown name": "counts", "class": CountRange, "needs parameters": "count_range"}
+    for kind in (CountLikelihood, ProportionLoss):
+        yield Parameter(f"{kind.__name__}(loss)", kind, names)
+        yield Parameter(f"{kind.__name__}.on(batch)", kind(CountRange(1)).on, OBJECTS | {"labels": [0, 1]})
+    evaluator = CountLikelihood(CountRange(1)).on(sets)
+    scores = {"None": None, "short": np.ones(2), "NaN": np.full(3, np.nan), "text": "a", "object": Odd()}
+    yield Parameter("CountLikelihood of sets(scores)", evaluator, scores)
+
+
 @pytest.mark.parametrize(
-    "parameter", [*distributions(), *likelihoods(), *estimators()], ids=lambda parameter: parameter.where
+    "parameter", [*distributions(), *likelihoods(), *bags(), *estimators()], ids=lambda parameter: parameter.where
 )
 def test_a_malformed_argument_is_refused_in_a_sentence(parameter):
     try_all(parameter)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.counts import Counts, Formula, Quotient
+from setwise.core.counts import Ceiling, Counts, Formula, Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.sets import Sets
@@ -55,6 +55,15 @@ class CountLoss(Loss):
         """
         return None
 
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """A bound on f over ranges of fn and fp, for losses that do not increase; None: unknown.
+
+        It takes the first and the last fn, the first and the last fp, P and N, which broadcast. With it large tables of
+        counts are pruned, as those of increasing losses are.
+        """
+        return None
+
     def predicted(self, P: Values, N: Values) -> Values | None:
         """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
@@ -99,6 +108,7 @@ class CountLoss(Loss):
             predicted=self.predicted(P, N),
             affine=True if flat else self.affine,
             diluted=self.diluted,
+            ceilings=None if self.ceiling is None else ((1.0, self.ceiling),),
         )
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:

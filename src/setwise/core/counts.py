@@ -18,6 +18,8 @@ from setwise.kernels.segments import count_true, differences, running_sums, segm
 from setwise.kernels.thresholds import falling_counts, falling_quotient
 
 Formula = Callable[[Values, Values, Values, Values], Values]
+Ceiling = Callable[[Values, Values, Values, Values, Values, Values], Values]
+"""A bound on a formula from the first and the last fn, the first and the last fp, P and N."""
 
 
 @final
@@ -41,6 +43,8 @@ class Counts(MistakesTerm):
         nothing
     diluted : True promises that one more right decision, of either class, never makes the sum of the formulas larger;
         None promises nothing
+    ceilings : pairs (factor, bound on a formula over ranges of fn and fp), one for each formula, for sums that do not
+        increase; None where a bound is not known
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -54,6 +58,7 @@ class Counts(MistakesTerm):
     linear: Values | None = None
     affine: bool | None = None
     diluted: bool | None = None
+    ceilings: tuple[tuple[float, Ceiling], ...] | None = None
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -65,6 +70,22 @@ class Counts(MistakesTerm):
         parts = [f(fn, fp, P, N) if factor == 1.0 else factor * f(fn, fp, P, N) for factor, f in self.formulas]
         if self.linear is not None:
             parts.append(self.linear[at, 0] * fn + self.linear[at, 1] * fp)
+        return reduce(np.add, parts)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether :meth:`above` is known: where the sum increases, or there are ceilings."""
+        return Trait.INCREASING in self.traits or self.ceilings is not None
+
+    def above(self, fn: tuple[Values, Values], fp: tuple[Values, Values], at: Any = slice(None)) -> Values:
+        """A bound on the values at counts between the first and the last of ``fn`` and of ``fp``, if one is known."""
+        if Trait.INCREASING in self.traits:
+            return self.of(fn[1], fp[1], at)
+        assert self.ceilings is not None
+        parts = [factor * most(*fn, *fp, self.P[at], self.N[at]) for factor, most in self.ceilings]
+        if self.linear is not None:
+            for costs, count in zip(self.linear[at].T, (fn, fp), strict=True):
+                parts.append(np.maximum(costs * count[0], costs * count[1]))
         return reduce(np.add, parts)
 
     @cached_property
@@ -143,6 +164,7 @@ class Counts(MistakesTerm):
             formulas=tuple((factor * c, f) for c, f in self.formulas),
             quotient=None if self.quotient is None else (factor * self.quotient[0], self.quotient[1]),
             linear=None if self.linear is None else factor * self.linear,
+            ceilings=None if self.ceilings is None else tuple((factor * c, most) for c, most in self.ceilings),
         )
 
     def merged(self, other: Term) -> Term | None:
@@ -161,6 +183,7 @@ class Counts(MistakesTerm):
             monge=True if self.monge and other.monge else None,
             affine=True if self.affine and other.affine else None,
             diluted=True if self.diluted and other.diluted else None,
+            ceilings=None if self.ceilings is None or other.ceilings is None else self.ceilings + other.ceilings,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":
@@ -177,7 +200,7 @@ class Counts(MistakesTerm):
     def allowed(self, batch: Batch) -> Term | None:
         if self.predicted is None:
             return None
-        return replace(self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None)
+        return replace(self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None, ceilings=None)
 
     def zero(self, batch: Batch) -> Term:
         if Trait.INCREASING not in self.traits or self.predicted is not None or self.linear is not None:

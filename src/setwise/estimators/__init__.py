@@ -12,6 +12,7 @@ from setwise.estimators.powerset_ssvm import PowersetSSVM
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.set_classifier_cv import SetClassifierCV
 from setwise.estimators.ssvm import SSVM
+from setwise.estimators.svmperf import SVMperf
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
 from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 
@@ -26,6 +27,7 @@ __all__ = [
     "MeasureClassifier",
     "MultilabelStructuredPredictor",
     "PowersetSSVM",
+    "SVMperf",
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",

@@ -22,6 +22,7 @@ UNKNOWN = "-1 marks unknown labels, as for the semi-supervised classifiers that 
         WeakSetClassifier(),
         WeakSetClassifier(method="proportion_loss", C=1.0),
         WeakSetClassifier(method="alternation", C=1.0),
+        WeakSetClassifier(method="margin", C=1.0),
         WeakSetClassifier(LogisticRegression()),
     ],
     expected_failed_checks=lambda _: {"check_classifiers_classes": UNKNOWN},

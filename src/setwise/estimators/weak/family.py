@@ -33,7 +33,7 @@ class Family(ABC):
 class LinearFamily(Family):
     """Linear log-odds with ``0.5 |w|^2``, for scaled features."""
 
-    methods = ("count_likelihood", "proportion_loss", "alternation")
+    methods = ("count_likelihood", "proportion_loss", "alternation", "margin")
     regularized = True
 
     def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:

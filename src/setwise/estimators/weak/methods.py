@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from setwise.core.arrays import Values
-from setwise.estimators.weak import alternation, likelihood, proportions
+from setwise.estimators.weak import alternation, likelihood, margin, proportions
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 
 Method = Callable[[Problem, Values | None, Settings], LinearModel]
@@ -15,5 +15,6 @@ LINEAR: Mapping[str, Method] = MappingProxyType(
         "proportion_loss": proportions.fit,
         "count_likelihood": likelihood.fit,
         "alternation": alternation.fit,
+        "margin": margin.fit,
     }
 )

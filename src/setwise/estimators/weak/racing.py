@@ -50,9 +50,9 @@ class Doubt:
 
     Attributes
     ----------
-    method, C : the runner-up
+    method, C : that candidate
     difference, error : by how much the choice is better in mean log-likelihood of a bag, and the standard error of
-        this, over bags
+        this, over bags; below 0 where the other was not better by more than that error
     """
 
     method: str
@@ -69,18 +69,15 @@ class Race:
     Attributes
     ----------
     candidates : all of them, the best first; the constant is among them
-    doubt : the runner-up
-    signal : how much better the best is than the constant, in mean log-likelihood of a bag, and its standard error
+    best : the choice
+    doubt : the best of the others
+    signal : how much better the choice is than the constant, in mean log-likelihood of a bag, and its standard error
     """
 
     candidates: tuple[WeakCandidate, ...]
+    best: WeakCandidate
     doubt: Doubt
     signal: tuple[float, float]
-
-    @property
-    def best(self) -> WeakCandidate:
-        """The choice."""
-        return next(one for one in self.candidates if one.method != "constant")
 
 
 def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings,
@@ -97,7 +94,7 @@ def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[f
         judged = problem.take(parts[held_out])
         for key, model in _models(problem.take(train), family, methods, Cs, settings):
             values[key][held_out] = log_likelihood(model, judged)
-    return _ranked(values)
+    return _ranked(values, methods[0])
 
 
 def log_likelihood(model: Model, problem: Problem) -> Values:
@@ -143,16 +140,24 @@ def _going(model: Model) -> Model:
     return model
 
 
-def _ranked(values: dict[tuple[str, float], Values]) -> Race:
+def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> Race:
     """The outcome, from the log-likelihoods of each bag under each candidate."""
     order = sorted(values, key=lambda key: (-values[key].mean(), key[0] == "constant", key[1]))
     found = tuple(WeakCandidate(*key, *_mean_and_error(values[key])) for key in order)
     real = [key for key in order if key[0] != "constant"]
-    best = real[0]
-    others = [key for key in real if key[0] != best[0]] or real[1:] or [CONSTANT]
+    best = _chosen(values, real, trusted)
+    others = [key for key in real if key[0] != best[0]] or [key for key in real if key != best] or [CONSTANT]
     reference = next(key for key in order if key[0] == "constant")
     doubt = Doubt(*others[0], *_mean_and_error(values[best] - values[others[0]]))
-    return Race(found, doubt, _mean_and_error(values[best] - values[reference]))
+    chosen = found[order.index(best)]
+    return Race(found, chosen, doubt, _mean_and_error(values[best] - values[reference]))
+
+
+def _chosen(values: dict[tuple[str, float], Values], order: list[tuple[str, float]], trusted: str) -> tuple[str, float]:
+    """The best candidate of the trusted method, unless that of another is better by more than a standard error."""
+    usual = next(key for key in order if key[0] == trusted)
+    gain, error = _mean_and_error(values[order[0]] - values[usual])
+    return order[0] if gain > error else usual
 
 
 def _mean_and_error(values: Values) -> tuple[float, float]:

@@ -30,12 +30,12 @@ class Scaling:
         return cls(mean, scale)
 
     def inside(self, X: Any) -> Any:
-        """The scaled rows, a copy."""
+        """The scaled rows; a dense X is overwritten, for a copy may be large."""
         if issparse(X):
             return X.multiply(1.0 / self.scale).tocsr()
-        scaled = X - self.mean
-        scaled /= self.scale
-        return scaled
+        X -= self.mean
+        X /= self.scale
+        return X
 
     def given(self, w: Values) -> tuple[Values, float]:
         """Weights (d,) and the intercept for rows that are not scaled, of weights (d + 1,) for those that are."""

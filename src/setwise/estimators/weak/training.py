@@ -123,6 +123,11 @@ class Plan:
         if outcome is None:
             return f"{what}, without a race, which needs two bags or more"
         doubt = outcome.doubt
+        if doubt.difference < 0.0:
+            return (
+                f"{what}: {self._named(doubt.method, doubt.C)} makes held-out bags more likely, but only by "
+                f"{-doubt.difference:.3g} ± {doubt.error:.2g} (log-likelihood of a bag, ± its standard error)"
+            )
         return (
             f"{what}: held-out bags are more likely by {doubt.difference:.3g} ± {doubt.error:.2g} (log-likelihood of a "
             f"bag, ± its standard error) than under {self._named(doubt.method, doubt.C)}"

@@ -13,12 +13,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor, as_number
+from setwise.core.measure import Loss
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
 from setwise.estimators.weak.bag_values import Bagging
+from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.family import Family, LinearFamily
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.labels import as_partly_known
@@ -30,6 +32,7 @@ from setwise.estimators.weak.results import keep
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import USUAL, Plan
 from setwise.estimators.weak.wrapped import WrappedFamily
+from setwise.losses import as_loss, plain_losses
 from setwise.probabilistic import CountLikelihood
 
 
@@ -50,7 +53,10 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
       is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
       the log-odds of greatest likelihood, by a factor and a constant.
-    - ``"auto"``: the one under which bags that were held out are most likely. No label of a row needs to be known.
+    - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
+      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then mapped to log-odds in the same way.
+    - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
+      a standard error. No label of a row needs to be known.
 
     None of these is convex; all begin at logistic regression in which each row has the share of its bag as its label.
 
@@ -66,9 +72,12 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     Parameters
     ----------
     estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
-    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"`` or ``"alternation"``
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"`` or ``"margin"``
     C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
+    loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
+        takes the threshold of probability at which the expected loss of all training rows, as one set, is least under
+        the probabilities of the model; that reads no label. For two classes
     classes : the labels in order, negative first; None takes the sorted labels of ``y``, or 0, 1, .. where it does not
         show all of them
     cv : the number of folds of bags that are held out in turn
@@ -83,6 +92,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     classes_ : the labels; the second one of two is positive
     coef_, intercept_ : (1, d) and (1,), or (k, d) and (k,) for k classes; for linear models
     estimators_ : a list with the fitted classifier, or one for each of k classes against the rest; else empty
+    threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
     method_, C_ : what was chosen; lists for k > 2 classes, and so are all of the following
     candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
         standard error; empty if there was no race. ``"constant"`` is the mean share as the probability of all rows
@@ -101,6 +111,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "method": [StrOptions({"auto", *LINEAR})],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
         "classes": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -116,6 +127,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         method: str = "auto",
         C: float | str = "auto",
         *,
+        loss: str | Loss | None = None,
         classes: Any = None,
         cv: int = 5,
         tol: float = 1e-6,
@@ -127,6 +139,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         self.estimator = estimator
         self.method = method
         self.C = C
+        self.loss = loss
         self.classes = classes
         self.cv = cv
         self.tol = tol
@@ -199,9 +212,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         return np.asarray(each / each.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of greatest probability of each row, (n,)."""
+        """The label of each row, (n,): the most probable one, or with ``loss`` what its threshold says."""
         scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = (scores > self.threshold_).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
     def predict_bags(self, X: Any, groups: Any = None) -> BagPredictions:
@@ -260,6 +273,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
                 f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
                 "unknown. Write negative labels as 0, or give proportions=... for a known share."
             )
+        loss = None if self.loss is None else as_loss(self.loss)
+        if loss is not None and len(classes) > 2:
+            raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
         scaling = Scaling.of(rows) if linear else None
         plan, trained = self._plan(), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
@@ -271,11 +287,17 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
                 # The classes that follow have no model yet.
                 raise KeyboardInterrupt
         keep(self, trained, classes, scaling)
+        self.threshold_ = 0.0
+        if loss is not None:
+            scores = self.decision_function(rows)
+            self.threshold_ = threshold_for(loss, scores)
         return any(one.interrupted for one in trained)
 
     def _plan(self) -> Plan:
         """What is fitted, by the parameters."""
         family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
+        if self.method not in ("auto", *family.methods):
+            raise ValueError(f"method must be one for any classifier where estimator is given; got {self.method!r}.")
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)

@@ -37,13 +37,16 @@ class Objective:
         return np.where(loss > -np.inf, loss * (1.0 + won), -np.inf)
 
     def above(self, i: Ints, rows: Ints, columns: Ints) -> Values:
-        """Returns upper bounds on boxes of cells, for an increasing loss.
+        """Returns upper bounds on boxes of cells, for a bounded function of counts.
 
-        ``rows`` and ``columns`` (m, 2) hold the first and the last row and column of each box.
-        The loss is greatest with most mistakes, and the score won with fewest, since ranked margins are positive there.
+        ``rows`` and ``columns`` (m, 2) hold the first and the last row and column of each box. The loss and the score
+        are bounded apart. Most score is won where all mistakes that win some are made, and no others.
         """
-        won = self._won(i, rows[:, 0], columns[:, 0])
-        most = self.loss_at(i, rows[:, 1], columns[:, 1])
+        x = np.clip(self.order.gainful[2 * i], rows[:, 0], rows[:, 1])
+        y = np.clip(self.order.gainful[2 * i + 1], columns[:, 0], columns[:, 1])
+        low = self.order.low
+        fn, fp = low[2 * i] + rows.T.astype(np.float64), low[2 * i + 1] + columns.T.astype(np.float64)
+        won, most = self._won(i, x, y), self.counts.above((fn[0], fn[1]), (fp[0], fp[1]), i)
         return most * np.maximum(1.0 + won, 0.0) if self.slack else most + won
 
     def _won(self, i: Ints, x: Ints, y: Ints) -> Values:

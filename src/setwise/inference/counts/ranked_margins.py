@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints
 from setwise.core.sets import Sets
 from setwise.kernels.ranks import mark_mistakes, prefix_sums, rank_margins
+from setwise.kernels.segments import count_true
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +53,11 @@ class RankedMargins:
     def ranked(self) -> Ints:
         """The number of ranked decisions of each segment, (2n,)."""
         return np.diff(self.starts)
+
+    @cached_property
+    def gainful(self) -> Ints:
+        """The number of ranked decisions of each segment whose mistake wins score, (2n,): those of negative margin."""
+        return np.asarray(count_true(self.margins < 0, self.starts))
 
     @property
     def parts(self) -> tuple[Any, ...]:

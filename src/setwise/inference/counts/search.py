@@ -12,7 +12,6 @@ from setwise.core.checks import as_count, as_scores
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets
 from setwise.inference.counts.marginals import count_marginals
@@ -22,7 +21,7 @@ from setwise.kernels.quotients import quotient_argmax
 from setwise.kernels.segments import segment_argmax
 
 SCANNED_TABLE = 1 << 16
-"""Tables of up to this number of cells are scanned; larger ones are pruned where the loss increases."""
+"""Tables of up to this number of cells are scanned; larger ones are pruned where a bound on the loss is known."""
 
 
 @final
@@ -36,7 +35,7 @@ class CountSearch(Inference):
     - quotients of linear functions (Jaccard, F_beta, Tversky, error rate), margin rescaling: O(p) after the sort;
     - losses on labelings with a given number of predicted positives: one diagonal, O(p) after the sort;
     - Monge losses (G-mean, H-mean), margin rescaling: divide and conquer, O(p log p);
-    - other increasing losses, and slack rescaling: bound and prune over blocks of the table;
+    - other increasing losses, slack rescaling, and losses with a ceiling: bound and prune over blocks of the table;
     - all other losses: a scan of the whole table, O(P N).
 
     Parameters
@@ -64,8 +63,8 @@ class CountSearch(Inference):
             return (
                 f"CountSearch refuses {structure!r}: it is not a function of (fn, fp, P, N). Use Enumeration or Greedy."
             )
-        # An increasing loss can be pruned, and a given number of positives leaves one diagonal.
-        if Trait.INCREASING in counts.traits or counts.predicted is not None:
+        # A bounded function can be pruned, and a given number of positives leaves one diagonal.
+        if counts.bounded or counts.predicted is not None:
             return None
         cells = (counts.P + 1) * (counts.N + 1)
         i = int(np.argmax(cells))
@@ -131,12 +130,12 @@ class _CountSearch(Maximizer):
 
         Returns rows and columns of the best cells, and upper bounds, which are -inf where the search was exact.
         """
-        order, increasing = objective.order, Trait.INCREASING in objective.counts.traits
+        order = objective.order
         heights, widths = order.ranked[::2] + 1, order.ranked[1::2] + 1
         x, y, above = np.zeros_like(heights), np.zeros_like(heights), np.full(len(heights), -np.inf)
         cells = heights * widths
         monge = self._bound.monge & (cells > SMALL_TABLE)
-        prune = ~monge & (cells > SCANNED_TABLE) & increasing
+        prune = ~monge & (cells > SCANNED_TABLE) & objective.counts.bounded
         for chosen, search in ((monge, falling_rows), (~monge & ~prune, scan_rows)):
             tables = np.flatnonzero(chosen)
             if len(tables):

@@ -1,0 +1,66 @@
+"""The loss of sets as a metric of boosters, for early stopping."""
+
+from typing import Any, final
+
+import numpy as np
+
+from setwise.boosting.bound import Binder
+from setwise.boosting.local_rows import refuse_local_rows
+from setwise.boosting.passed import DataSet, Passed
+from setwise.core.checks import as_choice, as_number
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.losses import as_loss
+
+
+def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> "Metric":
+    """The mean loss over sets of what scores decide, as a metric of XGBoost or LightGBM; lower is better.
+
+    Parameters
+    ----------
+    loss : a loss of labels 0 and 1 or of a ranking, or its name
+    groups : (n,) ids of sets, one for each row of the data that is evaluated; None takes the groups that the data set
+        of the booster holds, and all rows as one set if it holds none. So a data set for training and others for
+        validation, which differ in rows, can have one metric
+    booster : ``"xgboost"`` or ``"lightgbm"``, which want the value in different forms
+    threshold : a row is predicted positive if its score is above it. Beside an objective of one's own boosters pass
+        scores, whose threshold is 0; beside ``binary:logistic`` or ``binary`` they pass probabilities
+    """
+    return Metric(loss, groups, booster=booster, threshold=threshold)
+
+
+@final
+class Metric:
+    """A loss of sets for boosters, called as ``(preds, data set)`` or ``(y_true, y_pred, weight, group)``.
+
+    It returns the name, the value and False (higher is not better) to LightGBM, the name and the value to
+    ``xgboost.train``, and the value to the wrappers for scikit-learn of XGBoost.
+
+    Weights weigh sets, and errors are those of :class:`Objective`.
+    """
+
+    def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> None:
+        self.loss = as_loss(loss)
+        if self.loss.reads == "classes":
+            raise Refusal(f"metric refuses {self.loss!r}: it evaluates more than two labels.")
+        self.booster = as_choice(booster, "booster", ("xgboost", "lightgbm"))
+        self.threshold = as_number(threshold, "threshold")
+        # XGBoost asks functions for their name.
+        self.__name__ = f"{self.loss.name}_loss"
+        self._binder = Binder(self.loss, groups)
+
+    def __call__(self, first: Any, second: Any, sample_weight: Any = None, group: Any = None) -> Any:
+        """The mean loss, in the form that the booster wants."""
+        refuse_local_rows("metric")
+        passed = Passed.of(first, second, sample_weight, group)
+        bound = self._binder(passed)
+        scores = passed.scores[bound.order]
+        decided = scores if self.loss.reads == "scores" else scores > self.threshold
+        values = self.loss.values(bound.batch, decided)
+        value = float(np.mean(values * bound.weights(passed.weight)))
+        if self.booster == "lightgbm":
+            return self.__name__, value, False
+        return (self.__name__, value) if isinstance(second, DataSet) else value
+
+    def __repr__(self) -> str:
+        return f"metric of {self.loss!r} for {self.booster}"

@@ -1,0 +1,169 @@
+"""SVMperf: the interface of QuaPy's wrapper around SVM^perf, without the program."""
+
+from numbers import Real
+from os import PathLike
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.checks import as_factor
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.grouping import classes_of
+from setwise.estimators.rows import as_matrix
+from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.target import as_target
+from setwise.estimators.versioned import Versioned
+from setwise.losses import AE, KLD, NKLD, QF1, QGM, RAE, FBeta, Q, QAcc, ZeroOne
+from setwise.surrogates import MarginRescaling
+
+NAMED: dict[str, Loss] = {
+    "01": 0.01 * ZeroOne(),
+    "f1": FBeta(),
+    "kld": 0.01 * KLD(),
+    "nkld": NKLD(),
+    "q": Q(),
+    "qacc": QAcc(),
+    "qf1": QF1(),
+    "qgm": QGM(),
+    "mae": AE(),
+    "mrae": RAE(),
+}
+"""The losses by the names that QuaPy gives them, on the scale of the program."""
+
+
+@final
+class SVMperf(ClassifierMixin, Versioned):
+    """``0.5 |w|^2 + C max_z [100 loss(y, z) + (100 / n) sum_i (z_i - y_i) f(x_i)]``, with ``f(x) = w x + b``.
+
+    This is the objective of SVM^perf (Joachims 2005) for a sample of n rows with labels y of 0 and 1, and this class
+    has the interface of ``quapy.classification.svmperf.SVMperf``, but no program is needed: it is
+    ``SetClassifier(loss, MarginRescaling(loss, scale="size"), C=100 * C)``. The intercept b is one more weight, and
+    regularized. A row is predicted positive if f is above 0. The maximum goes over all labelings z, and is exact for
+    the losses that have a name here. (The program leaves out labelings without a loss, as those with as many misses as
+    false alarms, so its own value may be smaller; in sets without positives its Q is 0 whatever is predicted.)
+
+    In QuaPy it stands where its class of the same name does: ``CC(SVMperf(loss="q"))``, and ``newELM`` and its likes
+    after ``quapy.method.aggregative.SVMperf = SVMperf``.
+
+    Parameters
+    ----------
+    svmperf_base : the folder of the program in QuaPy; accepted and not read, because no program runs
+    C : the weight of the risk, above 0
+    verbose : whether to draw a progress bar on standard error
+    loss : ``"01"`` (zero-one), ``"f1"``, ``"kld"``, ``"nkld"``, ``"q"``, ``"qacc"``, ``"qf1"``, ``"qgm"``, ``"mae"``
+        (absolute error), ``"mrae"`` (relative absolute error), or a loss object. The program does not multiply the loss
+        of ``"01"`` and of ``"kld"`` by 100, so these are ``0.01 * ZeroOne()`` and ``0.01 * KLD()``
+    host_folder : where QuaPy stores models; accepted and not read, because nothing is written
+    tol : the certified relative gap of the objective at which training stops
+    max_iter : the largest number of iterations; a warning says if they did not suffice
+
+    Attributes
+    ----------
+    coef_, intercept_ : (1, d) and (1,)
+    classes_ : the two labels in sorted order; the second one is positive
+    objective_, lower_bound_, duality_gap_ : the objective at the weights, a certified lower bound of its minimum, and
+        the relative gap between them
+    n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
+    n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "svmperf_base": [str, PathLike, None],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "loss": [StrOptions(set(NAMED)), Loss],
+        "host_folder": [str, PathLike, None],
+        "tol": CONSTRAINTS["tol"],
+        "max_iter": CONSTRAINTS["max_iter"],
+    }
+
+    def __init__(
+        self,
+        svmperf_base: Any = None,
+        C: float = 0.01,
+        verbose: bool = False,
+        loss: str | Loss = "01",
+        host_folder: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+    ) -> None:
+        self.svmperf_base = svmperf_base
+        self.C = C
+        self.verbose = verbose
+        self.loss = loss
+        self.host_folder = host_folder
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train on the sample of the rows of X (n, d), dense or CSR, with y (n,) of two labels, as one set.
+
+        A fit that raises an error leaves the estimator as it was. After Ctrl-C the best weights so far are stored, a
+        warning says so, and KeyboardInterrupt is raised.
+        """
+        self._validate_params()
+        loss = NAMED[self.loss] if isinstance(self.loss, str) else self.loss
+        model = SetClassifier(
+            loss,
+            MarginRescaling(loss, scale="size"),
+            C=100.0 * as_factor(self.C, "C"),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=int(self.verbose),
+        )
+        # The new model alone learns the columns of X here, so that a refusal leaves this estimator as it was.
+        target = None if y is None else as_target(y)
+        _check_two_labels(as_matrix(model, X, target, multi_output=True, ensure_all_finite=False)[1])
+        try:
+            model.fit(X, y)
+        finally:
+            # After Ctrl-C the model is fitted, and the interrupt goes on.
+            if "coef_" in model.__dict__:
+                self._keep(model)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score f(x) of each row, (n,)."""
+        check_is_fitted(self)
+        return self._model.decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row, (n,): the second one of ``classes_`` where the score is above 0."""
+        check_is_fitted(self)
+        return self._model.predict(X)
+
+    def _keep(self, model: SetClassifier) -> None:
+        """Store a fitted model and what it says of itself."""
+        self._model = model
+        self.coef_, self.intercept_, self.classes_ = model.coef_, model.intercept_, model.classes_
+        self.objective_, self.lower_bound_ = model.objective_, model.lower_bound_
+        self.duality_gap_ = model.duality_gap_
+        self.n_iter_, self.status_, self.stop_reason_ = model.n_iter_, model.status_, model.stop_reason_
+        self.n_features_in_ = model.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _check_two_labels(target: NDArray[Any]) -> None:
+    """Raise Refusal where y has more than two labels, or is a label matrix."""
+    matrix = target.ndim == 2 and target.shape[1] > 1
+    if matrix or len(classes_of(target, None)) > 2:
+        kind = "multilabel" if matrix else "multiclass"
+        raise Refusal(
+            f"Only binary classification is supported. The type of the target is {kind}: SVMperf takes y of two "
+            "labels, and quapy.method.base.newOneVsAll makes such y of more."
+        )

@@ -38,6 +38,10 @@ def test_the_value_is_what_enumeration_says():
                 words = ("does not tell which of its labelings have the least value", "paths need neighbors")
                 assert any(one in str(refusal) for one in words)
                 continue
+            except ValueError as error:
+                # The known labels of a bag may rule out its range.
+                assert "low and high must hold a number of positives that set 0 may have" in str(error)
+                continue
             found = evaluator(s)
             assert not evaluator.convex
             assert found.values[0] == pytest.approx(by_enumeration(loss, sets, s), abs=1e-9)

@@ -29,7 +29,9 @@ def folded_softmax(logits: Tensor) -> Tensor:
         return found
     q = logits.softmax(dim=1)
     above = q > 0.5
-    return torch.where(above, -q.masked_fill(above, 0.0).sum(dim=1, keepdim=True), q)
+    rest = q.masked_fill(above, 0.0).sum(dim=1, keepdim=True)
+    # Some compilers make 0 of the opposite of 0, whose sign says which of both it is.
+    return torch.where(above, -rest.clamp(min=torch.finfo(q.dtype).tiny), q)
 
 
 class _FoldedSoftmax(torch.autograd.Function):

@@ -65,11 +65,14 @@ def _held(scores: Array, line: Array) -> tuple[Any, Any, Any, Any, Any]:
 
 @kernel
 def _error_bits(score: Any, base: Any, slope: Any, turn: Any) -> Any:
-    """Returns bits that fall as the error rises, above 0; without branches."""
-    # That of a wrapped 1 would be 0, which says that a set has no keys.
-    bits = max(np.uint32(falling_bits(base + slope * score) ^ turn), np.uint32(1))
-    # A wrapped 1/2 has two signs, but is one error.
-    return np.uint32(~bits) if (bits == MINUS_HALF) & (turn > 0) else bits
+    """Returns bits above 0 that fall as the error rises."""
+    bits = falling_bits(base + slope * score)
+    if turn > 0:
+        # That of a wrapped 1 would be 0, which says that a set has no keys.
+        bits = max(np.uint32(bits ^ turn), np.uint32(1))
+        # A wrapped 1/2 has two signs, but is one error.
+        bits = np.uint32(~bits) if bits == MINUS_HALF else bits
+    return bits
 
 
 @kernel

@@ -1,10 +1,11 @@
 """A million rows in ten thousand bags of known counts: seconds, CPU, largest memory, and the error beside full labels.
 
 ``python benchmarks/weak_bags_scale.py [--method count_likelihood|auto] [--bags 10000] [--jobs 2]``, each in a process
-of its own, as memory is the largest of the process (``VmHWM`` of Linux). Rows have 50 features, in bags of 100. A label
-is drawn with log-odds that are linear in the features, with a constant of each bag that spreads the shares, so that no
-model is without error. What is known of a bag is its number of positives. The error is that on 100,000 new rows, beside
-logistic regression of all true labels and the rule that drew the labels, which knows no bag's constant either.
+of its own, as memory is the largest of the process (``VmHWM`` of Linux). Rows have 50 features, in bags of 100. A
+label is drawn with log-odds that are linear in the features, with a constant of each bag that spreads the shares, so
+that no model is without error. What is known of a bag is its number of positives. The error is that on 100,000 new
+rows, beside logistic regression of all true labels and the rule that drew the labels, which knows no bag's constant
+either.
 """
 
 import argparse

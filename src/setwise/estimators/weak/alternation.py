@@ -20,8 +20,9 @@ ROUNDS = 20
 def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
     """Logistic regression of completed labels, and the labels that it completes, until these no longer change.
 
-    A completion is the mean labeling among those that agree with what is known, at a factor of the log-odds that
-    grows to inf from the likelihood's. At last the scale is that of greatest likelihood of the bags; the boundary stays.
+    It begins at the greatest likelihood. A completion is the mean labeling among those that agree with what is known,
+    at a factor of the log-odds that grows to inf. At last the scale is that of greatest likelihood of the bags; the
+    boundary stays.
     """
     found = likelihood.fit(problem, start, settings)
     posterior, before = Posterior(problem.knowledge), None

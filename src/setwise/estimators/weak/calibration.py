@@ -11,7 +11,8 @@ from setwise.probabilistic import CountLikelihood
 def calibrated(knowledge: Knowledge, scores: Values, *, boundary_stays: bool = False) -> tuple[float, float]:
     """``(a, b)`` of least ``-log Pr(what is known)`` at the log-odds ``a scores + b``, with ``0.01 <= a <= 100``.
 
-    With ``boundary_stays`` b is 0. A small term keeps both finite where bags or rows can be told apart without a mistake.
+    With ``boundary_stays`` b is 0. A small term keeps both finite where bags or rows can be told apart without a
+    mistake.
     """
     evaluator = CountLikelihood(knowledge.loss).on(knowledge.sets)
     size = max(float(np.abs(scores).mean()), np.finfo(np.float64).tiny)

@@ -23,8 +23,8 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
     """A local minimum of ``0.5 |w|^2 + C sum over bags of MarginRescaling(CountRange)``, as log-odds.
 
     A bag costs what its best labeling with a wrong number of positives, or with wrong known labels, has more in loss
-    and score than its best labeling that agrees with what is known. The scores are then log-odds by the factor and the
-    constant of greatest likelihood.
+    and score than its best labeling that agrees with what is known. The scores are then log-odds by the factor of
+    greatest likelihood.
     """
     begin = soft_labels.fit(problem, None, settings).w if start is None else start
     known, scale = problem.knowledge, np.append(np.ones(len(begin) - 1), CONSTANT)
@@ -37,9 +37,8 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
 
     found = learner.minimize(risk, w0=begin / scale, callback=show)
     settings.watch.close()
-    slope, shift = calibrated(known, features.scores(found.w))
-    w = slope * scale * found.w + np.append(np.zeros(len(begin) - 1), shift)
-    return LinearModel(w, _status(found), found.message, found.objective, len(found.history))
+    slope, _ = calibrated(known, features.scores(found.w), boundary_stays=True)
+    return LinearModel(slope * scale * found.w, _status(found), found.message, found.objective, len(found.history))
 
 
 def _status(found: Fit) -> str:

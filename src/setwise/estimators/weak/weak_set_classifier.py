@@ -50,11 +50,11 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     - ``"count_likelihood"``: ``-log Pr(what is known of the bag)``, which is exact for all of these kinds of knowledge.
       With labels alone it is logistic regression.
     - ``"proportion_loss"``: ``m KL(R || mean probability)`` for bags of m rows with the share R.
-    - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
-      is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
-      the log-odds of greatest likelihood, by a factor and a constant.
+    - ``"alternation"``: from the model of greatest likelihood on, the labels are completed to the most probable ones
+      that agree with what is known, a classifier is trained on these, and so on in turn, from soft labels to hard ones
+      (HOL 4.1). Its scores are then made log-odds by the factor of greatest likelihood: what is positive stays so.
     - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
-      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then mapped to log-odds in the same way.
+      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then made log-odds in the same way.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
       a standard error. No label of a row needs to be known.
 

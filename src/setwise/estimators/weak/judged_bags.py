@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import shown
-from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.estimators.weak import soft_labels
@@ -14,6 +14,7 @@ from setwise.estimators.weak.bundle import TOL, as_log_odds, descend
 from setwise.estimators.weak.completions import Completions
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
+from setwise.surrogates import MarginRescaling, Ramp
 
 
 def fit(problem: Problem, start: Values | None, settings: Settings, surrogate: Surrogate) -> LinearModel:
@@ -22,20 +23,25 @@ def fit(problem: Problem, start: Values | None, settings: Settings, surrogate: S
     A loss that gives unknown labels a meaning is bound to the labels 1, 0 and -1, and says itself what is known.
     Another one is minimized over the weights and the completions of the labels in turn.
     """
-    if loss_of(surrogate).weak:
-        return fit_to(problem.bound(surrogate), problem, start, settings)
-    found = alternated(problem, _begun(problem, start, settings), settings, Completions(problem.knowledge, surrogate))
+    begin = soft_labels.fit(problem, None, settings).w if start is None else start
+    found = LinearModel(begin)
+    if isinstance(surrogate, Ramp):
+        # The ramp is flat where scores are large and where they are 0; margin rescaling is its convex bound.
+        bound = MarginRescaling(surrogate.loss, surrogate.inference, surrogate.scale)
+        found = minimized(problem, begin, settings, bound)
+    if found.status != "interrupted":
+        found = minimized(problem, found.w, settings, surrogate)
     return as_log_odds(problem, found)
 
 
-def fit_to(evaluator: Evaluator, problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
-    """The same for a surrogate that is bound to the bags."""
-    begin = _begun(problem, start, settings)
+def minimized(problem: Problem, start: Values, settings: Settings, surrogate: Surrogate) -> LinearModel:
+    """The same from ``start``, as scores of the scale that the surrogate gives them."""
+    if not loss_of(surrogate).weak:
+        return alternated(problem, start, settings, Completions(problem.knowledge, surrogate))
     try:
-        found = descend(problem, evaluator, begin, settings)
+        return descend(problem, problem.bound(surrogate), start, settings)
     except KeyboardInterrupt:
-        found = LinearModel(begin, "interrupted", "interrupted at the start, which is fitted to soft labels", np.nan)
-    return as_log_odds(problem, found)
+        return LinearModel(start, "interrupted", "interrupted; these are the weights of the start", np.nan)
 
 
 def alternated(problem: Problem, start: Values, settings: Settings, bags: Completions) -> LinearModel:
@@ -66,11 +72,6 @@ def alternated(problem: Problem, start: Values, settings: Settings, bags: Comple
             status, words = "converged", "a round of completions gains no more than the tolerance"
             break
     return replace(found, status=status, message=words, n_iter=steps)
-
-
-def _begun(problem: Problem, start: Values | None, settings: Settings) -> Values:
-    """The weights at which descent begins: those given, or those of soft labels."""
-    return soft_labels.fit(problem, None, settings).w if start is None else start
 
 
 def loss_of(surrogate: Surrogate) -> Loss:

@@ -14,10 +14,10 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
     constant of greatest likelihood.
     """
     known = problem.knowledge
-    return judged_bags.fit_to(MarginRescaling(known.loss).on(known.sets), problem, start, settings)
+    return judged_bags.fit(Problem(problem.X, known), start, settings, MarginRescaling(known.loss))
 
 
 def ramp(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
-    """The same for ``Ramp(CountRange)``, which compares with the labeling that is predicted in place of that one."""
+    """The same for ``Ramp(CountRange)``, from there: it compares with what is predicted and not with that labeling."""
     known = problem.knowledge
-    return judged_bags.fit_to(Ramp(known.loss).on(known.sets), problem, start, settings)
+    return judged_bags.fit(Problem(problem.X, known), start, settings, Ramp(known.loss))

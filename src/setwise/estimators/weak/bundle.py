@@ -37,9 +37,12 @@ def descend(problem: Problem, evaluator: Evaluator, start: Values, settings: Set
     return LinearModel(scale * found.w, _status(found), found.message, found.objective, len(found.history))
 
 
-def as_log_odds(problem: Problem, found: LinearModel) -> LinearModel:
-    """The model with the factor and the constant of its scores under which what is known is most likely."""
-    slope, shift = calibrated(problem.knowledge, found.scores(problem.X))
+def as_log_odds(problem: Problem, found: LinearModel, ranked: bool = False) -> LinearModel:
+    """The model with the factor of its scores under which what is known is most likely; its boundary stays.
+
+    Scores that are ``ranked`` alone have no boundary, so that they take the constant of greatest likelihood too.
+    """
+    slope, shift = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=not ranked)
     return replace(found, w=slope * found.w + np.append(np.zeros(len(found.w) - 1), shift))
 
 

@@ -31,7 +31,7 @@ def fit(problem: Problem, start: Values | None, settings: Settings, surrogate: S
         found = minimized(problem, begin, settings, bound)
     if found.status != "interrupted":
         found = minimized(problem, found.w, settings, surrogate)
-    return as_log_odds(problem, found)
+    return as_log_odds(problem, found, loss_of(surrogate).reads == "scores")
 
 
 def minimized(problem: Problem, start: Values, settings: Settings, surrogate: Surrogate) -> LinearModel:

@@ -10,8 +10,8 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
     """A local minimum of ``0.5 |w|^2 + C sum over bags of MarginRescaling(CountRange)``, as log-odds.
 
     A bag costs what its best labeling with a wrong number of positives, or with wrong known labels, has more in loss
-    and score than its best labeling that agrees with what is known. The scores are then log-odds by the factor and the
-    constant of greatest likelihood.
+    and score than its best labeling that agrees with what is known. The scores are then log-odds by the factor of
+    greatest likelihood.
     """
     known = problem.knowledge
     return judged_bags.fit(Problem(problem.X, known), start, settings, MarginRescaling(known.loss))

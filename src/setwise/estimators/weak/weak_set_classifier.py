@@ -51,18 +51,19 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     - ``"count_likelihood"``: ``-log Pr(what is known of the bag)``, which is exact for all of these kinds of knowledge.
       With labels alone it is logistic regression.
     - ``"proportion_loss"``: ``m KL(R || mean probability)`` for bags of m rows with the share R.
-    - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
-      is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
-      the log-odds of greatest likelihood, by a factor and a constant.
+    - ``"alternation"``: from the model of greatest likelihood on, the labels are completed to the most probable ones
+      that agree with what is known, a classifier is trained on these, and so on in turn, from soft labels to hard ones
+      (HOL 4.1). Its scores are then made log-odds by the factor of greatest likelihood: what is positive stays so.
     - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
-      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then mapped to log-odds in the same way.
+      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then made log-odds in the same way.
     - ``"ramp"``, for linear models: the ramp of the same loss, in the same way.
     - a surrogate of any loss, as ``MarginRescaling("f1")``, for linear models: whole bags are judged by that loss. The
       truth of a bag is the labeling of greatest score that agrees with what is known, or the one before where the
       surrogate is less there. Weights and labelings descend in turn; the objective never rises where the maxima of
       the surrogate are exact. A loss that says itself what unknown labels mean, as ``CountRange`` and sums with it, is
       bound to the labels 1, 0 and -1 as it is, its values of bags in the sorted order of the ids of all bags. What
-      ``fit`` is told is then for the start, the log-odds and the choice of C. Give ``loss`` too to predict for a loss.
+      ``fit`` is told is then for the start, the log-odds and the choice of C. Where a loss ranks, the boundary is that
+      of greatest likelihood.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
       a standard error. No label of a row needs to be known.
 

@@ -19,13 +19,13 @@ from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
-from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
+from setwise.estimators.weak.bag_predictions import BagPredictions, mean_log_likelihood, predicted
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.families import family_of
 from setwise.estimators.weak.judged_bags import check
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import as_partly_known
+from setwise.estimators.weak.labels import as_partly_known, refuse_one_class
 from setwise.estimators.weak.methods import LINEAR
 from setwise.estimators.weak.problem import Problem, Settings, taken
 from setwise.estimators.weak.progress import Watch
@@ -34,7 +34,6 @@ from setwise.estimators.weak.results import keep
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import USUAL, Plan
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import CountLikelihood
 
 
 @final
@@ -254,7 +253,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)
         scores = self._log_odds(X)
-        n, k = len(scores), len(self.classes_)
+        n = len(scores)
         bags = Bagging.of(groups, n)
         ranges = Ranges.of(bags, counts, proportions, at_least, between)
         codes, _ = as_partly_known(y, n, self.classes_, ranges.width)
@@ -263,11 +262,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             return float((self.predict(X)[known] == self.classes_[codes[known]]).mean())
         if ranges.empty:
             raise ValueError("score must be given labels y, or counts, proportions, at_least or between of bags.")
-        values = []
-        for column, s in enumerate(scores.reshape(n, -1).T, start=1 if k == 2 else 0):
-            held = Knowledge.of(bags, np.full(n, -1, dtype=np.int8), *ranges.of_class(column, k))
-            values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
-        return float(np.mean(values))
+        return mean_log_likelihood(bags, ranges, scores)
 
     def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
         """Train and store everything; returns whether Ctrl-C ended it."""
@@ -277,12 +272,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         bags = Bagging.of(groups, n)
         ranges = Ranges.of(bags, *values)
         codes, classes = as_partly_known(y, n, self.classes, ranges.width)
-        if ranges.empty and (codes < 0).any() and len(np.unique(codes)) == 2:
-            only = classes.tolist()[codes.max()]
-            raise ValueError(
-                f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
-                "unknown. Write negative labels as 0, or give proportions=... for a known share."
-            )
+        if ranges.empty:
+            refuse_one_class(codes, classes)
         loss = None if self.loss is None else as_loss(self.loss)
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")

@@ -51,7 +51,8 @@ def of_set(loss, scores, codes, line):
     missed = y[order] == 1
     fn, fp = np.cumsum(missed, dtype=float), np.cumsum(~missed, dtype=float)
     P, N = float((codes == 1).sum()), float((codes == 0).sum())
-    start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N]))
+    # A set in which nothing counts has the value 0.
+    start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N])) if P + N else np.zeros(1)
     path = np.concatenate((start, loss.of_counts(fn, fp, np.full(len(fn), P), np.full(len(fn), N))))
     gains, gradient = np.diff(path), np.zeros(len(codes))
     gradient[places[order]] = gains * line[y[order], 2]
@@ -60,10 +61,10 @@ def of_set(loss, scores, codes, line):
 
 def found(loss, scores, codes, offsets, line):
     counts, last, _ = survey(scores, codes, offsets, line, -9.0, 9.0)
-    N, P = np.ascontiguousarray(counts.T, dtype=float)
+    N, P = counts
     start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
     quotient = loss.quotient(P, N)
-    limits = limits_of(P, last, *quotient)
+    limits = limits_of(counts, last, False, *quotient, start)
     found = quotient_extension(scores, codes, offsets, line, limits, *quotient, start)
     # What is left out has no part in the result, bit by bit.
     whole = quotient_extension(scores, codes, offsets, line, np.full(len(P), NO_LIMIT, np.uint32), *quotient, start)
@@ -114,5 +115,5 @@ def test_only_scores_that_count_must_be_in_the_range(bad):
         scores = np.array([0.1, 0.2, 0.3])
         scores[place] = bad
         counts, _, proper = survey(scores, codes, offsets, MARGINS, 0.0, 1.0)
-        assert counts.tolist() == [[1, 1]]
+        assert counts.tolist() == [[1.0], [1.0]]
         assert proper == (codes[place] < 0)

@@ -35,9 +35,8 @@ PIECE = 4096
 UNIT = 1 << 16
 """Sets are sorted in groups of about this number of decisions, whose keys stay in the second-level cache."""
 
-NO_KEY = ~np.uint64(0)
-"""The mark of a decision without a key."""
-
+NO_KEY = np.uint64(0xFFFFFFFF00000000)
+"""The least of what is written for decisions without a key."""
 
 NO_LIMIT = 0xFFFFFFFE
 """The limit of sets all of whose errors above 0 are sorted."""
@@ -60,31 +59,6 @@ def count_codes(codes: Array, offsets: Array) -> Array:
 
 
 @kernel
-def survey(
-    scores: Array, codes: Array, offsets: Array, line: Array, low: float, high: float
-) -> tuple[Array, Array, bool]:
-    """Returns the same, the bits of the last gain (n,), and whether scores are in ``[low, high]``; O(total).
-
-    Negatives with larger bits of their error have an error below those of all positives. Scores that do not count may
-    be anything, others not even NaN.
-    """
-    require_length(scores, offsets)
-    require_length(codes, offsets)
-    n = len(offsets) - 1
-    counts, last, inside = np.zeros((n, 2), np.int64), np.zeros(n, np.uint32), True
-    for i in range(n):
-        # All that is asked of a block of decisions is read from the first-level cache.
-        for a in range(offsets[i], offsets[i + 1], PIECE):
-            b = min(a + PIECE, offsets[i + 1])
-            inside &= _inside(scores[a:b], codes[a:b], scores.dtype.type(low), scores.dtype.type(high))
-            last[i] = max(last[i], _last_bits(scores[a:b], codes[a:b], line))
-            _count(codes[a:b], counts[i])
-        if counts[i, 1] == 0:
-            last[i] = _first_bits(scores[offsets[i] : offsets[i + 1]], codes[offsets[i] : offsets[i + 1]], line)
-    return counts, last, inside
-
-
-@kernel
 def _count(codes: Array, counts: Array) -> None:
     negatives, positives = 0, 0
     for code in codes:
@@ -95,33 +69,63 @@ def _count(codes: Array, counts: Array) -> None:
 
 
 @kernel
-def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
-    inside = True
-    for j in range(len(scores)):
-        inside &= ((scores[j] >= low) & (scores[j] <= high)) | (codes[j] < 0)
-    return inside
+def survey(
+    scores: Array, codes: Array, offsets: Array, line: Array, low: float, high: float
+) -> tuple[Array, Array, bool]:
+    """Returns the numbers of negatives and of positives of every set, (2, n) float64, and two more results; O(total).
+
+    These are the bits of the last gain (n,), and whether scores are finite and in ``[low, high]``. Negatives with
+    larger bits of their error have an error below those of all positives. Scores that do not count may be anything,
+    others not even NaN.
+    """
+    require_length(scores, offsets)
+    require_length(codes, offsets)
+    n, kind = len(offsets) - 1, scores.dtype.type
+    most = np.finfo(kind).max
+    least, most = kind(max(low, -most)), kind(min(high, most))
+    counts, last, inside = np.zeros((2, n)), np.zeros(n, np.uint32), True
+    for i in range(n):
+        a, b = offsets[i], offsets[i + 1]
+        for c in range(a, b, PIECE):
+            d = min(c + PIECE, b)
+            negatives, positives, bits, proper = _survey_piece(scores[c:d], codes[c:d], line, least, most)
+            counts[0, i] += negatives
+            counts[1, i] += positives
+            last[i] = max(last[i], bits)
+            inside &= proper
+        if counts[1, i] == 0:
+            last[i] = _first_bits(scores[a:b], codes[a:b], line)
+    return counts, last, inside
 
 
 @kernel
-def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
-    """Returns the falling bits of the least error of a positive, or 0 without positives."""
-    kind = scores.dtype.type
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
-    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
-    # Bits are compared, and not floats: this loop compiles to vector instructions.
-    last = np.uint32(0)
+def _survey_piece(scores: Array, codes: Array, line: Array, low: Any, high: Any) -> tuple[Any, Any, Any, bool]:
+    """Returns what is asked of a piece of a set: its last bits are those of the least error of a positive, or 0."""
+    base, slope = _of_class(scores, line, 1)
+    # Bits are compared, and not floats, and numbers of 32 bits are added: the loop compiles to vector instructions.
+    negatives, positives, odd, last = np.int32(0), np.int32(0), np.int32(0), np.uint32(0)
     for j in range(len(scores)):
-        y = kind(codes[j])
-        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
+        negatives = np.int32(negatives + np.int32(codes[j] == 0))
+        positives = np.int32(positives + np.int32(codes[j] == 1))
+        proper = np.int32(scores[j] >= low) & np.int32(scores[j] <= high)
+        odd = np.int32(odd + np.int32(np.int32(codes[j] >= 0) > proper))
+        bits = falling_bits(base + slope * scores[j])
         last = max(last, bits if codes[j] == 1 else np.uint32(0))
-    return last
+    return negatives, positives, last, odd == 0
+
+
+@kernel
+def _of_class(scores: Array, line: Array, label: int) -> tuple[Any, Any]:
+    """Returns the base and the slope of the errors of a class, as keys hold them, in the type of the scores."""
+    kind = scores.dtype.type
+    return kind(held(scores, line) + line[label, 1]), kind(line[label, 2])
 
 
 @kernel
 def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
     """Returns the falling bits of the largest error of a negative."""
-    kind, first = scores.dtype.type, np.uint32(0xFFFFFFFF)
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
+    base, slope = _of_class(scores, line, 0)
+    first = np.uint32(0xFFFFFFFF)
     for j in range(len(scores)):
         if codes[j] == 0:
             first = min(first, falling_bits(base + slope * scores[j]))
@@ -175,19 +179,24 @@ def _units(offsets: Array) -> list[tuple[int, int]]:
 
 
 @kernel
-def limits_of(positives: Array, last: Array, top: Array, bottom: Array) -> Array:
+def limits_of(counts: Array, last: Array, only_present: bool, top: Array, bottom: Array, start: Array) -> Array:
     """Returns the largest bits at which a negative of each set has a key, (n,) uint32; 0 for sets without any key.
 
-    Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing.
+    Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing. Sets in
+    which nothing counts, or without positives if ``only_present``, have no key, and their ``start`` becomes 0.
     """
-    out = np.full(len(positives), NO_LIMIT, np.uint32)
-    for i in range(len(positives)):
-        up = (top[i, 0] + top[i, 1] * positives[i]) * bottom[i, 2]
-        down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives[i])
+    out = np.full(len(start), NO_LIMIT, np.uint32)
+    for i in range(len(start)):
+        negatives, positives = counts[0, i], counts[1, i]
+        up = (top[i, 0] + top[i, 1] * positives) * bottom[i, 2]
+        down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives)
         # Both are equal for Tversky, but they are rounded on different ways.
         if abs(up - down) <= 1e-15 * abs(down):
             out[i] = min(out[i], last[i])
-        if not top[i].any():
+        left_out = positives == 0 and (only_present or negatives == 0)
+        if left_out:
+            start[i] = 0.0
+        if left_out or not top[i].any():
             out[i] = 0
     return out
 
@@ -202,7 +211,8 @@ def _pack_errors(
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
-    kept, room = 0, np.empty(BLOCK, np.uint64)
+    # An index without a sign is not tested for places from the end.
+    kept, room = np.uint64(0), np.empty(BLOCK, np.uint64)
     # The bits of the least error above 0.
     least = np.uint32(falling_bits(held(scores, line) - line[0, 0]) - np.uint32(1))
     for i in range(len(offsets) - 1):
@@ -214,19 +224,18 @@ def _pack_errors(
                 # Close the gaps without a branch: a key that is not kept is overwritten by the next.
                 for key in room[: d - c]:
                     keys[kept] = key
-                    kept += key != NO_KEY
+                    kept += np.uint64(key < NO_KEY)
         starts[i + 1] = kept
 
 
 @kernel
 def _block_keys(scores: Array, codes: Array, line: Array, least: Any, limit: Any, first: int, keys: Array) -> None:
-    """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY``."""
-    kind = scores.dtype.type
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
-    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
+    """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY`` and more."""
+    (base, slope), (other_base, other_slope) = _of_class(scores, line, 1), _of_class(scores, line, 0)
     for j in range(len(scores)):
-        y = kind(codes[j])
-        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
-        bound = least if codes[j] == 1 else limit
-        key = np.uint64(bits) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
-        keys[j] = key if (bits <= bound) & (codes[j] >= 0) else NO_KEY
+        positive = codes[j] == 1
+        error = (base if positive else other_base) + (slope if positive else other_slope) * scores[j]
+        bits, bound = falling_bits(error), least if positive else limit
+        upper = bits if (bits <= bound) & (codes[j] >= 0) else np.uint32(0xFFFFFFFF)
+        lower = np.uint32(np.uint32(first + j) * np.uint32(2)) | np.uint32(positive)
+        keys[j] = np.uint64(upper) << np.uint64(32) | np.uint64(lower)

@@ -65,8 +65,7 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        with worded():
-            object.__setattr__(self, "loss", LovaszHinge(self.loss).loss)
+        object.__setattr__(self, "loss", worded(LovaszHinge, self.loss).loss)
 
     @property
     def key(self) -> Hashable:

@@ -22,7 +22,7 @@ from setwise.torch.wording import worded
 def is_eager(scores: Tensor) -> bool:
     """Whether scores are plain numbers in the memory of the host, and nothing traces what is done to them."""
     plain = type(scores) is Tensor or type(scores) is torch.nn.Parameter
-    return plain and scores.device.type == "cpu" and not torch.compiler.is_compiling()
+    return plain and scores.is_cpu and not torch.compiler.is_compiling()
 
 
 @dataclass
@@ -60,7 +60,8 @@ class Job:
         factors = shares(totals, weight, self.arguments.only_present, self.reduction == "mean")
         self.factors = torch.from_numpy(factors.astype(values.dtype)[:, None])
         each = values * factors
-        return torch.tensor(each.reshape(shape) if self.reduction == "none" else each.sum(), dtype=scores.dtype)
+        total = each.reshape(shape) if self.reduction == "none" else each.sum()
+        return torch.from_numpy(np.asarray(total, values.dtype))
 
 
 class _Total(torch.autograd.Function):

@@ -168,7 +168,7 @@ def quotient_extension(
 
 def _units(offsets: Array) -> list[tuple[int, int]]:
     """Groups of consecutive sets of about ``UNIT`` decisions: the first set, and the one after the last."""
-    if offsets[-1] <= UNIT:
+    if len(offsets) == 2 or offsets[-1] <= UNIT:
         return [(0, len(offsets) - 1)]
     found, first = [], 0
     while first < len(offsets) - 1:

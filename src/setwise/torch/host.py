@@ -54,7 +54,7 @@ class Job:
         rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
         with allowed(torch.get_num_threads()):
             found, self.gradient, known = worded(self.form.on_host, rows, codes)
-        totals, values = (totals_of(codes) if known is None else known).numpy(), found.numpy()
+        totals, values = totals_of(codes).numpy() if known is None else known, found.numpy()
         given = self.weight_of(scores)
         weight = np.ones(shape[-1]) if given is None or self.reduction == "none" else given.detach().cpu().numpy()
         factors = shares(totals, weight, self.arguments.only_present, self.reduction == "mean")

@@ -102,7 +102,7 @@ class LovaszForm(Form):
         limits = limits_of(counts, last, self.only_present, *quotient, start)
         values, gradient = quotient_extension(flat, labels, offsets, line, limits, *quotient, start)
         found = torch.from_numpy(values.astype(flat.dtype)), torch.from_numpy(gradient.reshape(rows.shape))
-        return Evaluated(*found, torch.from_numpy(counts.T))
+        return Evaluated(*found, counts.T)
 
     def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
         """What is found for any submodular loss, from its gains."""

@@ -54,64 +54,65 @@ def count_codes(codes: Array, offsets: Array) -> Array:
     require_length(codes, offsets)
     out = np.zeros((len(offsets) - 1, 2), np.int64)
     for i in range(len(offsets) - 1):
-        _count(codes[offsets[i] : offsets[i + 1]], out[i])
+        for c in range(offsets[i], offsets[i + 1], PIECE):
+            negatives, positives = _count(codes[c : min(c + PIECE, offsets[i + 1])])
+            out[i, 0] += negatives
+            out[i, 1] += positives
     return out
 
 
 @kernel
-def _count(codes: Array, counts: Array) -> None:
-    negatives, positives = 0, 0
-    for code in codes:
-        negatives += code == 0
-        positives += code == 1
-    counts[0] += negatives
-    counts[1] += positives
+def survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
+    """Returns the numbers of negatives and of positives of every set, (2, n) float64, and the bits of its last gain.
 
-
-@kernel
-def survey(
-    scores: Array, codes: Array, offsets: Array, line: Array, low: float, high: float
-) -> tuple[Array, Array, bool]:
-    """Returns the numbers of negatives and of positives of every set, (2, n) float64, and two more results; O(total).
-
-    These are the bits of the last gain (n,), and whether scores are finite and in ``[low, high]``. Negatives with
-    larger bits of their error have an error below those of all positives. Scores that do not count may be anything,
-    others not even NaN.
+    Negatives with larger bits of their error have an error below those of all positives. Once a positive has no error
+    above 0, others are not looked at, for nothing beyond it has a key. O(total).
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
-    n, kind = len(offsets) - 1, scores.dtype.type
-    most = np.finfo(kind).max
-    least, most = kind(max(low, -most)), kind(min(high, most))
-    counts, last, inside = np.zeros((2, n)), np.zeros(n, np.uint32), True
+    n, least = len(offsets) - 1, least_bits(scores, line)
+    counts, last = np.zeros((2, n)), np.zeros(n, np.uint32)
     for i in range(n):
         a, b = offsets[i], offsets[i + 1]
         for c in range(a, b, PIECE):
             d = min(c + PIECE, b)
-            negatives, positives, bits, proper = _survey_piece(scores[c:d], codes[c:d], line, least, most)
+            negatives, positives = _count(codes[c:d])
             counts[0, i] += negatives
             counts[1, i] += positives
-            last[i] = max(last[i], bits)
-            inside &= proper
+            if last[i] <= least:
+                last[i] = max(last[i], _last_bits(scores[c:d], codes[c:d], line))
         if counts[1, i] == 0:
             last[i] = _first_bits(scores[a:b], codes[a:b], line)
-    return counts, last, inside
+    return counts, last
 
 
 @kernel
-def _survey_piece(scores: Array, codes: Array, line: Array, low: Any, high: Any) -> tuple[Any, Any, Any, bool]:
-    """Returns what is asked of a piece of a set: its last bits are those of the least error of a positive, or 0."""
+def _count(codes: Array) -> tuple[Any, Any]:
+    """Returns the numbers of negatives and of positives of a piece."""
+    # Numbers of 32 bits are added faster than larger ones.
+    negatives, positives = np.int32(0), np.int32(0)
+    for code in codes:
+        negatives = np.int32(negatives + np.int32(code == 0))
+        positives = np.int32(positives + np.int32(code == 1))
+    return negatives, positives
+
+
+@kernel
+def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
+    """Returns the falling bits of the least error of a positive, or 0 without positives."""
     base, slope = _of_class(scores, line, 1)
-    # Bits are compared, and not floats, and numbers of 32 bits are added: the loop compiles to vector instructions.
-    negatives, positives, odd, last = np.int32(0), np.int32(0), np.int32(0), np.uint32(0)
+    # Bits are compared, and not floats: this loop compiles to vector instructions.
+    last = np.uint32(0)
     for j in range(len(scores)):
-        negatives = np.int32(negatives + np.int32(codes[j] == 0))
-        positives = np.int32(positives + np.int32(codes[j] == 1))
-        proper = np.int32(scores[j] >= low) & np.int32(scores[j] <= high)
-        odd = np.int32(odd + np.int32(np.int32(codes[j] >= 0) > proper))
         bits = falling_bits(base + slope * scores[j])
         last = max(last, bits if codes[j] == 1 else np.uint32(0))
-    return negatives, positives, last, odd == 0
+    return last
+
+
+@kernel
+def least_bits(scores: Array, line: Array) -> Any:
+    """Returns the bits of the least error above 0."""
+    return np.uint32(falling_bits(held(scores, line) - line[0, 0]) - np.uint32(1))
 
 
 @kernel
@@ -134,15 +135,18 @@ def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
 
 def quotient_extension(
     scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, top: Array, bottom: Array, start: Array,
-) -> tuple[Array, Array]:  # fmt: skip
+    low: float = -np.inf, high: float = np.inf,
+) -> tuple[Array, Array, bool]:  # fmt: skip
     """Returns ``start + sum_j (e_(j))_+ gain_j`` of every set, (n,), and its gradient (total,); O(m log m).
 
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
     ``limits`` (n,) are those of :func:`limits_of`, or all ``NO_LIMIT``. Only the m decisions within them are sorted.
     As many threads as are available share the sets; the result does not depend on them.
+
+    The last result is whether all scores that count are finite and in ``[low, high]``; the others are for such scores.
     """
-    gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
+    gradient, values, proper = np.zeros(len(scores), scores.dtype), np.empty(len(start)), []
 
     def work(units: Iterator[tuple[int, int]]) -> None:
         keys = np.empty(0, np.uint64)
@@ -151,7 +155,7 @@ def quotient_extension(
             if len(keys) < segments[-1] - segments[0]:
                 keys = np.empty(segments[-1] - segments[0], np.uint64)
             starts = np.zeros(last - first + 1, np.int64)
-            _pack_errors(scores, codes, segments, line, limits[part], keys, starts)
+            proper.append(_pack_errors(scores, codes, segments, line, limits[part], low, high, keys, starts))
             ordered = sort_packed(keys[: starts[-1]], starts)
             values[part] = quotient_values(
                 ordered, scores, starts, segments, line, top[part], bottom[part], start[part], gradient
@@ -163,7 +167,7 @@ def quotient_extension(
         work(iter(units))
     else:
         share_units(work, units)
-    return values, gradient
+    return values, gradient, all(proper)
 
 
 def _units(offsets: Array) -> list[tuple[int, int]]:
@@ -203,29 +207,44 @@ def limits_of(counts: Array, last: Array, only_present: bool, top: Array, bottom
 
 @kernel
 def _pack_errors(
-    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, keys: Array, starts: Array
-) -> None:
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,
+    keys: Array, starts: Array,
+) -> bool:  # fmt: skip
     """Writes the keys of the errors above 0 of every set, of negatives up to its limit; O(total).
 
-    ``starts`` (n+1,) receives the offsets of their segments.
+    ``starts`` (n+1,) receives the offsets of their segments. Returns whether scores are finite and in ``[low, high]``;
+    those that do not count may be anything, others not even NaN.
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
+    kind, least, proper = scores.dtype.type, least_bits(scores, line), True
+    most = np.finfo(kind).max
+    lowest, highest = kind(max(low, -most)), kind(min(high, most))
     # An index without a sign is not tested for places from the end.
     kept, room = np.uint64(0), np.empty(BLOCK, np.uint64)
-    # The bits of the least error above 0.
-    least = np.uint32(falling_bits(held(scores, line) - line[0, 0]) - np.uint32(1))
     for i in range(len(offsets) - 1):
-        a, b = offsets[i], offsets[i + 1]
-        if limits[i] > 0:
-            for c in range(a, b, BLOCK):
-                d = min(c + BLOCK, b)
-                _block_keys(scores[c:d], codes[c:d], line, least, min(least, limits[i]), c - a, room)
+        a, b, limit = offsets[i], offsets[i + 1], min(least, limits[i])
+        for c in range(a, b, BLOCK):
+            d = min(c + BLOCK, b)
+            proper &= _inside(scores[c:d], codes[c:d], lowest, highest)
+            if limit > 0:
+                _block_keys(scores[c:d], codes[c:d], line, least, limit, c - a, room)
                 # Close the gaps without a branch: a key that is not kept is overwritten by the next.
                 for key in room[: d - c]:
                     keys[kept] = key
                     kept += np.uint64(key < NO_KEY)
         starts[i + 1] = kept
+    return proper
+
+
+@kernel
+def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
+    """Returns whether the scores of a block that count are in ``[low, high]``."""
+    odd = np.int32(0)
+    for j in range(len(scores)):
+        inside = np.int32(scores[j] >= low) & np.int32(scores[j] <= high)
+        odd = np.int32(odd + np.int32(np.int32(codes[j] >= 0) > inside))
+    return bool(odd == 0)
 
 
 @kernel

@@ -91,16 +91,18 @@ class LovaszForm(Form):
         rows, labels = scores.detach().contiguous().numpy(), codes.contiguous().numpy().reshape(-1)
         flat, offsets = rows.reshape(-1), np.arange(len(rows) + 1) * rows.shape[1]
         line, low, high = LINES[self.errors]
-        counts, last, proper = survey(flat, labels, offsets, line, low, high)
+        counts, last = survey(flat, labels, offsets, line)
         N, P = counts
         # A set in which nothing counts need not be defined for the loss, so it is given a negative.
         N = np.maximum(N, P == 0)
         quotient, none = loss.quotient(P, N), np.zeros(len(P))
-        if quotient is None or not proper:
+        if quotient is None:
             return None
         start = loss.of_counts(none, none, P, N)
         limits = limits_of(counts, last, self.only_present, *quotient, start)
-        values, gradient = quotient_extension(flat, labels, offsets, line, limits, *quotient, start)
+        values, gradient, proper = quotient_extension(flat, labels, offsets, line, limits, *quotient, start, low, high)
+        if not proper:
+            return None
         found = torch.from_numpy(values.astype(flat.dtype)), torch.from_numpy(gradient.reshape(rows.shape))
         return Evaluated(*found, counts.T)
 

@@ -77,7 +77,9 @@ class _Total(torch.autograd.Function):
     def backward(ctx: Any, change: Tensor) -> tuple[Tensor, None]:
         gradient, factors, *scores = ctx.saved_tensors
         source = scores[0] if scores else ctx.scores
-        found = _laid_back(gradient * (factors * change.reshape(-1, 1)), source.shape, ctx.arguments)
+        # A single number needs no step of its own to be multiplied with.
+        scale = factors * (change.reshape(-1, 1) if change.ndim else change)
+        found = _laid_back(gradient * scale, source.shape, ctx.arguments)
         if torch.is_grad_enabled():
             found = _Once.apply(found, source)  # type: ignore[no-untyped-call]
         return found, None

@@ -35,8 +35,8 @@ PIECE = 4096
 UNIT = 1 << 16
 """Sets are sorted in groups of about this number of decisions, whose keys stay in the second-level cache."""
 
-NO_KEY = np.uint64(0xFFFFFFFF00000000)
-"""The least of what is written for decisions without a key."""
+NO_KEY = np.uint32(0xFFFFFFFF)
+"""What is written in place of the bits of decisions without a key."""
 
 NO_LIMIT = 0xFFFFFFFE
 """The limit of sets all of whose errors above 0 are sorted."""
@@ -220,19 +220,15 @@ def _pack_errors(
     kind, least, proper = scores.dtype.type, least_bits(scores, line), True
     most = np.finfo(kind).max
     lowest, highest = kind(max(low, -most)), kind(min(high, most))
-    # An index without a sign is not tested for places from the end.
-    kept, room = np.uint64(0), np.empty(BLOCK, np.uint64)
+    kept, bits, places = 0, np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
     for i in range(len(offsets) - 1):
         a, b, limit = offsets[i], offsets[i + 1], min(least, limits[i])
         for c in range(a, b, BLOCK):
             d = min(c + BLOCK, b)
             proper &= _inside(scores[c:d], codes[c:d], lowest, highest)
             if limit > 0:
-                _block_keys(scores[c:d], codes[c:d], line, least, limit, c - a, room)
-                # Close the gaps without a branch: a key that is not kept is overwritten by the next.
-                for key in room[: d - c]:
-                    keys[kept] = key
-                    kept += np.uint64(key < NO_KEY)
+                _block_bits(scores[c:d], codes[c:d], line, least, limit, bits)
+                kept += _write_keys(bits[: d - c], codes[c:d], c - a, places, keys[kept:])
         starts[i + 1] = kept
     return proper
 
@@ -248,13 +244,26 @@ def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
 
 
 @kernel
-def _block_keys(scores: Array, codes: Array, line: Array, least: Any, limit: Any, first: int, keys: Array) -> None:
-    """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY`` and more."""
+def _block_bits(scores: Array, codes: Array, line: Array, least: Any, limit: Any, bits: Array) -> None:
+    """Writes the bits of the error of each decision of a block, or ``NO_KEY``."""
     (base, slope), (other_base, other_slope) = _of_class(scores, line, 1), _of_class(scores, line, 0)
     for j in range(len(scores)):
         positive = codes[j] == 1
         error = (base if positive else other_base) + (slope if positive else other_slope) * scores[j]
-        bits, bound = falling_bits(error), least if positive else limit
-        upper = bits if (bits <= bound) & (codes[j] >= 0) else np.uint32(0xFFFFFFFF)
-        lower = np.uint32(np.uint32(first + j) * np.uint32(2)) | np.uint32(positive)
-        keys[j] = np.uint64(upper) << np.uint64(32) | np.uint64(lower)
+        found, bound = falling_bits(error), least if positive else limit
+        bits[j] = found if (found <= bound) & (codes[j] >= 0) else NO_KEY
+
+
+@kernel
+def _write_keys(bits: Array, codes: Array, first: int, places: Array, keys: Array) -> int:
+    """Writes the keys of a block that begins at place ``first`` of its set, and returns their number."""
+    # An index without a sign is not tested for places from the end.
+    kept = np.uint32(0)
+    for j in range(len(bits)):
+        # Close the gaps without a branch: a place that is not kept is overwritten by the next.
+        places[kept] = j
+        kept += np.uint32(bits[j] != NO_KEY)
+    for k in range(kept):
+        j = places[k]
+        keys[k] = np.uint64(bits[j]) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
+    return int(kept)

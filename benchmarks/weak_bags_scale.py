@@ -1,10 +1,11 @@
-"""A million rows in ten thousand bags of known counts: seconds, largest memory, and the error beside full labels.
+"""A million rows in ten thousand bags of known counts: seconds, CPU, largest memory, and the error beside full labels.
 
 ``python benchmarks/weak_bags_scale.py [--method count_likelihood|auto] [--bags 10000] [--jobs 2]``, each in a process
-of its own, as memory is the largest of the process (``VmHWM`` of Linux). Rows have 50 features and stand in bags of 100.
-A label is drawn with log-odds that are linear in the features, with a constant of each bag that spreads the shares, so
-no model is without error. What is known of a bag is its number of positives. The error is that on 100,000 new rows,
-beside logistic regression of all true labels and the rule that drew the labels, which knows no bag's constant either.
+of its own, as memory is the largest of the process (``VmHWM`` of Linux). Rows have 50 features, in bags of 100. A
+label is drawn with log-odds that are linear in the features, with a constant of each bag that spreads the shares, so
+that no model is without error. What is known of a bag is its number of positives. The error is that on 100,000 new
+rows, beside logistic regression of all true labels and the rule that drew the labels, which knows no bag's constant
+either.
 """
 
 import argparse
@@ -50,12 +51,12 @@ def main() -> None:
     WeakSetClassifier(method=given.method, C=1.0, n_jobs=given.jobs).fit(
         X[:5000], groups=groups[:5000], counts=counts[:50]
     )
-    before, begin = largest_memory(), time.perf_counter()
+    before, begin, cpu = largest_memory(), time.perf_counter(), time.process_time()
     C = "auto" if given.method == "auto" else 1.0
     model = WeakSetClassifier(method=given.method, C=C, n_jobs=given.jobs).fit(X, groups=groups, counts=counts)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     print(f"{len(X):,} rows x {FEATURES} features in {given.bags:,} bags, {given.jobs} threads: {model.choice_}")
-    print(f"{seconds:.1f} s, {model.n_iter_} steps; {model.stop_reason_}")
+    print(f"{seconds:.1f} s, {cpu:.1f} s of CPU, {model.n_iter_} steps; {model.stop_reason_}")
     print(
         f"largest memory {largest_memory():.2f} GB; {before:.2f} GB before fit, of which X takes {X.nbytes / 1e9:.2f}"
     )

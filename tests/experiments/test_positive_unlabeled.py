@@ -72,6 +72,10 @@ def test_words_count_wins_in_the_direction_of_the_measure():
     word = next(word for word in words_on([one]) if "unlabeled as negative" in word)
     assert "F1 wins 1, loses 0" in word
     assert "error wins 0, loses 1" in word
+    # A rival with a wrong prior meets a count likelihood with the same one.
+    word = next(word for word in words_on([one]) if "matched threshold, a fifth more" in word)
+    assert word.startswith("count likelihood, a fifth more, against")
+    assert "F1 wins 0, loses 0, undecided 1" in word
 
 
 def test_the_small_version_runs():

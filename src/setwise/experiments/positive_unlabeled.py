@@ -199,20 +199,21 @@ def tables_of(settings: Settings) -> dict[str, tuple[Values, Bools]]:
 
 
 def words_on(samples: list[Values]) -> list[str]:
-    """How often the count likelihood with the right prior wins; (rows, 2, seeds) for each table and prior."""
+    """How often the count likelihood, told the same prior, wins; (rows, 2, seeds) for each table and prior."""
     said = []
-    ours = ROWS.index("count likelihood, right")
     for rival in [row for row in ROWS if not row.startswith("count likelihood")]:
+        told = next((each for each in TOLD if rival.endswith(f", {each}")), "right")
+        ours, other = ROWS.index(f"count likelihood, {told}"), ROWS.index(rival)
         parts = []
         for j, name in enumerate(MEASURES):
             wins = losses = 0
             for one in samples:
-                duel = Duel.of(one[ours, j], one[ROWS.index(rival), j])
+                duel = Duel.of(one[ours, j], one[other, j])
                 better = (duel.difference > 0) == (name == "F1")
                 wins, losses = wins + (duel.clear and better), losses + (duel.clear and not better)
             parts.append(f"{name} wins {wins}, loses {losses}, undecided {len(samples) - wins - losses}")
-        if np.isfinite(samples[0][ROWS.index(rival)]).all():
-            said.append(f"count likelihood, right prior, against {rival}: {'; '.join(parts)}.")
+        if np.isfinite(samples[0][other]).all():
+            said.append(f"{ROWS[ours]}, against {rival}: {'; '.join(parts)}.")
     if find_spec("pulearn") is None:
         said.append("pulearn is not installed: its rows are left out.")
     return said

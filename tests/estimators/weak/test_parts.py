@@ -68,6 +68,10 @@ def test_calibration_finds_the_scale_and_the_constant():
     slope, shift = calibrated(knowledge, np.zeros(len(s)))
     np.testing.assert_allclose(expit(shift), knowledge.shares.mean(), atol=0.01)
     assert 0.01 <= slope <= 100
+    # Where the boundary stays, only the factor is found.
+    slope, shift = calibrated(knowledge, s / 5.0, boundary_stays=True)
+    np.testing.assert_allclose(slope, 5.0, rtol=0.15)
+    assert shift == 0.0
 
 
 def test_the_interval_holds_the_true_constant():

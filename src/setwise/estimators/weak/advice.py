@@ -13,8 +13,8 @@ from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.racing import Race
 from setwise.probabilistic import CountLikelihood
 
-ALIKE = 0.01
-"""Shares are alike up to chance where a test of equal shares has a p-value above this."""
+CHANCE = 0.01
+"""What a test finds is chance where its p-value is above this."""
 
 DROP = 1.92
 """So much may the log-likelihood drop in an interval of 95 %."""
@@ -42,8 +42,8 @@ class Interval:
 def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
     """A sentence where the bags tell rows apart no better than chance, or None (naive bags).
 
-    The shares of all bags are alike up to chance, and held-out bags are not more likely, by a standard error, than
-    under their mean share; without a race all shares must be equal up to one row. A known label lifts it.
+    The shares of all bags are alike up to chance, and held-out bags are more likely than under their mean share only
+    by chance; without a race all shares must be equal up to one row. A known label lifts it.
     """
     if (knowledge.sets.labels >= 0).any() or (knowledge.high - knowledge.low > 1).any():
         return None
@@ -59,13 +59,13 @@ def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
         return f"the bags carry hardly any signal: all {len(sizes)} have the share {share:.3g} of positives. {remedy}"
     variance = np.maximum(sizes * share * (1.0 - share), np.finfo(np.float64).tiny)
     p = float(chi2.sf(float((off * off / variance).sum()), len(sizes) - 1)) if 0.0 < share < 1.0 else 1.0
-    gain, error = race.signal
-    if p <= ALIKE or gain > error:
+    if p <= CHANCE or race.chance <= CHANCE:
         return None
+    gain, error = race.signal
     return (
         f"the bags show no signal: the shares of positives of {len(sizes)} bags differ no more than by chance "
-        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by the mean share, beyond a "
-        f"standard error ({gain:.3g} ± {error:.2g}). {remedy}"
+        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by the mean share, but for "
+        f"chance (by {gain:.3g} ± {error:.2g}, p = {race.chance:.2g}). {remedy}"
     )
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.estimators.weak import soft_labels
+from setwise.estimators.weak import likelihood, soft_labels
 from setwise.estimators.weak.calibration import calibrated
 from setwise.estimators.weak.posterior import Posterior
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 
-SHARPNESS = (1.0, 2.0, 4.0, 8.0, np.inf)
-"""Factors of the log-odds in the rounds: the last are hard labels."""
+SHARPNESS = (2.0, 4.0, 8.0, np.inf)
+"""Factors of the log-odds in the rounds: 1 is EM, which has converged at the start, and the last are hard labels."""
 
 ROUNDS = 20
 """The largest number of rounds with hard labels."""
@@ -20,10 +20,11 @@ ROUNDS = 20
 def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearModel:
     """Logistic regression of completed labels, and the labels that it completes, until these no longer change.
 
-    A completion is the mean labeling among those that agree with what is known, at a factor of the log-odds that
-    grows to inf. At last the scale and the constant are those of greatest likelihood of the bags.
+    It begins at the greatest likelihood. A completion is the mean labeling among those that agree with what is known,
+    at a factor of the log-odds that grows to inf. At last the scale is that of greatest likelihood of the bags; the
+    boundary stays.
     """
-    found = soft_labels.fit(problem, None, settings) if start is None else LinearModel(start)
+    found = likelihood.fit(problem, start, settings)
     posterior, before = Posterior(problem.knowledge), None
     for sharpness in (*SHARPNESS, *[np.inf] * (ROUNDS - 1)):
         if found.status == "interrupted":
@@ -33,5 +34,5 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
             break
         before = targets if sharpness == np.inf else None
         found = soft_labels.fit_to(problem, targets, found.w, settings)
-    slope, shift = calibrated(problem.knowledge, found.scores(problem.X))
-    return replace(found, w=slope * found.w + np.append(np.zeros(len(found.w) - 1), shift))
+    slope, _ = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=True)
+    return replace(found, w=slope * found.w)

@@ -6,6 +6,7 @@ from itertools import product
 from typing import final
 
 import numpy as np
+from scipy.stats import t
 
 from setwise.core.arrays import Ints, Values
 from setwise.estimators.weak.family import Family
@@ -72,12 +73,14 @@ class Race:
     best : the choice
     doubt : the best of the others
     signal : how much better the choice is than the constant, in mean log-likelihood of a bag, and its standard error
+    chance : the p-value of that, by a t test over bags against "no better"
     """
 
     candidates: tuple[WeakCandidate, ...]
     best: WeakCandidate
     doubt: Doubt
     signal: tuple[float, float]
+    chance: float
 
 
 def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings,
@@ -150,7 +153,9 @@ def _ranked(values: dict[tuple[str, float], Values], trusted: str) -> Race:
     reference = next(key for key in order if key[0] == "constant")
     doubt = Doubt(*others[0], *_mean_and_error(values[best] - values[others[0]]))
     chosen = found[order.index(best)]
-    return Race(found, chosen, doubt, _mean_and_error(values[best] - values[reference]))
+    gain, error = _mean_and_error(values[best] - values[reference])
+    chance = float(t.sf(gain / max(error, np.finfo(np.float64).tiny), len(values[best]) - 1))
+    return Race(found, chosen, doubt, (gain, error), chance)
 
 
 def _chosen(values: dict[tuple[str, float], Values], order: list[tuple[str, float]], trusted: str) -> tuple[str, float]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor, as_number
+from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
@@ -21,7 +22,8 @@ from setwise.estimators.versioned import Versioned
 from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.deciding import threshold_for
-from setwise.estimators.weak.family import Family, LinearFamily
+from setwise.estimators.weak.families import family_of
+from setwise.estimators.weak.judged_bags import check
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.labels import as_partly_known
 from setwise.estimators.weak.methods import LINEAR
@@ -31,7 +33,6 @@ from setwise.estimators.weak.ranges import Ranges
 from setwise.estimators.weak.results import keep
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import USUAL, Plan
-from setwise.estimators.weak.wrapped import WrappedFamily
 from setwise.losses import as_loss, plain_losses
 from setwise.probabilistic import CountLikelihood
 
@@ -50,11 +51,19 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     - ``"count_likelihood"``: ``-log Pr(what is known of the bag)``, which is exact for all of these kinds of knowledge.
       With labels alone it is logistic regression.
     - ``"proportion_loss"``: ``m KL(R || mean probability)`` for bags of m rows with the share R.
-    - ``"alternation"``: the labels are completed to the most probable ones that agree with what is known, a classifier
-      is trained on these, and so on in turn, from soft labels to hard ones (HOL 4.1). Its scores are then mapped to
-      the log-odds of greatest likelihood, by a factor and a constant.
+    - ``"alternation"``: from the model of greatest likelihood on, the labels are completed to the most probable ones
+      that agree with what is known, a classifier is trained on these, and so on in turn, from soft labels to hard ones
+      (HOL 4.1). Its scores are then made log-odds by the factor of greatest likelihood: what is positive stays so.
     - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
-      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then mapped to log-odds in the same way.
+      completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then made log-odds in the same way.
+    - ``"ramp"``, for linear models: the ramp of the same loss, in the same way.
+    - a surrogate of any loss, as ``MarginRescaling("f1")``, for linear models: whole bags are judged by that loss. The
+      truth of a bag is the labeling of greatest score that agrees with what is known, or the one before where the
+      surrogate is less there. Weights and labelings descend in turn; the objective never rises where the maxima of
+      the surrogate are exact. A loss that says itself what unknown labels mean, as ``CountRange`` and sums with it, is
+      bound to the labels 1, 0 and -1 as it is, its values of bags in the sorted order of the ids of all bags. What
+      ``fit`` is told is then for the start, the log-odds and the choice of C. Where a loss ranks, the boundary is that
+      of greatest likelihood.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
       a standard error. No label of a row needs to be known.
 
@@ -72,7 +81,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     Parameters
     ----------
     estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
-    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"`` or ``"margin"``
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"``, ``"margin"``, ``"ramp"``, or
+        an object of :mod:`setwise.surrogates`
     C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
     loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
@@ -93,7 +103,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     coef_, intercept_ : (1, d) and (1,), or (k, d) and (k,) for k classes; for linear models
     estimators_ : a list with the fitted classifier, or one for each of k classes against the rest; else empty
     threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
-    method_, C_ : what was chosen; lists for k > 2 classes, and so are all of the following
+    method_, C_ : what was chosen, a surrogate as its text; lists for k > 2 classes, and so are all of the following
     candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
         standard error; empty if there was no race. ``"constant"`` is the mean share as the probability of all rows
     doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
@@ -109,7 +119,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "method": [StrOptions({"auto", *LINEAR})],
+        "method": [StrOptions({"auto", *LINEAR}), Surrogate],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
         "classes": ["array-like", None],
@@ -124,7 +134,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     def __init__(
         self,
         estimator: Any = None,
-        method: str = "auto",
+        method: str | Surrogate = "auto",
         C: float | str = "auto",
         *,
         loss: str | Loss | None = None,
@@ -281,6 +291,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
             labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
             knowledge = Knowledge.of(bags, labels, *ranges.of_class(k, len(classes)))
+            if isinstance(self.method, Surrogate):
+                check(self.method, knowledge, n, len(classes))
             part = taken(rows, knowledge.order)
             trained.append(plan.train(Problem(part if scaling is None else scaling.inside(part), knowledge)))
             if trained[-1].interrupted and k + 1 < len(classes):
@@ -295,14 +307,12 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
     def _plan(self) -> Plan:
         """What is fitted, by the parameters."""
-        family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
-        if self.method not in ("auto", *family.methods):
-            raise ValueError(f"method must be one for any classifier where estimator is given; got {self.method!r}.")
+        family, method = family_of(self.estimator, self.method)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
         settings = Settings(USUAL, tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
-        return Plan.of(family, self.method, C, settings, int(self.cv), seed)
+        return Plan.of(family, method, C, settings, int(self.cv), seed)
 
     def _log_odds(self, X: Any) -> Values:
         """The log-odds of the probabilities, (n,), or (n, k)."""

@@ -89,14 +89,16 @@ class WrappedFamily(Family):
         except KeyboardInterrupt:
             status, words = "interrupted", "interrupted; this is the last classifier that was fitted"
         settings.watch.close()
-        return self._ended(problem, model, status, words, done)
+        return self._ended(problem, model, status, words, done, boundary_stays=hard)
 
-    def _ended(self, problem: Problem, model: Model, status: str, words: str, fits: int) -> Model:
+    def _ended(
+        self, problem: Problem, model: Model, status: str, words: str, fits: int, *, boundary_stays: bool = False
+    ) -> Model:
         """The model as log-odds of greatest likelihood of what is known."""
         likelihood = CountLikelihood(problem.knowledge.loss).on(problem.knowledge.sets)
         if isinstance(model, WrappedModel):
             raw = WrappedModel(model.estimator)
-            slope, shift = calibrated(problem.knowledge, raw.scores(problem.X))
+            slope, shift = calibrated(problem.knowledge, raw.scores(problem.X), boundary_stays=boundary_stays)
             model = WrappedModel(model.estimator, slope, shift)
         assert isinstance(model, WrappedModel | ConstantModel)
         objective = float(likelihood(model.scores(problem.X)).values.sum())

@@ -10,6 +10,7 @@ from setwise.kernels.extension import (
     GIVEN,
     MARGINS,
     NO_LIMIT,
+    PIECE,
     PROBABILITIES,
     UNIT,
     _units,
@@ -17,6 +18,7 @@ from setwise.kernels.extension import (
     quotient_extension,
     survey,
 )
+from setwise.kernels.sorting import falling_bits
 from setwise.kernels.threads import allowed
 from setwise.losses import ClassWeighted, Jaccard, Tversky
 
@@ -57,7 +59,8 @@ def of_set(loss, scores, codes, line):
     missed = y[order] == 1
     fn, fp = np.cumsum(missed, dtype=float), np.cumsum(~missed, dtype=float)
     P, N = float((codes == 1).sum()), float((codes == 0).sum())
-    start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N]))
+    # A set in which nothing counts has the value 0.
+    start = loss.of_counts(0.0, 0.0, np.array([P]), np.array([N])) if P + N else np.zeros(1)
     path = np.concatenate((start, loss.of_counts(fn, fp, np.full(len(fn), P), np.full(len(fn), N))))
     gains, gradient = np.diff(path), np.zeros(len(codes))
     gradient[places[order]] = gains * line[y[order], 2]
@@ -65,17 +68,17 @@ def of_set(loss, scores, codes, line):
 
 
 def found(loss, scores, codes, offsets, line):
-    counts, last, _ = survey(scores, codes, offsets, line, -9.0, 9.0)
-    N, P = np.ascontiguousarray(counts.T, dtype=float)
+    counts, last = survey(scores, codes, offsets, line)
+    N, P = counts
     start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
     quotient = loss.quotient(P, N)
-    limits = limits_of(P, last, *quotient)
+    limits = limits_of(counts, last, False, *quotient, start)
     found = quotient_extension(scores, codes, offsets, line, limits, *quotient, start)
     # What is left out has no part in the result; but sums of more terms may round otherwise.
     whole = quotient_extension(scores, codes, offsets, line, np.full(len(P), NO_LIMIT, np.uint32), *quotient, start)
     np.testing.assert_allclose(found[0], whole[0], rtol=1e-15)
     np.testing.assert_array_equal(found[1], whole[1])
-    return found
+    return found[:2]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -115,12 +118,32 @@ def test_units_hold_all_sets_once():
     assert _units(np.array([0, 3, 5])) == [(0, 2)]
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("first", [1, 0], ids=["both classes", "no positive, so nothing is sorted"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.1, 1.1])
-def test_only_scores_that_count_must_be_in_the_range(bad):
-    codes, offsets = np.array([1, 0, -1], dtype=np.int8), np.array([0, 3])
+def test_only_scores_that_count_must_be_in_the_range(bad, first, dtype):
+    codes, offsets = np.array([first, 0, -1], dtype=np.int8), np.array([0, 3])
     for place in range(3):
-        scores = np.array([0.1, 0.2, 0.3])
+        scores = np.array([0.1, 0.2, 0.3], dtype=dtype)
         scores[place] = bad
-        counts, _, proper = survey(scores, codes, offsets, MARGINS, 0.0, 1.0)
-        assert counts.tolist() == [[1, 1]]
-        assert proper == (codes[place] < 0)
+        counts, last = survey(scores, codes, offsets, MARGINS)
+        assert counts.tolist() == [[2.0 - first], [first]]
+        quotient, start = Jaccard().quotient(*counts[::-1]), np.zeros(1)
+        limits = limits_of(counts, last, True, *quotient, start)
+        for low, high in ((0.0, 1.0), (-np.inf, np.inf)):
+            proper = quotient_extension(scores, codes, offsets, MARGINS, limits, *quotient, start, low, high)[2]
+            assert proper == (codes[place] < 0 or (low <= bad <= high and abs(bad) < np.inf))
+
+
+def test_the_last_positive_is_sought_where_it_limits_the_keys():
+    """A positive without an error above 0, in any piece, leaves the negatives as they are."""
+    rng = np.random.default_rng(3)
+    for violating in (0.0, 0.5, 1.0):
+        codes = (rng.random(3 * PIECE) < 0.1).astype(np.int8)
+        scores = np.where(rng.random(len(codes)) < violating, -1.0, 1.5) * np.where(codes, 1.0, -0.5)
+        offsets = np.array([0, len(codes)])
+        counts, last = survey(scores, codes, offsets, MARGINS)
+        quotient, start = Jaccard().quotient(*counts[::-1]), np.zeros(1)
+        limits = limits_of(counts, last, False, *quotient, start)
+        assert (limits[0] >= falling_bits(0.0)) == (violating < 1.0)
+        found(Jaccard(), scores, codes, offsets, MARGINS)

@@ -40,8 +40,8 @@ PIECE = 4096
 UNIT = 1 << 16
 """Sets are sorted in groups of about this number of decisions, whose keys stay in the second-level cache."""
 
-NO_KEY = ~np.uint64(0)
-"""The mark of a decision without a key."""
+NO_KEY = np.uint32(0xFFFFFFFF)
+"""What is written in place of the bits of decisions without a key."""
 
 MINUS_HALF = 0x3F000000
 """The bits of a wrapped error of 1/2 whose sign is minus."""
@@ -88,51 +88,47 @@ def count_codes(codes: Array, offsets: Array) -> Array:
     require_length(codes, offsets)
     out = np.zeros((len(offsets) - 1, 2), np.int64)
     for i in range(len(offsets) - 1):
-        _count(codes[offsets[i] : offsets[i + 1]], out[i])
+        for c in range(offsets[i], offsets[i + 1], PIECE):
+            negatives, positives = _count(codes[c : min(c + PIECE, offsets[i + 1])])
+            out[i, 0] += negatives
+            out[i, 1] += positives
     return out
 
 
 @kernel
-def survey(
-    scores: Array, codes: Array, offsets: Array, line: Array, low: float, high: float
-) -> tuple[Array, Array, bool]:
-    """Returns the same, the bits of the last gain (n,), and whether scores are in ``[low, high]``; O(total).
+def survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
+    """Returns the numbers of negatives and of positives of every set, (2, n) float64, and the bits of its last gain.
 
-    Negatives with larger bits of their error have an error below those of all positives. Scores that do not count may
-    be anything, others not even NaN.
+    Negatives with larger bits of their error have an error below those of all positives. Once a positive has no error
+    above 0, others are not looked at, for nothing beyond it has a key. O(total).
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
-    n = len(offsets) - 1
-    counts, last, inside = np.zeros((n, 2), np.int64), np.zeros(n, np.uint32), True
+    n, least = len(offsets) - 1, _least_bits(scores, line)
+    counts, last = np.zeros((2, n)), np.zeros(n, np.uint32)
     for i in range(n):
-        # All that is asked of a block of decisions is read from the first-level cache.
-        for a in range(offsets[i], offsets[i + 1], PIECE):
-            b = min(a + PIECE, offsets[i + 1])
-            inside &= _inside(scores[a:b], codes[a:b], scores.dtype.type(low), scores.dtype.type(high))
-            last[i] = max(last[i], _last_bits(scores[a:b], codes[a:b], line))
-            _count(codes[a:b], counts[i])
-        if counts[i, 1] == 0:
-            last[i] = _first_bits(scores[offsets[i] : offsets[i + 1]], codes[offsets[i] : offsets[i + 1]], line)
-    return counts, last, inside
+        a, b = offsets[i], offsets[i + 1]
+        for c in range(a, b, PIECE):
+            d = min(c + PIECE, b)
+            negatives, positives = _count(codes[c:d])
+            counts[0, i] += negatives
+            counts[1, i] += positives
+            if last[i] <= least:
+                last[i] = max(last[i], _last_bits(scores[c:d], codes[c:d], line))
+        if counts[1, i] == 0:
+            last[i] = _first_bits(scores[a:b], codes[a:b], line)
+    return counts, last
 
 
 @kernel
-def _count(codes: Array, counts: Array) -> None:
-    negatives, positives = 0, 0
+def _count(codes: Array) -> tuple[Any, Any]:
+    """Returns the numbers of negatives and of positives of a piece."""
+    # Numbers of 32 bits are added faster than larger ones.
+    negatives, positives = np.int32(0), np.int32(0)
     for code in codes:
-        negatives += code == 0
-        positives += code == 1
-    counts[0] += negatives
-    counts[1] += positives
-
-
-@kernel
-def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
-    inside = True
-    for j in range(len(scores)):
-        inside &= ((scores[j] >= low) & (scores[j] <= high)) | (codes[j] < 0)
-    return inside
+        negatives = np.int32(negatives + np.int32(code == 0))
+        positives = np.int32(positives + np.int32(code == 1))
+    return negatives, positives
 
 
 @kernel
@@ -160,15 +156,18 @@ def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
 
 def quotient_extension(
     scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, top: Array, bottom: Array, start: Array,
-) -> tuple[Array, Array]:  # fmt: skip
+    low: float = -np.inf, high: float = np.inf,
+) -> tuple[Array, Array, bool]:  # fmt: skip
     """Returns ``start + sum_j (e_(j))_+ gain_j`` of every set, (n,), and its gradient (total,); O(m log m).
 
     The errors e are sorted down, and gains are those of ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)`` with the
     coefficients ``top`` and ``bottom`` (n, 3), which must increase. ``start`` (n,) is the value of no mistake, and
     ``limits`` (n,) are those of :func:`limits_of`, or all ``NO_LIMIT``. Only the m decisions within them are sorted.
     As many threads as are available share the sets; the result does not depend on them.
+
+    The last result is whether all scores that count are finite and in ``[low, high]``; the others are for such scores.
     """
-    gradient, values = np.zeros(len(scores), scores.dtype), np.empty(len(start))
+    gradient, values, proper = np.zeros(len(scores), scores.dtype), np.empty(len(start)), []
 
     def work(units: Iterator[tuple[int, int]]) -> None:
         keys = np.empty(0, np.uint64)
@@ -177,7 +176,7 @@ def quotient_extension(
             if len(keys) < segments[-1] - segments[0]:
                 keys = np.empty(segments[-1] - segments[0], np.uint64)
             starts = np.zeros(last - first + 1, np.int64)
-            _pack_errors(scores, codes, segments, line, limits[part], keys, starts)
+            proper.append(_pack_errors(scores, codes, segments, line, limits[part], low, high, keys, starts))
             ordered = sort_packed(keys[: starts[-1]], starts)
             values[part] = quotient_values(
                 ordered, scores, starts, segments, line, top[part], bottom[part], start[part], gradient
@@ -189,12 +188,12 @@ def quotient_extension(
         work(iter(units))
     else:
         share_units(work, units)
-    return values, gradient
+    return values, gradient, all(proper)
 
 
 def _units(offsets: Array) -> list[tuple[int, int]]:
     """Groups of consecutive sets of about ``UNIT`` decisions: the first set, and the one after the last."""
-    if offsets[-1] <= UNIT:
+    if len(offsets) == 2 or offsets[-1] <= UNIT:
         return [(0, len(offsets) - 1)]
     found, first = [], 0
     while first < len(offsets) - 1:
@@ -205,56 +204,87 @@ def _units(offsets: Array) -> list[tuple[int, int]]:
 
 
 @kernel
-def limits_of(positives: Array, last: Array, top: Array, bottom: Array) -> Array:
+def limits_of(counts: Array, last: Array, only_present: bool, top: Array, bottom: Array, start: Array) -> Array:
     """Returns the largest bits at which a negative of each set has a key, (n,) uint32; 0 for sets without any key.
 
-    Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing.
+    Where a quotient stays as it is once all positives are missed, negatives with a smaller error gain nothing. Sets in
+    which nothing counts, or without positives if ``only_present``, have no key, and their ``start`` becomes 0.
     """
-    out = np.full(len(positives), NO_LIMIT, np.uint32)
-    for i in range(len(positives)):
-        up = (top[i, 0] + top[i, 1] * positives[i]) * bottom[i, 2]
-        down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives[i])
+    out = np.full(len(start), NO_LIMIT, np.uint32)
+    for i in range(len(start)):
+        negatives, positives = counts[0, i], counts[1, i]
+        up = (top[i, 0] + top[i, 1] * positives) * bottom[i, 2]
+        down = top[i, 2] * (bottom[i, 0] + bottom[i, 1] * positives)
         # Both are equal for Tversky, but they are rounded on different ways.
         if abs(up - down) <= 1e-15 * abs(down):
             out[i] = min(out[i], last[i])
-        if not top[i].any():
+        left_out = positives == 0 and (only_present or negatives == 0)
+        if left_out:
+            start[i] = 0.0
+        if left_out or not top[i].any():
             out[i] = 0
     return out
 
 
 @kernel
 def _pack_errors(
-    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, keys: Array, starts: Array
-) -> None:
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,
+    keys: Array, starts: Array,
+) -> bool:  # fmt: skip
     """Writes the keys of the errors above 0 of every set, of negatives up to its limit; O(total).
 
-    ``starts`` (n+1,) receives the offsets of their segments.
+    ``starts`` (n+1,) receives the offsets of their segments. Returns whether scores are finite and in ``[low, high]``;
+    those that do not count may be anything, others not even NaN.
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
-    kept, room = 0, np.empty(BLOCK, np.uint64)
-    least = _least_bits(scores, line)
+    kind, least, proper = scores.dtype.type, _least_bits(scores, line), True
+    most = np.finfo(kind).max
+    lowest, highest = kind(max(low, -most)), kind(min(high, most))
+    kept, bits, places = 0, np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
     for i in range(len(offsets) - 1):
-        a, b = offsets[i], offsets[i + 1]
-        if limits[i] > 0:
-            for c in range(a, b, BLOCK):
-                d = min(c + BLOCK, b)
-                _block_keys(scores[c:d], codes[c:d], line, least, min(least, limits[i]), c - a, room)
-                # Close the gaps without a branch: a key that is not kept is overwritten by the next.
-                for key in room[: d - c]:
-                    keys[kept] = key
-                    kept += key != NO_KEY
+        a, b, limit = offsets[i], offsets[i + 1], min(least, limits[i])
+        for c in range(a, b, BLOCK):
+            d = min(c + BLOCK, b)
+            proper &= _inside(scores[c:d], codes[c:d], lowest, highest)
+            if limit > 0:
+                _block_bits(scores[c:d], codes[c:d], line, least, limit, bits)
+                kept += _write_keys(bits[: d - c], codes[c:d], c - a, places, keys[kept:])
         starts[i + 1] = kept
+    return proper
 
 
 @kernel
-def _block_keys(scores: Array, codes: Array, line: Array, least: Any, limit: Any, first: int, keys: Array) -> None:
-    """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY``."""
+def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
+    """Returns whether the scores of a block that count are in ``[low, high]``."""
+    odd = np.int32(0)
+    for j in range(len(scores)):
+        inside = np.int32(scores[j] >= low) & np.int32(scores[j] <= high)
+        odd = np.int32(odd + np.int32(np.int32(codes[j] >= 0) > inside))
+    return bool(odd == 0)
+
+
+@kernel
+def _block_bits(scores: Array, codes: Array, line: Array, least: Any, limit: Any, bits: Array) -> None:
+    """Writes the bits of the error of each decision of a block, or ``NO_KEY``."""
     negative_base, negative_slope, positive_base, positive_slope, turn = _held(scores, line)
     for j in range(len(scores)):
         positive = codes[j] == 1
         base, slope = positive_base if positive else negative_base, positive_slope if positive else negative_slope
-        bits = _error_bits(scores[j], base, slope, turn)
-        bound = least if positive else limit
-        key = np.uint64(bits) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
-        keys[j] = key if (bits <= bound) & (codes[j] >= 0) else NO_KEY
+        found, bound = _error_bits(scores[j], base, slope, turn), least if positive else limit
+        bits[j] = found if (found <= bound) & (codes[j] >= 0) else NO_KEY
+
+
+@kernel
+def _write_keys(bits: Array, codes: Array, first: int, places: Array, keys: Array) -> int:
+    """Writes the keys of a block that begins at place ``first`` of its set, and returns their number."""
+    # An index without a sign is not tested for places from the end.
+    kept = np.uint32(0)
+    for j in range(len(bits)):
+        # Close the gaps without a branch: a place that is not kept is overwritten by the next.
+        places[kept] = j
+        kept += np.uint32(bits[j] != NO_KEY)
+    for k in range(kept):
+        j = places[k]
+        keys[k] = np.uint64(bits[j]) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
+    return int(kept)

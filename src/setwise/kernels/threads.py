@@ -4,7 +4,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 Unit = TypeVar("Unit")
@@ -18,15 +17,18 @@ def available() -> int:
     return int(getattr(_local, "threads", 1))
 
 
-@contextmanager
-def allowed(threads: int) -> Iterator[None]:
+class allowed:  # noqa: N801  (it reads as a verb)
     """Allows the code in the ``with`` block to use this number of threads."""
-    before = available()
-    _local.threads = threads
-    try:
-        yield
-    finally:
-        _local.threads = before
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def __enter__(self) -> None:
+        self.before = available()
+        _local.threads = self.threads
+
+    def __exit__(self, *unused: object) -> None:
+        _local.threads = self.before
 
 
 def map_units(function: Callable[[Unit], Found], units: Sequence[Unit]) -> list[Found]:

@@ -129,7 +129,8 @@ class Lovasz(Evaluator):
         sets = self.batch
         assert self._quotient is not None
         codes = sets.truth.view(np.int8)
-        return quotient_extension(scores, codes, sets.offsets, MARGINS, self._limits, *self._quotient, self._at_empty)
+        limits, start = self._limits, self._at_empty
+        return quotient_extension(scores, codes, sets.offsets, MARGINS, limits, *self._quotient, start)[:2]
 
     def _of_gains(self, scores: Floats) -> tuple[Values, Floats]:
         """The value and the gradient of any remainder, from its gains along the sorted errors."""

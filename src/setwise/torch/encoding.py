@@ -39,7 +39,7 @@ def encoded(
     ------
     ValueError : for labels that are out of range. On an accelerator this is found later, as nothing waits for it there
     """
-    if target.device.type == "cpu" and target.shape[1] == 1:
+    if target.is_cpu and target.shape[1] == 1:
         found = _of_labels(target, mask, channels, count, ignore_index, by_class)
         if found is not None:
             return found

@@ -12,16 +12,18 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
 
+from setwise.core.arrays import Values
+
 
 class Evaluated(NamedTuple):
     """The values (S,) of S sets, and their gradient (S, p) with respect to the scores.
 
-    ``totals`` are the numbers (S, 2) of negatives and positives, if they are known.
+    ``totals`` are the numbers (S, 2) of negatives and positives, if they are known on the host.
     """
 
     values: torch.Tensor
     gradient: torch.Tensor
-    totals: torch.Tensor | None = None
+    totals: Values | None = None
 
 
 class Keyed(ABC):

@@ -8,20 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from setwise.kernels.shares import shares
 from setwise.kernels.threads import allowed
 from setwise.torch.arguments import Arguments
 from setwise.torch.encoding import totals_of
 from setwise.torch.forms import Form
 from setwise.torch.layout import as_scores, lay
 from setwise.torch.ops import NO_SECOND
-from setwise.torch.reducing import Reduction, counted, factors_of
+from setwise.torch.reducing import Reduction
 from setwise.torch.wording import worded
 
 
 def is_eager(scores: Tensor) -> bool:
     """Whether scores are plain numbers in the memory of the host, and nothing traces what is done to them."""
     plain = type(scores) is Tensor or type(scores) is torch.nn.Parameter
-    return plain and scores.device.type == "cpu" and not torch.compiler.is_compiling()
+    return plain and scores.is_cpu and not torch.compiler.is_compiling()
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Job:
     """What the scores (N, C, ...) of a batch are evaluated with, and what is left for the way back.
 
     ``weight_of`` tells the weights of the classes, once the shape of the scores is known to be right. ``gradient``
-    (S, p) is that of the values of the sets, and ``factors`` (S,) are what they are multiplied by.
+    (S, p) is that of the values of the sets, and ``factors`` (S, 1) are what they are multiplied by.
     """
 
     target: Tensor
@@ -51,17 +52,16 @@ class Job:
     def run(self, scores: Tensor) -> Tensor:
         """The same without a graph."""
         rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
-        with allowed(torch.get_num_threads()), worded():
-            found, self.gradient, known = self.form.on_host(rows, codes)
-        totals, values = (totals_of(codes) if known is None else known).numpy(), found.numpy()
-        counts = counted(totals, self.arguments)
-        weights, weight = counts.astype(np.float64).reshape(shape), self.weight_of(scores)
-        if weight is not None and self.reduction != "none":
-            weights = weights * weight.detach().cpu().numpy()
-        factors = factors_of(weights, self.reduction).reshape(-1)
-        self.factors = torch.from_numpy(factors).to(scores.dtype)
-        each = np.where(counts, values, 0.0) * factors
-        return torch.tensor(each.reshape(shape) if self.reduction == "none" else each.sum(), dtype=scores.dtype)
+        with allowed(torch.get_num_threads()):
+            found, self.gradient, known = worded(self.form.on_host, rows, codes)
+        totals, values = totals_of(codes).numpy() if known is None else known, found.numpy()
+        given = self.weight_of(scores)
+        weight = np.ones(shape[-1]) if given is None or self.reduction == "none" else given.detach().cpu().numpy()
+        factors = shares(totals, weight, self.arguments.only_present, self.reduction == "mean")
+        self.factors = torch.from_numpy(factors.astype(values.dtype)[:, None])
+        each = values * factors
+        total = each.reshape(shape) if self.reduction == "none" else each.sum()
+        return torch.from_numpy(np.asarray(total, values.dtype))
 
 
 class _Total(torch.autograd.Function):
@@ -77,7 +77,9 @@ class _Total(torch.autograd.Function):
     def backward(ctx: Any, change: Tensor) -> tuple[Tensor, None]:
         gradient, factors, *scores = ctx.saved_tensors
         source = scores[0] if scores else ctx.scores
-        found = _laid_back(gradient * (factors * change.reshape(-1))[:, None], source.shape, ctx.arguments)
+        # A single number needs no step of its own to be multiplied with.
+        scale = factors * (change.reshape(-1, 1) if change.ndim else change)
+        found = _laid_back(gradient * scale, source.shape, ctx.arguments)
         return once(found, source), None
 
 
@@ -97,7 +99,9 @@ class _Transformed(_Total):
 
 def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
     """Rows (S, p) in the ``shape`` of the scores from which :func:`lay` made them, with 0 in channels left out."""
-    images, channels = shape[0], 1 if arguments.mode == "binary" else shape[1]
+    if arguments.mode == "binary":
+        return rows.reshape(shape)
+    images, channels = shape[:2]
     chosen = arguments.channels(channels)
     pixels = rows.shape[1] if arguments.per_image else rows.shape[1] // max(images, 1)
     if arguments.per_image:

@@ -40,12 +40,16 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     numbers (N, ...) or (N, 1, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
-    images, channels, pixels = size = channels_of(logits, arguments)
-    codes = _codes(logits, target, mask, arguments, size)
+    scores = as_scores(logits)
+    images, channels, pixels = size = _size_of(scores, arguments)
     chosen = arguments.channels(channels)
-    scores = taken(as_scores(logits).reshape(images, channels, pixels), chosen)
-    rows = scores if arguments.per_image else scores.transpose(0, 1)
+    codes = _codes(scores, target, mask, arguments, size, chosen)
     shape = (images, len(chosen)) if arguments.per_image else (len(chosen),)
+    if channels == 1:
+        # The decisions of one channel are in the order of the codes.
+        return Laid(scores.reshape(codes.shape), codes, shape)
+    taking = taken(scores.reshape(images, channels, pixels), chosen)
+    rows = taking if arguments.per_image else taking.transpose(0, 1)
     return Laid(rows.reshape(codes.shape), codes, shape)
 
 
@@ -63,24 +67,29 @@ def check_sums(probabilities: Tensor, target: Tensor, mask: Tensor | None, argum
 
 def codes_of(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Tensor:
     """The codes of :func:`lay`, for which logits give nothing but their shape."""
-    return _codes(logits, target, mask, arguments, channels_of(logits, arguments))
+    size = channels_of(logits, arguments)
+    return _codes(logits, target, mask, arguments, size, arguments.channels(size[1]))
 
 
 def _codes(
-    logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments, size: tuple[int, int, int]
+    logits: Tensor,
+    target: Tensor,
+    mask: Tensor | None,
+    arguments: Arguments,
+    size: tuple[int, int, int],
+    chosen: list[int],
 ) -> Tensor:
-    """The same for known numbers of images, channels and pixels."""
-    images, channels, pixels = size
-    given = _as_target(logits, target, arguments, (images, channels, pixels))
-    counted = None if mask is None else _as_mask(mask, logits, (images, channels, pixels), arguments)
+    """The same for known numbers of images, channels and pixels, and for chosen channels."""
+    given = _as_target(logits, target, arguments, size)
+    counted = None if mask is None else _as_mask(mask, logits, size, arguments)
     exclusive = arguments.mode == "multiclass"
     # The operator takes longer than the codes of a small image.
     encode = ops.encode if torch.compiler.is_compiling() else encoded
     codes: Tensor = encode(
         given,
         counted,
-        arguments.channels(channels),
-        channels,
+        chosen,
+        size[1],
         exclusive,
         arguments.ignore_index,
         not arguments.per_image,
@@ -123,7 +132,11 @@ def _check_kind(logits: Tensor, name: str) -> None:
 
 def channels_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     """The numbers of images, channels and pixels; in binary mode there is one channel, maybe without an axis."""
-    as_scores(logits)
+    return _size_of(as_scores(logits), arguments)
+
+
+def _size_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
+    """The same for logits that are known to be scores."""
     least = 1 if arguments.mode == "binary" else 2
     if logits.ndim < least:
         raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {logits.ndim}.")

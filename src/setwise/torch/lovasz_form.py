@@ -67,8 +67,7 @@ class LovaszForm(Form):
     only_present: bool = False
 
     def __post_init__(self) -> None:
-        with worded():
-            object.__setattr__(self, "loss", LovaszHinge(self.loss).loss)
+        object.__setattr__(self, "loss", worded(LovaszHinge, self.loss).loss)
 
     @property
     def key(self) -> Hashable:
@@ -77,32 +76,37 @@ class LovaszForm(Form):
     def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
         return self._of_quotient(scores, codes) or self._of_any(scores, codes)
 
-    def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
-        """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
+    @cached_property
+    def _increasing_counts(self) -> CountLoss | None:
+        """The loss if it may be an increasing quotient of counts that is not modular."""
         loss = self.loss
         if not isinstance(loss, CountLoss) or type(loss).bind is not CountLoss.bind:
             return None
-        if not {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits or Trait.MODULAR in loss.traits:
+        fits = {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits and Trait.MODULAR not in loss.traits
+        return loss if fits else None
+
+    def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+        """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
+        loss = self._increasing_counts
+        if loss is None:
             return None
-        flat, labels = scores.detach().contiguous().numpy().reshape(-1), codes.contiguous().numpy().reshape(-1)
-        offsets = np.arange(len(codes) + 1) * codes.shape[1]
+        rows, labels = scores.detach().contiguous().numpy(), codes.contiguous().numpy().reshape(-1)
+        flat, offsets = rows.reshape(-1), np.arange(len(rows) + 1) * rows.shape[1]
         line, low, high = LINES[self.errors]
-        most = float(np.finfo(flat.dtype).max)
-        counts, last, proper = survey(flat, labels, offsets, line, max(low, -most), min(high, most))
-        N, P = np.ascontiguousarray(counts.T, dtype=np.float64)
-        empty = P + N == 0
+        counts, last = survey(flat, labels, offsets, line)
+        N, P = counts
         # A set in which nothing counts need not be defined for the loss, so it is given a negative.
-        N[empty] = 1.0
+        N = np.maximum(N, P == 0)
         quotient, none = loss.quotient(P, N), np.zeros(len(P))
-        if quotient is None or not proper:
+        if quotient is None:
             return None
         start = loss.of_counts(none, none, P, N)
-        left_out = P == 0 if self.only_present else empty
-        quotient[0][left_out], start[left_out] = 0.0, 0.0
-        limits = limits_of(P, last, *quotient)
-        values, gradient = quotient_extension(flat, labels, offsets, line, limits, *quotient, start)
-        found, slope = torch.from_numpy(values).to(scores.dtype), torch.from_numpy(gradient).reshape(scores.shape)
-        return Evaluated(found, slope, torch.from_numpy(counts))
+        limits = limits_of(counts, last, self.only_present, *quotient, start)
+        values, gradient, proper = quotient_extension(flat, labels, offsets, line, limits, *quotient, start, low, high)
+        if not proper:
+            return None
+        found = torch.from_numpy(values.astype(flat.dtype)), torch.from_numpy(gradient.reshape(rows.shape))
+        return Evaluated(*found, counts.T)
 
     def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
         """What is found for any submodular loss, from its gains."""

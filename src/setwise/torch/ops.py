@@ -67,8 +67,8 @@ def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, 
     # Results have the layout that the fake operator below promises, whatever that of the scores is.
     found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
     if found is None:
-        with allowed(torch.get_num_threads()), worded():
-            found = bound.on_host(scores.cpu(), codes.cpu())
+        with allowed(torch.get_num_threads()):
+            found = worded(bound.on_host, scores.cpu(), codes.cpu())
     return found.values.to(scores.device), found.gradient.to(scores.device), totals_of(codes)
 
 

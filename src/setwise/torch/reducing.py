@@ -1,7 +1,7 @@
 """The values of sets as one number: which sets count, with which weight, and what the mean divides by."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 import torch
@@ -28,8 +28,8 @@ class Options(TypedDict, total=False):
     sync: Sync | None
 
 
-def counted(totals: Any, arguments: Arguments) -> Any:
-    """A mask of the sets that count, (S,), for the numbers (S, 2) of negatives and positives: tensors or arrays."""
+def counted(totals: Tensor, arguments: Arguments) -> Tensor:
+    """A mask of the sets that count, (S,), for the numbers (S, 2) of negatives and positives."""
     return totals[:, 1] > 0 if arguments.only_present else totals.sum(1) > 0
 
 
@@ -49,18 +49,20 @@ def reduced(
     return found.reshape(shape) if reduction == "none" else found.sum()
 
 
-def factors_of(weights: Any, reduction: Reduction) -> Any:
-    """What each value is multiplied by before all are added, for weights of sets in their shape: tensors or arrays.
+def factors_of(weights: Tensor, reduction: Reduction) -> Tensor:
+    """What each value is multiplied by before all are added, for weights of sets in their shape.
 
-    With ``"none"`` they are not added. Sets that do not count have the weight 0.
+    With ``"none"`` they are not added. Sets that do not count have the weight 0. On the host,
+    :func:`setwise.kernels.shares.shares` tells the same.
     """
     if reduction != "mean":
         return weights
-    whole = weights.sum(axis=-1, keepdims=True)
+    whole = weights.sum(dim=-1, keepdim=True)
     some = whole > 0
     number = some.sum()
     # Where no set of an image counts, its weights are 0 whatever they are divided by.
-    return weights / ((whole + ~some) * (number + (number == 0)))
+    found: Tensor = weights / ((whole + ~some) * (number + (number == 0)))
+    return found
 
 
 def summed(values: Tensor, counts: Tensor, shape: tuple[int, ...], weight: Tensor | None) -> tuple[Tensor, Tensor]:

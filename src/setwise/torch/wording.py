@@ -1,18 +1,19 @@
 """Refusals of setwise in the words of its PyTorch modules."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 from setwise.core.refusal import Refusal
+
+Found = TypeVar("Found")
 
 WORDS = (("surrogate='margin'", "MarginRescalingLoss"), ("LovaszHinge refuses", "the Lovász extension refuses"))
 
 
-@contextmanager
-def worded() -> Iterator[None]:
-    """Raise refusals with the names of modules in place of those of estimators, and ``logits`` in place of scores."""
+def worded(function: Callable[..., Found], *given: object) -> Found:
+    """``function(*given)``, whose refusals name modules in place of estimators, and ``logits`` in place of scores."""
     try:
-        yield
+        return function(*given)
     except Refusal as refusal:
         sentence = str(refusal)
         for there, here in WORDS:

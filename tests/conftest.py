@@ -7,6 +7,6 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 from hypothesis import settings  # noqa: E402
 
 # A first call compiles, so a single example may take seconds.
-settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=80)
+settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=400)
 settings.load_profile("setwise")

@@ -4,8 +4,9 @@ The protocol, for one thread and float32 logits of one image with int64 labels:
 
 - Cases: the binary hinge with 30 % positives at 10k, 100k, 1M and 10M pixels, once with standard normal logits and once
   with 95 % of the pixels satisfying the margin; Lovász-softmax of 19 classes x 512 x 1024 pixels with standard normal
-  logits and uniform labels, and with logits like those of a trained network: blocks of labels, 8 % of the pixels
-  confidently wrong, the others right with a margin of 8 times uniform(.3, 1.5).
+  logits and uniform labels, with logits like those of a trained network: blocks of labels, 8 % of the pixels
+  confidently wrong, the others right with a margin of 8 times uniform(.3, 1.5), and with those of a network that is too
+  sure: the same with a margin of 20 everywhere.
 - Peers: Berman's file, if ``--berman`` says where it is, segmentation_models_pytorch and kornia, if they are installed
   or on the path; see ``torch_peers.py``. Kornia works image by image, so one image is the same problem for all.
 - Time: from logits to ``logits.grad``, in seconds of the processor, so that other processes weigh little, and of a
@@ -51,18 +52,19 @@ def hinge_case(size: int, satisfied: bool) -> Draw:
     return draw
 
 
-def softmax_case(trained: bool, classes: int = 19, height: int = 512, width: int = 1024) -> Draw:
-    """Draws logits (1, classes, height, width) and labels."""
+def softmax_case(margin: tuple[float, float] | None, classes: int = 19, height: int = 512, width: int = 1024) -> Draw:
+    """Draws logits (1, classes, height, width) and labels; the margin is the least and the largest of a class."""
 
     def draw(generator: torch.Generator) -> tuple[Tensor, Tensor]:
         logits = torch.randn(1, classes, height, width, generator=generator)
-        if not trained:
+        if margin is None:
             return logits, torch.randint(0, classes, (1, height, width), generator=generator)
         blocks = torch.randint(0, classes, (1, height // 32, width // 32), generator=generator)
         target = blocks.repeat_interleave(32, 1).repeat_interleave(32, 2)
         others = torch.randint(0, classes, target.shape, generator=generator)
         seen = torch.where(torch.rand(target.shape, generator=generator) < 0.08, others, target)
-        confidence = 8 * (0.3 + 1.2 * torch.rand(target.shape, generator=generator))
+        least, largest = margin
+        confidence = least + (largest - least) * torch.rand(target.shape, generator=generator)
         return logits.scatter_add_(1, seen[:, None], confidence[:, None]), target
 
     return draw
@@ -75,9 +77,9 @@ def cases(sizes: list[int], classes: int) -> dict[str, tuple[Draw, str, int]]:
         for name, satisfied in (("normal", False), ("95 % satisfied", True)):
             found[f"hinge, {size:,}, {name}"] = hinge_case(size, satisfied), "hinge", size
     if classes:
-        for name, trained in (("normal", False), ("trained", True)):
+        for name, margin in (("normal", None), ("trained", (2.4, 12.0)), ("too sure", (20.0, 20.0))):
             pixels = classes * 512 * 1024
-            found[f"softmax, {classes} x 512 x 1024, {name}"] = softmax_case(trained, classes), "softmax", pixels
+            found[f"softmax, {classes} x 512 x 1024, {name}"] = softmax_case(margin, classes), "softmax", pixels
     return found
 
 
@@ -133,7 +135,7 @@ def print_peak(case: str, name: str, berman: Path | None) -> None:
     size = int(case.split(", ")[1].replace(",", "")) if case.startswith("hinge") else 0
     draw, kind, _ = cases([size], 0)[case] if size else cases([], int(case.split()[1]))[case]
     run = losses(kind, berman)[name]
-    small = hinge_case(10_000, False) if kind == "hinge" else softmax_case(False, 3, 32, 32)
+    small = hinge_case(10_000, False) if kind == "hinge" else softmax_case(None, 3, 32, 32)
     generator = torch.Generator().manual_seed(0)
     solve(run, *small(generator))
     logits, target = draw(generator)

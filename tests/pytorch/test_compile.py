@@ -111,6 +111,23 @@ def test_machine_code(monkeypatch, tmp_path):
             torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler of C++")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("mode", ["multiclass", "multilabel"])
+def test_machine_code_of_probabilities_near_0_and_1(mode, monkeypatch, tmp_path):
+    """Of a folded probability the sign counts, also where it is 0."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    torch._dynamo.reset()
+    module = st.LovaszSoftmaxLoss(mode=mode)
+    compiled = torch.compile(module, fullgraph=True)
+    for scale in (10.0, 1000.0):
+        logits, target = drawn(module, 3, (1, 4, 5))
+        given = (scale * logits).detach().requires_grad_(), target
+        for found, expected in zip(with_gradient(compiled, *given), with_gradient(module, *given), strict=True):
+            torch.testing.assert_close(found, expected)
+
+
 # The number of a form is known as long as its module lives.
 HINGE, MARGIN = st.LovaszHingeLoss(), st.MarginRescalingLoss("f1")
 

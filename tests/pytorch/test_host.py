@@ -8,7 +8,7 @@ from setwise.losses import Jaccard
 
 torch = pytest.importorskip("torch")
 
-from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion  # noqa: E402
+from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion, folding  # noqa: E402
 from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
 
 
@@ -46,10 +46,13 @@ def test_equals_the_operators(monkeypatch, module, reduction):
 
 
 @pytest.mark.parametrize("eager", [True, False])
-def test_a_second_derivative_is_refused(monkeypatch, eager):
-    monkeypatch.setattr(criterion, "is_eager", lambda scores: eager)
-    logits = torch.randn(5, requires_grad=True)
-    (gradient,) = torch.autograd.grad(LovaszHingeLoss()(logits, torch.ones(5)), logits, create_graph=True)
+@pytest.mark.parametrize("module", [LovaszHingeLoss, LovaszSoftmaxLoss])
+def test_a_second_derivative_is_refused(monkeypatch, module, eager):
+    for each in (criterion, folding):
+        monkeypatch.setattr(each, "is_eager", lambda scores: eager)
+    logits = torch.randn(5, 2, requires_grad=True)
+    value = module(mode="multiclass")(logits, torch.arange(5) % 2)
+    (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
     with pytest.raises(RuntimeError, match="piecewise linear"):
         gradient.sum().backward()
 
@@ -69,12 +72,9 @@ def test_the_same_bits_for_one_thread_and_two(module, mode):
     logits = torch.randn(shape, generator=generator)
     target = torch.randint(0, 2 if mode == "binary" else 4, (1, *shape[2:]), generator=generator)
     before, found = torch.get_num_threads(), []
-    given = logits if mode == "binary" else logits.softmax(dim=1)
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        # The softmax of PyTorch is left out, so that only the losses of setwise are compared.
-        options = {} if mode == "binary" else {"from_logits": False}
-        found.append(evaluated(module(mode=mode, **options), given, target))
+        found.append(evaluated(module(mode=mode), logits, target))
     torch.set_num_threads(before)
     assert torch.equal(found[0][0], found[1][0])
     assert torch.equal(found[0][1], found[1][1])

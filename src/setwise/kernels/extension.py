@@ -1,9 +1,10 @@
 """The Lovász extension of a quotient of counts at errors of decisions, from scores and codes, set by set.
 
-The error of a decision is linear in its score: a line (2, 3) holds ``level``, ``base`` and ``slope`` of the negatives
-and of the positives, and an error is ``level + base + slope * score``, with the same level for both. In float32 errors
-are sorted without their level, because a sum with it would round small scores to the same number. Codes are 1 for
-positives, 0 for negatives, and -1 for decisions that do not count.
+The error of a decision is linear in its score: a line (2, 4) holds ``level``, ``base``, ``slope`` and ``wrap`` of the
+negatives and of the positives, and an error is ``level + base + slope * score``, and ``wrap`` more where its sign is
+minus, with the same level and wrap for both. In float32 errors are sorted without their level, because a sum with it
+would round small scores to the same number. Codes are 1 for positives, 0 for negatives, and -1 for decisions that do
+not count.
 """
 
 from collections.abc import Iterator
@@ -20,13 +21,17 @@ from setwise.kernels.threads import available, share_units
 
 Array = NDArray[Any]
 
-MARGINS = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
+MARGINS = np.array([[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, -1.0, 0.0]])
 """Margin errors: ``1 + s`` for negatives and ``1 - s`` for positives."""
 
-PROBABILITIES = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, -1.0]])
+PROBABILITIES = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, -1.0, 0.0]])
 """Errors of a probability s of being positive: s for negatives and ``1 - s`` for positives."""
 
-GIVEN = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+# A sum with 0 would lose the sign of -0; one with -0 changes nothing.
+FOLDED = np.array([[-0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -1.0, 1.0]])
+"""The same errors of a probability that is folded as in :mod:`setwise.kernels.folding`."""
+
+GIVEN = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
 """The scores are the errors."""
 
 PIECE = 4096
@@ -38,15 +43,43 @@ UNIT = 1 << 16
 NO_KEY = ~np.uint64(0)
 """The mark of a decision without a key."""
 
+MINUS_HALF = 0x3F000000
+"""The bits of a wrapped error of 1/2 whose sign is minus."""
 
 NO_LIMIT = 0xFFFFFFFE
 """The limit of sets all of whose errors above 0 are sorted."""
 
 
 @kernel
-def held(scores: Array, line: Array) -> float:
-    """Returns what the keys hold of the level: all of it in float64, nothing in float32."""
-    return line[0, 0] if scores.itemsize == 8 else 0.0
+def _held(scores: Array, line: Array) -> tuple[Any, Any, Any, Any, Any]:
+    """Returns base and slope of the errors that keys hold, of negatives and of positives, and what turns their bits.
+
+    Keys hold all of the level in float64, and nothing of it in float32.
+    """
+    kind = scores.dtype.type
+    level = line[0, 0] if scores.itemsize == 8 else -0.0
+    # What is wrapped and has the sign minus comes first then.
+    turn = np.uint32(0x80000000) if line[0, 3] else np.uint32(0)
+    return kind(level + line[0, 1]), kind(line[0, 2]), kind(level + line[1, 1]), kind(line[1, 2]), turn
+
+
+@kernel
+def _error_bits(score: Any, base: Any, slope: Any, turn: Any) -> Any:
+    """Returns bits above 0 that fall as the error rises."""
+    bits = falling_bits(base + slope * score)
+    if turn > 0:
+        # That of a wrapped 1 would be 0, which says that a set has no keys.
+        bits = max(np.uint32(bits ^ turn), np.uint32(1))
+        # A wrapped 1/2 has two signs, but is one error.
+        bits = np.uint32(~bits) if bits == MINUS_HALF else bits
+    return bits
+
+
+@kernel
+def _least_bits(scores: Array, line: Array) -> Any:
+    """Returns the bits of the least error above 0."""
+    zero = np.float32(0.0 if scores.itemsize == 8 else 0.0 - line[0, 0])
+    return np.uint32((falling_bits(zero) ^ _held(scores, line)[4]) - np.uint32(1))
 
 
 @kernel
@@ -105,14 +138,11 @@ def _inside(scores: Array, codes: Array, low: Any, high: Any) -> bool:
 @kernel
 def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
     """Returns the falling bits of the least error of a positive, or 0 without positives."""
-    kind = scores.dtype.type
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
-    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
+    _, _, base, slope, turn = _held(scores, line)
     # Bits are compared, and not floats: this loop compiles to vector instructions.
     last = np.uint32(0)
     for j in range(len(scores)):
-        y = kind(codes[j])
-        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
+        bits = _error_bits(scores[j], base, slope, turn)
         last = max(last, bits if codes[j] == 1 else np.uint32(0))
     return last
 
@@ -120,11 +150,11 @@ def _last_bits(scores: Array, codes: Array, line: Array) -> Any:
 @kernel
 def _first_bits(scores: Array, codes: Array, line: Array) -> Any:
     """Returns the falling bits of the largest error of a negative."""
-    kind, first = scores.dtype.type, np.uint32(0xFFFFFFFF)
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
+    base, slope, _, _, turn = _held(scores, line)
+    first = np.uint32(0xFFFFFFFF)
     for j in range(len(scores)):
         if codes[j] == 0:
-            first = min(first, falling_bits(base + slope * scores[j]))
+            first = min(first, _error_bits(scores[j], base, slope, turn))
     return first
 
 
@@ -203,8 +233,7 @@ def _pack_errors(
     require_length(scores, offsets)
     require_length(codes, offsets)
     kept, room = 0, np.empty(BLOCK, np.uint64)
-    # The bits of the least error above 0.
-    least = np.uint32(falling_bits(held(scores, line) - line[0, 0]) - np.uint32(1))
+    least = _least_bits(scores, line)
     for i in range(len(offsets) - 1):
         a, b = offsets[i], offsets[i + 1]
         if limits[i] > 0:
@@ -221,12 +250,11 @@ def _pack_errors(
 @kernel
 def _block_keys(scores: Array, codes: Array, line: Array, least: Any, limit: Any, first: int, keys: Array) -> None:
     """Writes a key for each decision of a block that begins at place ``first`` of its set, or ``NO_KEY``."""
-    kind = scores.dtype.type
-    base, slope = kind(held(scores, line) + line[0, 1]), kind(line[0, 2])
-    more_base, more_slope = kind(line[1, 1] - line[0, 1]), kind(line[1, 2] - line[0, 2])
+    negative_base, negative_slope, positive_base, positive_slope, turn = _held(scores, line)
     for j in range(len(scores)):
-        y = kind(codes[j])
-        bits = falling_bits((base + y * more_base) + (slope + y * more_slope) * scores[j])
-        bound = least if codes[j] == 1 else limit
+        positive = codes[j] == 1
+        base, slope = positive_base if positive else negative_base, positive_slope if positive else negative_slope
+        bits = _error_bits(scores[j], base, slope, turn)
+        bound = least if positive else limit
         key = np.uint64(bits) << np.uint64(32) | np.uint64(2 * (first + j) + codes[j])
         keys[j] = key if (bits <= bound) & (codes[j] >= 0) else NO_KEY

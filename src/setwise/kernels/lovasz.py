@@ -87,8 +87,8 @@ def quotient_values(
 ) -> Array:  # fmt: skip
     """Returns ``start + sum_j e_(j) gain_j`` of a quotient of counts for every set, (n,), from sorted keys.
 
-    The quotient is ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, and the errors ``level + base + slope * score``
-    with the ``line`` (2, 3) of the negatives and the positives. This is :func:`lovasz_values` in one pass of O(m)
+    The quotient is ``(t0 + t1 fn + t2 fp) / (b0 + b1 fn + b2 fp)``, and the errors are those of the ``line`` (2, 4) of
+    :mod:`setwise.kernels.extension`. This is :func:`lovasz_values` in one pass of O(m)
     without arrays in between: keys hold the place and the label of each decision, and its float32 error without the
     level. Keys of float64 ``scores`` hold the float32 of the whole error, and are put in exact order on the way.
     ``top`` and ``bottom`` (n, 3) are as in :func:`setwise.kernels.counts.quotient_gains`. The loss must be increasing,
@@ -98,7 +98,7 @@ def quotient_values(
     values = np.zeros(n, np.float64)
     bits, gains, labels = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
     negative_errors = np.empty(BLOCK, np.float64)
-    level, slope, more_slope = line[0, 0], line[0, 2], line[1, 2] - line[0, 2]
+    slope, more_slope = line[0, 2], line[1, 2] - line[0, 2]
     for i in range(n):
         value, misses, first = start[i], 0, starts[i]
         while first < starts[i + 1]:
@@ -112,7 +112,7 @@ def quotient_values(
                 _read_errors(block, scores, offsets[i], line, negative_errors)
                 order_runs(block, negative_errors)
             else:
-                _decode_errors(block, level, bits, negative_errors)
+                _decode_errors(block, line, bits, negative_errors)
             misses = _quotient_block(block, first - starts[i], misses, top[i], bottom[i], start[i], labels, gains)
             value -= _inner(negative_errors[:m], gains[:m])
             # The low half of a key is twice the place of the decision in its set, plus its label.
@@ -131,7 +131,8 @@ def _read_errors(keys: Array, scores: Array, first: int, line: Array, negative_e
         low = keys[j] & np.uint64(0xFFFFFFFF)
         label = np.int64(low & np.uint64(1))
         s = scores[first + np.int64(low >> np.uint64(1))]
-        negative_errors[j] = -((line[label, 0] + line[label, 1]) + line[label, 2] * s)
+        error = (line[label, 0] + line[label, 1]) + line[label, 2] * s
+        negative_errors[j] = -(error + line[label, 3] * (np.copysign(1.0, error) < 0.0))
 
 
 @kernel
@@ -152,13 +153,14 @@ def _quotient_block(
 
 
 @kernel
-def _decode_errors(keys: Array, level: float, bits: Array, negative_errors: Array) -> None:
+def _decode_errors(keys: Array, line: Array, bits: Array, negative_errors: Array) -> None:
     """Writes minus the errors, whose float32 without the level are in the upper halves of the keys."""
-    values = bits.view(np.float32)
+    values, level, wrap = bits.view(np.float32), line[0, 0], line[0, 3]
+    turn = np.uint32(0x80000000) if wrap else np.uint32(0)
     for j in range(len(keys)):
-        falling = np.uint32(keys[j] >> np.uint64(32))
+        falling = np.uint32(keys[j] >> np.uint64(32)) ^ turn
         negative = np.uint32(np.int32(falling) >> np.int32(31))
         bits[j] = np.uint32(falling ^ np.uint32(~negative & np.uint32(0x7FFFFFFF)))
     # The float32 are read through a view, in a loop of its own: both loops compile to vector instructions.
     for j in range(len(keys)):
-        negative_errors[j] = -(level + np.float64(values[j]))
+        negative_errors[j] = -(level + np.float64(values[j]) + (wrap if bits[j] >> np.uint32(31) else 0.0))

@@ -78,9 +78,7 @@ class _Total(torch.autograd.Function):
         gradient, factors, *scores = ctx.saved_tensors
         source = scores[0] if scores else ctx.scores
         found = _laid_back(gradient * (factors * change.reshape(-1))[:, None], source.shape, ctx.arguments)
-        if torch.is_grad_enabled():
-            found = _Once.apply(found, source)  # type: ignore[no-untyped-call]
-        return found, None
+        return once(found, source), None
 
 
 class _Transformed(_Total):
@@ -111,6 +109,14 @@ def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
         whole[:, chosen] = found
         found = whole
     return found.reshape(shape)
+
+
+def once(gradient: Tensor, source: Tensor) -> Tensor:
+    """A gradient at the ``source``, of which no further one can be taken."""
+    if not torch.is_grad_enabled():
+        return gradient
+    found: Tensor = _Once.apply(gradient, source)  # type: ignore[no-untyped-call]
+    return found
 
 
 class _Once(torch.autograd.Function):

@@ -10,6 +10,7 @@ from setwise.core.checks import as_flag
 from setwise.core.measure import Loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
+from setwise.torch.folding import folded_sigmoid, folded_softmax
 from setwise.torch.gathering import Sync
 from setwise.torch.layout import as_scores, channels_of, check_sums
 from setwise.torch.lovasz_form import Errors, LovaszForm
@@ -82,9 +83,10 @@ class LovaszSoftmaxLoss(Criterion):
         from_logits: bool = True,
     ) -> None:
         arguments = Arguments(mode, ignore_index, per_image, classes, include_background, empty)
-        form = LovaszForm(arguments.of(named(loss)), Errors.PROBABILITY, arguments.only_present)
-        super().__init__(form, arguments, class_weight, reduction, sync)
         self.from_logits = as_flag(from_logits, "from_logits")
+        errors = Errors.FOLDED if from_logits else Errors.PROBABILITY
+        form = LovaszForm(arguments.of(named(loss)), errors, arguments.only_present)
+        super().__init__(form, arguments, class_weight, reduction, sync)
 
     def check(self, logits: Tensor, target: Tensor, mask: Tensor | None) -> None:
         """Raise ValueError for probabilities of the CPU whose sum is not 1 where pixels count."""
@@ -95,12 +97,12 @@ class LovaszSoftmaxLoss(Criterion):
             check_sums(as_scores(logits).detach(), target, mask, self.arguments)
 
     def scores(self, logits: Tensor) -> Tensor:
-        """The probabilities."""
+        """The probabilities; those of logits are folded."""
         channels_of(logits, self.arguments)
         exact = as_scores(logits)
         if not self.from_logits:
             return exact
-        return exact.softmax(dim=1) if self.arguments.mode == "multiclass" else torch.sigmoid(exact)
+        return folded_softmax(exact) if self.arguments.mode == "multiclass" else folded_sigmoid(exact)
 
 
 def lovasz_hinge_loss(

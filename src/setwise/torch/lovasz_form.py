@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Floats
+from setwise.core.arrays import Bools, Floats
 from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
-from setwise.kernels.extension import GIVEN, MARGINS, PROBABILITIES, limits_of, quotient_extension, survey
+from setwise.kernels.extension import FOLDED, GIVEN, MARGINS, PROBABILITIES, limits_of, quotient_extension, survey
 from setwise.kernels.lovasz import lovasz_values
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import CountFunctionLoss
@@ -34,12 +34,14 @@ class Errors(Enum):
 
     MARGIN = "1 - s for positives and 1 + s for negatives (LH Eq. 34)"
     PROBABILITY = "1 - s for positives and s for negatives, where s is the probability of a positive"
+    FOLDED = "the same of the probability s, or 1 + s where the sign of s is minus"
     GIVEN = "s itself"
 
 
 LINES = {
     Errors.MARGIN: (MARGINS, -LARGEST, LARGEST),
     Errors.PROBABILITY: (PROBABILITIES, -0.01, 1.01),
+    Errors.FOLDED: (FOLDED, -0.51, 0.51),
     Errors.GIVEN: (GIVEN, 0.0, LARGEST),
 }
 """How the errors of :mod:`setwise.kernels.extension` come from scores, and the range of these."""
@@ -116,7 +118,7 @@ class LovaszForm(Form):
         structure = self.loss.structure(sets)
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.")
-        errors = np.where(sets.truth, 1 - flat, flat) if self.errors is Errors.PROBABILITY else flat
+        errors = self._of_places(flat, sets.truth)
         items, labels, ordered, starts = sort_falling(errors, sets.truth, sets.offsets, above_zero=True)
         gains = structure.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(flat)
@@ -124,6 +126,15 @@ class LovaszForm(Form):
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
         return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+
+    def _of_places(self, flat: Floats, truth: Bools) -> Floats:
+        """The errors of scores; of a folded probability in float64, where those near 1 differ."""
+        if self.errors is Errors.PROBABILITY:
+            return np.where(truth, 1 - flat, flat)
+        if self.errors is Errors.FOLDED:
+            folded = np.where(truth, -flat, flat).astype(np.float64)
+            return folded + np.signbit(folded)
+        return flat
 
     def _check(self, flat: Floats) -> None:
         """Raise ValueError for what are no errors or probabilities; the hinge checks its scores itself."""
@@ -160,9 +171,13 @@ class LovaszForm(Form):
         if self.errors is Errors.MARGIN:
             clipped = Trait.INCREASING in self.loss.traits
             found = extension(counts, torch.where(positive, -scores, scores), codes, clipped, level=1.0)
+        elif self.errors is Errors.FOLDED:
+            folded = torch.where(positive, -scores, scores).double()
+            found = extension(counts, folded + torch.signbit(folded), codes, clipped=True)
         else:
             found = extension(counts, torch.where(positive, 1 - scores, scores), codes, clipped=True)
-        return Evaluated(found.values, torch.where(positive, -found.gradient, found.gradient))
+        slopes = torch.where(positive, -found.gradient, found.gradient)
+        return Evaluated(found.values.to(scores.dtype), slopes.to(scores.dtype))
 
     def __repr__(self) -> str:
         return f"the Lovász extension of {self.loss!r} at {self.errors.name.lower()} errors"

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import final
 
-from setwise.estimators.weak import soft_labels
+from setwise.core.evaluator import Surrogate
+from setwise.estimators.weak import judged_bags, soft_labels
 from setwise.estimators.weak.methods import LINEAR
 from setwise.estimators.weak.problem import LinearModel, Model, Problem, Settings
 
@@ -44,3 +45,27 @@ class LinearFamily(Family):
         """The model of a method from the weights of ``start``."""
         assert isinstance(start, LinearModel)
         return LINEAR[method](problem, start.w, settings)
+
+
+@final
+class SurrogateFamily(Family):
+    """The same for a surrogate of bags that a user gives: its text is the name of the only method.
+
+    Parameters
+    ----------
+    surrogate : one of a loss
+    """
+
+    regularized = True
+
+    def __init__(self, surrogate: Surrogate) -> None:
+        self.surrogate, self.methods = surrogate, (repr(surrogate),)
+
+    def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
+        """Logistic regression of soft labels."""
+        return LinearFamily().start(problem, before, settings)
+
+    def fit(self, method: str, problem: Problem, start: Model, settings: Settings) -> Model:
+        """The model of the surrogate from the weights of ``start``."""
+        assert isinstance(start, LinearModel)
+        return judged_bags.fit(problem, start.w, settings, self.surrogate)

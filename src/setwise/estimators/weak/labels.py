@@ -105,3 +105,13 @@ def _named(classes: Any) -> NDArray[Any]:
     if names.dtype.kind in "if" and ((names == -1) | ~np.isfinite(names)).any():
         raise ValueError("classes must be finite, and not -1, which marks unknown labels in y.")
     return names
+
+
+def refuse_one_class(codes: Ints, classes: NDArray[Any]) -> None:
+    """Refuse codes (n,) of labels, -1 where they are unknown, of which the known ones are of a single class."""
+    if (codes < 0).any() and len(np.unique(codes)) == 2:
+        only = classes.tolist()[codes.max()]
+        raise ValueError(
+            f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
+            "unknown. Write negative labels as 0, or give proportions=... for a known share."
+        )

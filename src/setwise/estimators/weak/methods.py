@@ -16,5 +16,6 @@ LINEAR: Mapping[str, Method] = MappingProxyType(
         "count_likelihood": likelihood.fit,
         "alternation": alternation.fit,
         "margin": margin.fit,
+        "ramp": margin.ramp,
     }
 )

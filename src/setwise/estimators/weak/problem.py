@@ -25,15 +25,24 @@ class Problem:
     ----------
     X : the rows in the order of the knowledge; scaled features for linear models, anything for other classifiers
     knowledge : what is known of them
+    whole : the problem of which these are the bags ``parts``, or None
     """
 
     X: Any
     knowledge: Knowledge
+    whole: "tuple[Problem, Ints] | None" = None
 
     def take(self, parts: Ints) -> "Problem":
         """The problem of some bags."""
         places, knowledge = self.knowledge.take(parts)
-        return Problem(taken(self.X, places), knowledge)
+        return Problem(taken(self.X, places), knowledge, (self, parts))
+
+    def bound(self, surrogate: Surrogate) -> Evaluator:
+        """A surrogate of the bags, whose loss may have a value for each bag of the whole problem."""
+        if self.whole is None:
+            return surrogate.on(self.knowledge.sets)
+        problem, parts = self.whole
+        return problem.bound(surrogate).take(parts)
 
     def risk(self, surrogate: Surrogate | Evaluator, n_jobs: int = 1) -> MeanRisk:
         """The mean over bags of a surrogate, as a function of d weights and the constant, which is the last."""

@@ -13,17 +13,19 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_factor, as_number
+from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
-from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
+from setwise.estimators.weak.bag_predictions import BagPredictions, mean_log_likelihood, predicted
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.deciding import threshold_for
-from setwise.estimators.weak.family import Family, LinearFamily
+from setwise.estimators.weak.families import family_of
+from setwise.estimators.weak.judged_bags import check
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import as_partly_known
+from setwise.estimators.weak.labels import as_partly_known, refuse_one_class
 from setwise.estimators.weak.methods import LINEAR
 from setwise.estimators.weak.problem import Problem, Settings, taken
 from setwise.estimators.weak.progress import Watch
@@ -31,9 +33,7 @@ from setwise.estimators.weak.ranges import Ranges
 from setwise.estimators.weak.results import keep
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import USUAL, Plan
-from setwise.estimators.weak.wrapped import WrappedFamily
 from setwise.losses import as_loss, plain_losses
-from setwise.probabilistic import CountLikelihood
 
 
 @final
@@ -55,6 +55,14 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
       (HOL 4.1). Its scores are then made log-odds by the factor of greatest likelihood: what is positive stays so.
     - ``"margin"``, for linear models: margin rescaling of :class:`setwise.losses.CountRange` in each bag, with such
       completions (HOL 4.1), by :class:`setwise.learners.NRBM`, and then made log-odds in the same way.
+    - ``"ramp"``, for linear models: the ramp of the same loss, in the same way.
+    - a surrogate of any loss, as ``MarginRescaling("f1")``, for linear models: whole bags are judged by that loss. The
+      truth of a bag is the labeling of greatest score that agrees with what is known, or the one before where the
+      surrogate is less there. Weights and labelings descend in turn; the objective never rises where the maxima of
+      the surrogate are exact. A loss that says itself what unknown labels mean, as ``CountRange`` and sums with it, is
+      bound to the labels 1, 0 and -1 as it is, its values of bags in the sorted order of the ids of all bags. What
+      ``fit`` is told is then for the start, the log-odds and the choice of C. Where a loss ranks, the boundary is that
+      of greatest likelihood.
     - ``"auto"``: the count likelihood, or another one under which bags that were held out are more likely by more than
       a standard error. No label of a row needs to be known.
 
@@ -72,7 +80,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     Parameters
     ----------
     estimator : None, or a classifier with ``predict_proba``, to which X goes untouched
-    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"`` or ``"margin"``
+    method : ``"auto"``, ``"count_likelihood"``, ``"proportion_loss"``, ``"alternation"``, ``"margin"``, ``"ramp"``, or
+        an object of :mod:`setwise.surrogates`
     C : the weight of the sum over bags, for linear models; that of ``LogisticRegression`` where all labels are known.
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
     loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
@@ -93,7 +102,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     coef_, intercept_ : (1, d) and (1,), or (k, d) and (k,) for k classes; for linear models
     estimators_ : a list with the fitted classifier, or one for each of k classes against the rest; else empty
     threshold_ : the log-odds above which a row is predicted positive, 0 unless ``loss`` is given
-    method_, C_ : what was chosen; lists for k > 2 classes, and so are all of the following
+    method_, C_ : what was chosen, a surrogate as its text; lists for k > 2 classes, and so are all of the following
     candidates_ : a tuple of ``WeakCandidate``, the best first, with the mean log-likelihood of held-out bags and its
         standard error; empty if there was no race. ``"constant"`` is the mean share as the probability of all rows
     doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
@@ -109,7 +118,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "method": [StrOptions({"auto", *LINEAR})],
+        "method": [StrOptions({"auto", *LINEAR}), Surrogate],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
         "classes": ["array-like", None],
@@ -124,7 +133,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     def __init__(
         self,
         estimator: Any = None,
-        method: str = "auto",
+        method: str | Surrogate = "auto",
         C: float | str = "auto",
         *,
         loss: str | Loss | None = None,
@@ -244,7 +253,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)
         scores = self._log_odds(X)
-        n, k = len(scores), len(self.classes_)
+        n = len(scores)
         bags = Bagging.of(groups, n)
         ranges = Ranges.of(bags, counts, proportions, at_least, between)
         codes, _ = as_partly_known(y, n, self.classes_, ranges.width)
@@ -253,11 +262,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             return float((self.predict(X)[known] == self.classes_[codes[known]]).mean())
         if ranges.empty:
             raise ValueError("score must be given labels y, or counts, proportions, at_least or between of bags.")
-        values = []
-        for column, s in enumerate(scores.reshape(n, -1).T, start=1 if k == 2 else 0):
-            held = Knowledge.of(bags, np.full(n, -1, dtype=np.int8), *ranges.of_class(column, k))
-            values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
-        return float(np.mean(values))
+        return mean_log_likelihood(bags, ranges, scores)
 
     def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
         """Train and store everything; returns whether Ctrl-C ended it."""
@@ -267,12 +272,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         bags = Bagging.of(groups, n)
         ranges = Ranges.of(bags, *values)
         codes, classes = as_partly_known(y, n, self.classes, ranges.width)
-        if ranges.empty and (codes < 0).any() and len(np.unique(codes)) == 2:
-            only = classes.tolist()[codes.max()]
-            raise ValueError(
-                f"y must hold two classes where nothing is known of bags; it holds {only!r} alone, and -1, which is "
-                "unknown. Write negative labels as 0, or give proportions=... for a known share."
-            )
+        if ranges.empty:
+            refuse_one_class(codes, classes)
         loss = None if self.loss is None else as_loss(self.loss)
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
@@ -281,6 +282,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
             labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
             knowledge = Knowledge.of(bags, labels, *ranges.of_class(k, len(classes)))
+            if isinstance(self.method, Surrogate):
+                check(self.method, knowledge, n, len(classes))
             part = taken(rows, knowledge.order)
             trained.append(plan.train(Problem(part if scaling is None else scaling.inside(part), knowledge)))
             if trained[-1].interrupted and k + 1 < len(classes):
@@ -295,14 +298,12 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
     def _plan(self) -> Plan:
         """What is fitted, by the parameters."""
-        family: Family = LinearFamily() if self.estimator is None else WrappedFamily(self.estimator)
-        if self.method not in ("auto", *family.methods):
-            raise ValueError(f"method must be one for any classifier where estimator is given; got {self.method!r}.")
+        family, method = family_of(self.estimator, self.method)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
         settings = Settings(USUAL, tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
-        return Plan.of(family, self.method, C, settings, int(self.cv), seed)
+        return Plan.of(family, method, C, settings, int(self.cv), seed)
 
     def _log_odds(self, X: Any) -> Values:
         """The log-odds of the probabilities, (n,), or (n, k)."""

@@ -251,7 +251,7 @@ def test_columns_that_hold_nothing_take_no_memory(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_bundled_problems_tell_all_stories(tmp_path, capsys):
-    assert run("--quick", "--out", tmp_path) == 0
+    assert run("--quick", "--folds", "3", "--out", tmp_path) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "early detection, early detection loss: Change to " in out
     assert "traits of digits, F1: Change to boosted trees" in out

@@ -1,6 +1,7 @@
 """Every method of inference on every loss, its multiples and sums: ``value <= best <= bound``, equal where exact."""
 
 from dataclasses import MISSING, fields
+from functools import cache
 
 import numpy as np
 import pytest
@@ -45,6 +46,7 @@ def variants(loss):
     return [loss, *more]
 
 
+@cache
 def every_variant(p):
     losses = [loss for loss in every_loss(p) + examples(p, "scores") if fits(loss, p)]
     return [variant for loss in losses for variant in variants(loss)]
@@ -53,33 +55,27 @@ def every_variant(p):
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_value_best_and_bound(method, slack, p):
-    rng = np.random.default_rng(p)
     taken = 0
-    for loss in every_variant(p):
-        for kind in rng.choice(KINDS, 3, replace=False):
-            y, scores = problem(rng, p, kind, np.float64)
-            structure = loss.structure(Sets.single(y))
-            if method.refuses(structure, slack) is not None:
-                with pytest.raises(Refusal, match=r"refuses|knows no method"):
-                    method.prepare(structure, slack)
-                continue
-            if not isinstance(structure.batch, Sets):
-                continue
-            taken += 1
-            found = method.prepare(structure, slack).maximize(scores)
-            shift = structure.batch.target_shift
-            shift = 0.0 if shift is None else float(shift @ scores)
-            all_values = objectives_of(structure, y, scores, slack) + shift
-            best = all_values.max()
-            row = int((found.labels ^ y) @ (1 << np.arange(p)))
-            where = (loss, kind, y, scores)
-            assert close(found.values[0], all_values[row], scores), where
-            assert found.values[0] <= best or close(found.values[0], best, scores), where
-            assert found.bounds[0] >= best or close(found.bounds[0], best, scores), where
-            if found.exact[0]:
-                assert close(found.values[0], best, scores), where
-            if not method.approximate:
-                assert found.exact.all(), where
+    for where, structure in problems(p):
+        _, _, y, scores = where
+        if method.refuses(structure, slack) is not None:
+            with pytest.raises(Refusal, match=r"refuses|knows no method"):
+                method.prepare(structure, slack)
+            continue
+        if not isinstance(structure.batch, Sets):
+            continue
+        taken += 1
+        found = method.prepare(structure, slack).maximize(scores)
+        all_values = objectives_of(structure, tuple(y), tuple(scores), slack)
+        best = all_values.max()
+        row = int((found.labels ^ y) @ (1 << np.arange(p)))
+        assert close(found.values[0], all_values[row], scores), where
+        assert found.values[0] <= best or close(found.values[0], best, scores), where
+        assert found.bounds[0] >= best or close(found.bounds[0], best, scores), where
+        if found.exact[0]:
+            assert close(found.values[0], best, scores), where
+        if not method.approximate:
+            assert found.exact.all(), where
     others = {"by_sequences", "by_matchings", "by_networks", "by_windows"}
     refuses_all = (
         {"worst_ranking", "by_class", "by_order"}
@@ -90,13 +86,28 @@ def test_value_best_and_bound(method, slack, p):
     assert taken or method.name not in ("auto", "enumeration", "greedy")
 
 
+@cache
+def problems(p):
+    """A few problems of each loss, the same for all methods: ((loss, kind, y, scores), structure)."""
+    rng, out = np.random.default_rng(p), []
+    for loss in every_variant(p):
+        for kind in rng.choice(KINDS, 3, replace=False):
+            y, scores = problem(rng, p, kind, np.float64)
+            out.append(((loss, kind, y, scores), loss.structure(Sets.single(y))))
+    return out
+
+
+@cache
 def objectives_of(structure, y, scores, slack):
-    """The objective of every set of mistakes, relative to the true labels."""
+    """The objective of every set of mistakes; enumerated once for all methods."""
+    y, scores = np.array(y), np.array(scores)
     rows = brute.subsets(len(y)) ^ y
     values = np.array([structure.values(row)[0] for row in rows])
     won = -(brute.subsets(len(y)) @ brute.margins(y, scores))
     allowed = values > -np.inf
-    return np.where(allowed, np.where(allowed, values, 0.0) * (1.0 + won) if slack else values + won, -np.inf)
+    shift = structure.batch.target_shift
+    shift = 0.0 if shift is None else float(shift @ scores)
+    return np.where(allowed, np.where(allowed, values, 0.0) * (1.0 + won) if slack else values + won, -np.inf) + shift
 
 
 @pytest.mark.parametrize("p", [4, 30])
@@ -138,16 +149,14 @@ def test_a_ragged_batch_is_its_sets_one_by_one(method):
 
 @pytest.mark.parametrize("p", [1, 2, 4])
 def test_forced_labels_max_marginals_k_best_and_above(method, p):
-    rng = np.random.default_rng(p)
-    for loss in every_variant(p)[:: 1 if p < 4 else 4]:
-        y, scores = problem(rng, p, str(rng.choice(["normal", "small", "zero", "ties"])), np.float64)
-        structure = loss.structure(Sets.single(y))
-        if method.refuses(structure) is not None or not isinstance(structure.batch, Sets) or method.approximate:
+    if method.approximate:
+        return
+    rows = brute.labelings(p, 2)
+    for (loss, y, scores, forced), structure in forced_problems(p):
+        if method.refuses(structure) is not None or not isinstance(structure.batch, Sets):
             continue
         maximizer = method.prepare(structure)
-        rows = brute.labelings(p, 2)
-        values = brute.objectives(structure, scores, rows)
-        forced = rng.integers(-1, 2, p)
+        values = every_objective(structure, tuple(scores))
         obeys = ((rows == forced) | (forced < 0)).all(axis=1)
         if values[obeys].max() > -np.inf:
             found = maximizer.best(scores, forced)
@@ -162,6 +171,22 @@ def test_forced_labels_max_marginals_k_best_and_above(method, p):
         limit = float(np.median(allowed))
         (above,) = maximizer.above(scores, limit, 6)
         assert close(np.array([one.value for one in above]), allowed[allowed > limit][:6], scores), (loss, y, scores)
+
+
+@cache
+def forced_problems(p):
+    """A problem of each loss and labels that it must keep, the same for all methods."""
+    rng, out = np.random.default_rng(p), []
+    for loss in every_variant(p)[:: 1 if p < 4 else 4]:
+        y, scores = problem(rng, p, str(rng.choice(["normal", "small", "zero", "ties"])), np.float64)
+        out.append(((loss, y, scores, rng.integers(-1, 2, p)), loss.structure(Sets.single(y))))
+    return out
+
+
+@cache
+def every_objective(structure, scores):
+    """The objectives of all labelings; enumerated once for all methods."""
+    return brute.objectives(structure, np.array(scores), brute.labelings(len(scores), 2))
 
 
 def test_losses_of_classes_by_every_method_that_takes_them(method):
@@ -191,26 +216,31 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
 
 
 def test_unknown_labels_by_every_method_that_takes_them(method):
-    rng = np.random.default_rng(4)
     taken = 0
-    orders = [loss for loss in every_variant(4) if loss.reads == "scores"]
+    for (loss, y, scores), structure in unknown_problems():
+        if method.refuses(structure) is not None:
+            continue
+        taken += 1
+        found = method.prepare(structure).maximize(scores)
+        values = every_objective(structure, tuple(scores))
+        assert found.bounds[0] >= values.max() - 1e-9
+        assert found.values[0] == pytest.approx(values.max(), abs=1e-9), (loss, y)
+    assert taken or method.name not in ("auto", "enumeration", "known_labels", "modular")
+
+
+@cache
+def unknown_problems():
+    """Problems of four labels of which some are not known, the same for all methods."""
+    rng, out = np.random.default_rng(4), []
     for loss in every_variant(4):
         # To these, unknown labels are boxes, borders and bags, which have tests of their own.
         if any(name in repr(loss) for name in ("BoxFullness", "BorderConvexity", "CountRange")):
             continue
         for _ in range(3):
             y, scores = np.append(rng.integers(-1, 2, 3), -1).astype(np.int8), 0.5 * rng.standard_normal(4)
-            if loss in orders:
-                continue
-            structure = loss.structure(Sets(y, np.array([0, 4])))
-            if method.refuses(structure) is not None:
-                continue
-            taken += 1
-            found = method.prepare(structure).maximize(scores)
-            values = brute.objectives(structure, scores, brute.labelings(4, 2))
-            assert found.bounds[0] >= values.max() - 1e-9
-            assert found.values[0] == pytest.approx(values.max(), abs=1e-9), (loss, y)
-    assert taken or method.name not in ("auto", "enumeration", "known_labels", "modular")
+            if loss.reads != "scores":
+                out.append(((loss, y, scores), loss.structure(Sets(y, np.array([0, 4])))))
+    return out
 
 
 def test_unknown_labels_under_slack_rescaling_are_refused(method):

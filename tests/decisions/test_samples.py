@@ -54,7 +54,7 @@ def test_decisions_of_samples_equal_enumeration(name, p):
         if type(loss).__name__ != name or (isinstance(loss, SetFunctionLoss) and p > 2):
             continue
         table = losses_of_all(loss, p)
-        for case in range(500 if p == 4 else 60):
+        for case in range(150 if p == 4 else 60):
             samples, weights = drawn(p, case)
             w = np.ones(len(samples)) if weights is None else weights
             expected = w / w.sum() @ table[samples @ (1 << np.arange(p))]
@@ -71,7 +71,7 @@ def test_the_search_has_a_bound(loss):
     p = 17
     every = subsets(p).astype(np.float64)
     formula = formula_of(loss, p)
-    for case in range(8):
+    for case in range(6):
         samples, _ = drawn(p, case)
         tp, s = every @ samples.T, samples.sum(axis=1).astype(np.float64)
         least = formula.at(every.sum(axis=1)[:, None], tp, s - tp).mean(axis=1).min()

@@ -21,7 +21,7 @@ from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repea
 from setwise.estimators.choosing.choice import chosen_of, errors_needed
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.levers import LEVERS, as_levers
-from setwise.estimators.threads import openmp_threads
+from setwise.estimators.threads import base_threads
 from setwise.losses import EarlyDetection, FBeta, Hamming, Jaccard, RocArea
 
 
@@ -311,8 +311,12 @@ def test_levers_of_many_numbers_refuse_two_folds(many):
     assert ("2 folds are too few" in said["stack"]) == many
 
 
+def threads_of(api):
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == api}
+
+
 class Counting(LogisticRegression):
-    """Notes how many OpenMP threads there are where it is asked."""
+    """Notes how many threads of BLAS and of OpenMP there are where it is asked."""
 
     seen: ClassVar[set] = set()
 
@@ -325,19 +329,19 @@ class Counting(LogisticRegression):
         return super().predict_proba(X)
 
     def note(self):
-        self.seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp")
+        self.seen.update(threads_of("blas") | threads_of("openmp"))
 
 
 @pytest.mark.parametrize(("small", "threads"), [(1 << 19, {1}), (10, {2})])
-def test_base_models_of_small_tables_get_one_openmp_thread(small, threads, monkeypatch):
+def test_base_models_of_small_tables_get_one_thread(small, threads, monkeypatch):
     monkeypatch.setattr("setwise.estimators.threads.SMALL_TABLE", small)
     Counting.seen.clear()
     X, y = noisy()
-    with threadpool_limits(2, user_api="openmp"):
+    with threadpool_limits(2):
         _, base = out_of_fold(X, y, estimator=Counting())
         base.response()
         base.fresh(X).response()
-        left = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+        left = threads_of("blas") | threads_of("openmp")
     assert Counting.seen == threads
     assert left == {2}
 
@@ -350,7 +354,7 @@ class Lazy(list):
 
 def test_rows_of_every_kind_are_counted():
     table = np.zeros((10, 2))
-    with threadpool_limits(2, user_api="openmp"):
+    with threadpool_limits(2):
         for X in [
             Lazy(),
             ["a", "b"],
@@ -360,5 +364,5 @@ def test_rows_of_every_kind_are_counted():
             csr_array(table),
             _NotAnArray(table),
         ]:
-            with openmp_threads(X):
-                assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"} == {1}
+            with base_threads(X):
+                assert threads_of("blas") == threads_of("openmp") == {1}

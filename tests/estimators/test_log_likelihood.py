@@ -83,7 +83,7 @@ def test_the_interval_holds_what_is_estimated_in_nineteen_of_twenty_cases(known)
     y = {"all": clean, "some": some, "nothing": None}[known]
     model = BinaryDenoiser(steps=300, ridge=1e-2, samples=60, random_state=0).fit(noisy, clean)
     rng = np.random.default_rng(0)
-    z = rng.logistic(size=(200_000, 6))
+    z = rng.logistic(size=(40_000, 6))
     true = as_estimated(model, noisy, y, np.concatenate([z, -z]))
     held, apart = 0, []
     for seed in range(150):

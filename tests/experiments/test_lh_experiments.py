@@ -1,5 +1,6 @@
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ NAMES_OF_ALL = ("lh_figure1", "lh_figure2", "lh_figure6", "lh_table1", "lh_table
 needs_data = pytest.mark.skipif("SETWISE_DATA" not in os.environ, reason="SETWISE_DATA is not set")
 
 
+@cache
 def outcome(name, settings=QUICK):
     experiment, said = find(name), []
     found = experiment.run(settings, said.append)
@@ -202,7 +204,7 @@ def test_a_table_shows_the_paper_beside_the_measured():
 
 def test_outcomes_are_written(tmp_path):
     pytest.importorskip("matplotlib")
-    found = outcome("lh_table1", Settings(quick=True, seed=3))
+    found = outcome("lh_table1")
     files = write_outcome(tmp_path / "deep", find("lh_table1"), QUICK, found)
     assert [f.name for f in files] == ["lh_table1.json", "lh_table1.png"]
     assert all(f.stat().st_size > 500 for f in files)

@@ -34,7 +34,7 @@ def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem
                     assert bound.value == pytest.approx(truth, rel=1e-9, abs=slack), (loss, method)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(truths_and_scores(dtypes=("f8",)))
 def test_gradient_is_a_plane_below_even_when_greedy(problem):
     y, scores, rng = problem

@@ -21,7 +21,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     """Fit every method to a gap of 1e-3, on one sampling of Table 4 on yeast (when quick, of the traits of digits)."""
     source = digit_traits() if settings.quick else read(need_data(settings, "lh_figure6", ["yeast.npz"])[0])
     problem = common_labels(source, PROTOCOL.p)
-    total = PROTOCOL.total // 4 if settings.quick else PROTOCOL.total
+    total = PROTOCOL.total // 8 if settings.quick else PROTOCOL.total
     train, test = sample(problem, total, np.array(PROTOCOL.weights), np.random.default_rng(settings.seed))
     tables, figures, words = [], {}, [about_sample(problem, train)]
     for part in PROTOCOL.parts:

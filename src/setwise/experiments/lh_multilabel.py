@@ -54,7 +54,7 @@ class Protocol:
     def run(self, settings: Settings, advance: Advance) -> Outcome:
         """Measure the table on scene and yeast; when quick, on two samplings of the traits of scikit-learn's digits."""
         problems = _problems(self, settings)
-        samplings, total = (2, self.total // 4) if settings.quick else (self.samplings, self.total)
+        samplings, total = (2, self.total // 8) if settings.quick else (self.samplings, self.total)
         tables, words = (
             [],
             [f"The paper's data are {self.source}; these are others, so only the pattern can be compared."],

@@ -16,7 +16,7 @@ from setwise.losses import Hamming
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 GRID = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-QUICK_GRID = (1e-3, 1e-1, 10.0)
+QUICK_GRID = (1e-3, 1e-1)
 """Wide grids of constants C, counted for each decision."""
 
 THOROUGH = Plan(inner=3, grid=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0))

@@ -5,6 +5,7 @@ The protocol is in ``measure_protocol``, which was fixed before the first result
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -41,6 +42,9 @@ from setwise.losses import as_loss
 
 NAME = "measure_labels"
 
+TREES, QUICK_TREES, QUICK_ROWS = 100, 10, 120
+"""The number of trees of a forest, and in the quick version also of rows of each table."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -63,10 +67,11 @@ class Split:
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """Five splits of five label matrices; the quick version has two splits of 3 and of 6 traits of digits."""
+    """Five splits of five label matrices; the quick version has two splits of 2 and of 3 traits of some digits."""
     tables = list(_matrices(settings))
     splits = 2 if settings.quick else LABEL_SPLITS
-    results = over_splits(tables, splits, one_split, advance)
+    trees = QUICK_TREES if settings.quick else TREES
+    results = over_splits(tables, splits, partial(one_split, trees=trees), advance)
     shape = (len(tables), splits, len(LABEL_BASES), len(LABEL_MEASURES))
     ours = np.array([r.ours for r in results]).reshape(shape)
     references = np.array([r.references for r in results]).reshape(*shape, len(LABEL_REFERENCES))
@@ -74,7 +79,7 @@ def run(settings: Settings, advance: Advance) -> Outcome:
     return _outcome(tuple(table.name for table in tables), ours, references, levers)
 
 
-def one_split(table: Matrix, k: int, splits: int) -> Split:
+def one_split(table: Matrix, k: int, splits: int, trees: int) -> Split:
     """Everything on split ``k`` of a label matrix."""
     train, test = list(ShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED).split(table.X))[k]
     part, held = Matrix(table.name, table.X[train], table.Y[train]), Matrix(table.name, table.X[test], table.Y[test])
@@ -82,7 +87,7 @@ def one_split(table: Matrix, k: int, splits: int) -> Split:
     folds = tuple(KFold(FOLDS, shuffle=True, random_state=k).split(part.X))
     ours, references, levers = [], [], []
     for base in LABEL_BASES:
-        models = [linear(c) for c in GRID] if base == "linear" else [RandomForestClassifier(100, random_state=k)]
+        models = [linear(c) for c in GRID] if base == "linear" else [RandomForestClassifier(trees, random_state=k)]
         held_out = [_problem(part, losses[0]).out_of_fold(model, folds) for model in models]
         for loss in losses:
             first, rivals = _references(part, held, held_out, loss)
@@ -125,9 +130,10 @@ def _mean(loss: Loss, Y: Bools, labels: Bools) -> float:
 def _matrices(settings: Settings) -> Iterator[Matrix]:
     """The label matrices of the protocol, or the traits of scikit-learn's digits."""
     if settings.quick:
-        for count in (3, 6):
+        for count in (2, 3):
             problem = digit_traits(count)
-            yield Matrix(f"{count} {problem.name}", np.asarray(problem.X, dtype=np.float64), problem.y == 1)
+            X, Y = problem.X[:QUICK_ROWS], problem.y[:QUICK_ROWS] == 1
+            yield Matrix(f"{count} {problem.name}", np.asarray(X, dtype=np.float64), Y)
         return
     for path in need_data(settings, NAME, [f"{name}.npz" for name in LABEL_SETS]):
         with np.load(path, allow_pickle=False) as file:

@@ -63,8 +63,8 @@ METHODS = (*((CHOICE, base) for base in BASES), (SURROGATE, "linear"), (DEFAULTS
 TOL = 1e-2
 """The relative gap at which fits of SetClassifier end; a smaller one takes several times as long."""
 
-QUICK_ROWS = 300
-"""The number of rows of each table in the quick version."""
+QUICK_ROWS, QUICK_MEASURES = 120, ("f1", "mcc")
+"""The number of rows of each table in the quick version, and its measures."""
 
 
 @final
@@ -83,25 +83,26 @@ class Split:
 
 
 def run(settings: Settings, advance: Advance) -> Outcome:
-    """Ten splits of twenty tables; the quick version has two splits of the first rows of two of scikit-learn's."""
+    """Ten splits of twenty tables; the quick version has two of the first rows of two of scikit-learn's tables."""
     tables = list(all_tables(settings))
     splits = 2 if settings.quick else SPLITS
-    results = over_splits(tables, splits, one_split, advance)
-    shape = (len(tables), splits, len(METHODS), len(MEASURES))
+    measures = QUICK_MEASURES if settings.quick else MEASURES
+    results = over_splits(tables, splits, partial(one_split, measures=measures), advance)
+    shape = (len(tables), splits, len(METHODS), len(measures))
     reference = np.array([r.reference for r in results]).reshape(shape)
     ours = np.array([r.ours for r in results]).reshape(shape)
     constant = np.array([r.constant for r in results]).reshape(shape)
     names = tuple(table.name for table in tables)
     chosen = [r.levers for r in results]
-    return _outcome(names, reference - ours, reference, constant, chosen)
+    return _outcome(names, reference - ours, reference, constant, chosen, measures)
 
 
-def one_split(table: Table, k: int, splits: int) -> Split:
+def one_split(table: Table, k: int, splits: int, measures: Sequence[str]) -> Split:
     """Everything on split ``k`` of a table."""
     drawn = StratifiedShuffleSplit(splits, test_size=TEST_SHARE, random_state=SEED)
     train, test = list(drawn.split(table.y, table.y))[k]
     part, held = Table(table.name, table.X[train], table.y[train]), Table(table.name, table.X[test], table.y[test])
-    losses = [as_loss(name) for name in MEASURES]
+    losses = [as_loss(name) for name in measures]
     folds = inner_folds(part.y, k)
     tuned = {base: references(base, part, folds, losses, k) for base in BASES}
     rows = [_by_choice(tuned[base], part, held, folds, losses, k) for base in BASES]
@@ -188,7 +189,12 @@ def all_tables(settings: Settings) -> Iterator[Table]:
 
 
 def _outcome(
-    names: Sequence[str], gains: Values, reference: Values, constant: NDArray[np.int64], levers: list[list[list[str]]]
+    names: Sequence[str],
+    gains: Values,
+    reference: Values,
+    constant: NDArray[np.int64],
+    levers: list[list[list[str]]],
+    measures: tuple[str, ...] = MEASURES,
 ) -> Outcome:
     """One table of mean paired differences for each method, and sentences on what the protocol asks."""
     ratio = TEST_SHARE / (1.0 - TEST_SHARE)
@@ -196,9 +202,9 @@ def _outcome(
         (i, m, j): Paired.of(gains[i, :, m, j], ratio)
         for i in range(len(names))
         for m in range(len(METHODS))
-        for j in range(len(MEASURES))
+        for j in range(len(measures))
     }
-    shape = (len(names), len(METHODS), len(MEASURES))
+    shape = (len(names), len(METHODS), len(measures))
     means = np.array([cell.mean for cell in cells.values()]).reshape(shape)
     errors = np.array([cell.error for cell in cells.values()]).reshape(shape)
     tables, words = [], []
@@ -206,14 +212,14 @@ def _outcome(
         title = f"{method} over {base}: mean gain over the tuned threshold ± standard error (Nadeau and Bengio)"
         rows = (*names, "mean of the tables")
         whole = means[:, m].mean(axis=0), means[:, m].std(axis=0, ddof=1) / np.sqrt(len(names))
-        best = np.zeros((len(rows), len(MEASURES)), dtype=bool)
+        best = np.zeros((len(rows), len(measures)), dtype=bool)
         shown, spread = np.vstack([means[:, m], whole[0]]), np.vstack([errors[:, m], whole[1]])
-        tables.append(Shown(title, rows, MEASURES, shown, spread, best=best, digits=3))
+        tables.append(Shown(title, rows, measures, shown, spread, best=best, digits=3))
         level = reference[:, :, m].mean(axis=1)
         title = f"The reference over {base}: mean loss of the tuned threshold"
         if (method, base) in METHODS[: len(BASES)]:
-            tables.append(Shown(title, tuple(names), MEASURES, level, best=best[:-1], digits=3))
-        for j, measure in enumerate(MEASURES):
+            tables.append(Shown(title, tuple(names), measures, level, best=best[:-1], digits=3))
+        for j, measure in enumerate(measures):
             mean, error = float(whole[0][j]), float(whole[1][j])
             verdict = "not below 0 by more" if mean >= -error else "below 0 by more"
             words.append(
@@ -221,14 +227,14 @@ def _outcome(
             )
     adjusted = holm([cell.p_below for cell in cells.values()])
     low = [
-        f"{_cell(names, key)} {cell.mean:+.3f} (p {p:.3g})"
+        f"{_cell(names, measures, key)} {cell.mean:+.3f} (p {p:.3g})"
         for (key, cell), p in zip(cells.items(), adjusted, strict=True)
         if p <= LEVEL
     ]
     words.append(f"Cells below 0 after Holm's correction of {len(cells)}: {', '.join(low) or 'none'}.")
-    deep = [f"{_cell(names, key)} {cell.mean:+.3f}" for key, cell in cells.items() if cell.mean < FLOOR]
+    deep = [f"{_cell(names, measures, key)} {cell.mean:+.3f}" for key, cell in cells.items() if cell.mean < FLOOR]
     words.append(f"Cells whose mean is below {FLOOR}: {', '.join(deep) or 'none'}.")
-    empty = [_cell(names, (i, m, j)) for i, _, m, j in np.argwhere(constant)]
+    empty = [_cell(names, measures, (i, m, j)) for i, _, m, j in np.argwhere(constant)]
     words.append(f"Constant predictions where the reference has none: {', '.join(empty) or 'none'}.")
     flat = [lever for split in levers for row in split for lever in row]
     counts = ", ".join(f"{name} {flat.count(name)}" for name in sorted(set(flat)))
@@ -236,9 +242,9 @@ def _outcome(
     return Outcome(tuple(tables), tuple(words))
 
 
-def _cell(names: Sequence[str], key: tuple[int, int, int]) -> str:
+def _cell(names: Sequence[str], measures: Sequence[str], key: tuple[int, int, int]) -> str:
     i, m, j = key
-    return f"{names[i]}/{' over '.join(METHODS[m])}/{MEASURES[j]}"
+    return f"{names[i]}/{' over '.join(METHODS[m])}/{measures[j]}"
 
 
 def _steps(settings: Settings) -> int:

@@ -6,7 +6,7 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.segments import segment_sums
+from setwise.kernels.segments import least_of_caps, segment_sums
 
 
 def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: Bools) -> Values:
@@ -25,27 +25,20 @@ def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: B
     promised = structure.traits & {Trait.INCREASING, Trait.SUBMODULAR}
     if not promised:
         return np.full(len(structure.batch), np.inf)
-    caps = _modular_caps(structure, mistakes)
+    bases, gains = map(np.stack, zip(*_modular_caps(structure, mistakes), strict=True))
     if not slack:
-        return np.asarray(np.min([_split(base, gain, margins, structure, 1.0) for base, gain in caps], axis=0))
+        return np.asarray(least_of_caps(bases, gains, margins, np.ones(len(structure.batch)), offsets))
     # Try t^2 around the quotient of the largest factor and the largest loss, where the two sides would balance.
-    base, gain = caps[0]
-    largest_loss = base + segment_sums(np.maximum(gain, 0.0), offsets)
+    largest_loss = bases[0] + segment_sums(np.maximum(gains[0], 0.0), offsets)
     largest_factor = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)
     balance = largest_factor / np.where(largest_loss > 0, largest_loss, 1.0)
     best = largest_loss * largest_factor
     for ratio in np.geomspace(1 / 64, 64, 25):
         weight = balance * ratio
-        bound = np.min([_split(base, gain, margins, structure, weight) for base, gain in caps], axis=0)
+        bound = least_of_caps(bases, gains, margins, weight, offsets)
         with np.errstate(over="ignore"):
             best = np.minimum(best, np.maximum(bound + 1.0, 0.0) ** 2 / (4.0 * weight))
-    return np.maximum(best, structure.at_empty())
-
-
-def _split(base: Values, gain: Values, margins: Values, structure: Structure, weight: Values | float) -> Values:
-    """Returns ``max_A weight (base + gain(A)) - m(A)``, (n,): each decision enters A where it pays."""
-    each = gain * (weight if np.ndim(weight) == 0 else np.asarray(weight)[structure.batch.owners])
-    return weight * base + segment_sums(np.maximum(each - margins, 0.0), structure.batch.offsets)
+    return np.asarray(np.maximum(best, structure.at_empty()))
 
 
 def _modular_caps(structure: Structure, mistakes: Bools) -> list[tuple[Values, Values]]:

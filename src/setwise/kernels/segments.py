@@ -39,6 +39,26 @@ def segment_sums(x: Array, offsets: Array) -> Array:
 
 
 @kernel
+def least_of_caps(bases: Array, gains: Array, margins: Array, weights: Array, offsets: Array) -> Array:
+    """Returns ``min_c max_A weights_i (bases_ci + gains_c(A)) - margins(A)`` of each segment i, (n,).
+
+    Each entry enters A where it pays. The k modular terms are ``bases`` (k, n) and ``gains`` (k, total); O(k total).
+    """
+    require_length(margins, offsets)
+    require_length(gains[0], offsets)
+    n = len(offsets) - 1
+    out = np.full(n, np.inf)
+    for c in range(len(gains)):
+        for i in range(n):
+            total = weights[i] * bases[c, i]
+            for j in range(offsets[i], offsets[i + 1]):
+                total += max(gains[c, j] * weights[i] - margins[j], 0.0)
+            if total < out[i]:
+                out[i] = total
+    return out
+
+
+@kernel
 def masked_sums(x: Array, mask: Array, offsets: Array) -> Array:
     """Returns the sum of the entries of each segment where ``mask`` is true, (n,) float64; O(total).
 

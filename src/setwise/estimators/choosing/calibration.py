@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from setwise.core.arrays import Bools, Values
+from setwise.estimators.threads import base_threads
 
 
 class Calibration(ABC):
@@ -68,7 +69,8 @@ def sigmoid(scores: Values, truth: Bools) -> Sigmoid:
         return float(value.mean()), np.array([(slope * z).mean(), slope.mean()])
 
     start = np.array([1.0, np.log((P + 1) / (N + 1))])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
+    with base_threads(scores):
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None), (None, None)]).x
     return Sigmoid(float(found[0] / scale), float(found[1] - found[0] * center / scale))
 
 

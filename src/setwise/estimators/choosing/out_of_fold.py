@@ -17,7 +17,7 @@ from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
 from setwise.estimators.choosing.tables import as_numbers, codes_of
-from setwise.estimators.threads import openmp_threads
+from setwise.estimators.threads import base_threads
 
 
 @final
@@ -188,7 +188,7 @@ def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> An
         params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
     model = clone(source.estimator)
     X = _safe_indexing(source.X, train)
-    with openmp_threads(X):
+    with base_threads(X):
         model.fit(X, source.target[train], **params)
     return model if test is None else source._respond(model, _safe_indexing(source.X, test))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.estimators.threads import openmp_threads
+from setwise.estimators.threads import base_threads
 
 METHODS = {"auto": ("predict_proba", "decision_function")}
 """The methods that are tried in turn for each ``response_method``; any other name is tried alone."""
@@ -62,7 +62,7 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
     ValueError : for a classifier without scores, and for scores that are not finite
     """
     name = method_of(estimator, response_method)
-    with openmp_threads(X):
+    with base_threads(X):
         predicted = np.asarray(estimator.predict(X))
         if p is None:
             scores, labels = scores_of(estimator, X, name, positive), predicted == positive

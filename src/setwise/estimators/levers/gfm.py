@@ -17,6 +17,7 @@ from setwise.decisions.lines import is_affine
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 from setwise.estimators.choosing.tables import Scaling
+from setwise.estimators.threads import base_threads
 from setwise.losses import FBeta
 
 MOST_LABELS = 64
@@ -83,7 +84,8 @@ class GFM(Lever):
         weights[-1, seen] = 0.0
         if len(seen) == 1:
             return weights
-        model = LogisticRegression(C=self.C, max_iter=500).fit(features, target)
+        with base_threads(features):
+            model = LogisticRegression(C=self.C, max_iter=500).fit(features, target)
         if len(seen) == 2:
             # Two classes share one vector, which speaks for the second of them.
             weights[:-1, seen[1]], weights[-1, seen[1]] = model.coef_[0], model.intercept_[0]

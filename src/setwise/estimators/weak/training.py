@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import final
 
+from setwise.estimators.threads import base_threads
 from setwise.estimators.weak.advice import Interval, interval_of, words_on_signal
 from setwise.estimators.weak.family import Family
 from setwise.estimators.weak.problem import Model, Problem, Settings
@@ -81,6 +82,10 @@ class Plan:
 
     def train(self, problem: Problem) -> Trained:
         """The model that the plan chooses; after Ctrl-C the best so far, or KeyboardInterrupt if there is none."""
+        with base_threads(problem.X):
+            return self._train(problem)
+
+    def _train(self, problem: Problem) -> Trained:
         method, C = self.usual
         start = self.family.start(problem, None, self.settings.at(C))
         if start.status == "interrupted":

@@ -113,7 +113,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     choice_ : the choice and its doubt in a sentence
     interval_ : an object with the numbers ``low``, ``high`` and ``undecided``: constants from low to high may be added
         to all log-odds with a drop of the log-likelihood of at most 1.92, an interval of 95 %; and undecided is the
-        share of the training rows whose label depends on it. None after Ctrl-C
+        share of the training rows of which something is known whose label depends on it. None after Ctrl-C
     objective_ : what was minimized, at the model; the negative log-likelihood of all bags for other classifiers
     n_iter_, status_, stop_reason_ : the number of steps, and why they ended, in a word and in a sentence
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any

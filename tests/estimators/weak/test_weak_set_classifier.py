@@ -329,6 +329,7 @@ def test_naive_bags_are_named():
     clone(PLAIN).fit(X, groups=groups, at_least=[1, 1, 1, None, None, None], counts=[None, None, None, 0, 0, 0])
 
 
+@pytest.mark.filterwarnings("ignore:the bags show no signal", "ignore:the bags carry hardly any")
 def test_rounding_decides_no_race():
     rng = np.random.default_rng(3)
     X, groups = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
@@ -340,6 +341,7 @@ def test_rounding_decides_no_race():
         np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore:the bags carry hardly any")
 def test_the_interval_of_the_intercept():
     X, _, groups, counts = drawn()
     model = clone(PLAIN).fit(X, groups=groups, counts=counts)

@@ -44,7 +44,9 @@ class SurrogateForm(Form):
             seen = self.surrogate.on(sets)(found.take(scores))
             values = found.spread_rows(seen.values, scores)
         if not np.isfinite(values).all():
-            raise OverflowError(f"logits are too large: {self.surrogate!r} leaves {scores.dtype}. Scale them down.")
+            raise OverflowError(
+                f"logits are too large: {self.surrogate!r} leaves torch.{scores.dtype}. Scale them down."
+            )
         if not seen.exact.all():
             gap = float((seen.upper - seen.values).max())
             warnings.warn(

@@ -69,7 +69,7 @@ def of_set(loss, scores, codes, line):
 
 def found(loss, scores, codes, offsets, line):
     counts, last = survey(scores, codes, offsets, line)
-    N, P = counts
+    N, P, _ = counts
     start = loss.of_counts(np.zeros(len(P)), np.zeros(len(P)), P, N)
     quotient = loss.quotient(P, N)
     limits = limits_of(counts, last, False, *quotient, start)
@@ -127,12 +127,18 @@ def test_only_scores_that_count_must_be_in_the_range(bad, first, dtype):
         scores = np.array([0.1, 0.2, 0.3], dtype=dtype)
         scores[place] = bad
         counts, last = survey(scores, codes, offsets, MARGINS)
-        assert counts.tolist() == [[2.0 - first], [first]]
-        quotient, start = Jaccard().quotient(*counts[::-1]), np.zeros(1)
+        assert counts.tolist() == [[2.0 - first], [first], [2.0 - first]]
+        quotient, start = Jaccard().quotient(*counts[1:]), np.zeros(1)
         limits = limits_of(counts, last, True, *quotient, start)
         for low, high in ((0.0, 1.0), (-np.inf, np.inf)):
             proper = quotient_extension(scores, codes, offsets, MARGINS, limits, *quotient, start, low, high)[2]
             assert proper == (codes[place] < 0 or (low <= bad <= high and abs(bad) < np.inf))
+
+
+def test_a_set_in_which_nothing_counts_is_given_a_negative():
+    codes, offsets = np.array([-1, -1, 0, 0, -1, 1], dtype=np.int8), np.array([0, 2, 5, 6])
+    counts, _ = survey(np.zeros(6), codes, offsets, MARGINS)
+    assert counts.tolist() == [[0, 2, 0], [0, 0, 1], [1, 2, 0]]
 
 
 def test_the_last_positive_is_sought_where_it_limits_the_keys():
@@ -143,7 +149,7 @@ def test_the_last_positive_is_sought_where_it_limits_the_keys():
         scores = np.where(rng.random(len(codes)) < violating, -1.0, 1.5) * np.where(codes, 1.0, -0.5)
         offsets = np.array([0, len(codes)])
         counts, last = survey(scores, codes, offsets, MARGINS)
-        quotient, start = Jaccard().quotient(*counts[::-1]), np.zeros(1)
+        quotient, start = Jaccard().quotient(*counts[1:]), np.zeros(1)
         limits = limits_of(counts, last, False, *quotient, start)
         assert (limits[0] >= falling_bits(0.0)) == (violating < 1.0)
         found(Jaccard(), scores, codes, offsets, MARGINS)

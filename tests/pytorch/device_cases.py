@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.torch.forms import Evaluated
 
 
 def cases(seed, count, largest=40):
@@ -21,9 +22,15 @@ def cases(seed, count, largest=40):
         yield torch.tensor(scores, dtype=dtype), torch.tensor(codes)
 
 
+def on_host(form, scores, codes):
+    """The values and the gradient of a form on the host, as tensors."""
+    found = form.on_host(scores.contiguous().numpy(), codes.contiguous().numpy())
+    return Evaluated(torch.from_numpy(found.values), torch.from_numpy(found.gradient))
+
+
 def assert_same(form, scores, codes, gradient=True):
     """The form on tensors equals the form on the host, in values and, away from ties, in gradients."""
-    host, device = form.on_host(scores, codes), form.on_device(scores, codes)
+    host, device = on_host(form, scores, codes), form.on_device(scores, codes)
     assert device is not None, form
     tol = 1e-6 if scores.dtype == torch.float32 else 1e-12
     size = 1.0 + scores.abs().sum(dim=1).max().item() if scores.numel() else 1.0

@@ -32,7 +32,7 @@ from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescalin
 
 torch = pytest.importorskip("torch")
 
-from pytorch.device_cases import assert_same, cases, surrogates  # noqa: E402
+from pytorch.device_cases import assert_same, cases, on_host, surrogates  # noqa: E402
 from setwise.torch import device_extension, device_search, ops  # noqa: E402
 from setwise.torch.device_counts import DeviceCounts  # noqa: E402
 from setwise.torch.folding import folded_sigmoid  # noqa: E402
@@ -181,7 +181,7 @@ def test_huge_scores_do_not_bury_the_loss(loss):
         for surrogate in (MarginRescaling(loss), Ramp(loss)):
             form = SurrogateForm(surrogate, None)
             scores[:, 0], scores[:, 3] = 1e2, -1e2
-            expected = form.on_host(scores, codes)
+            expected = on_host(form, scores, codes)
             scores[:, 0], scores[:, 3] = 1e30, -1e30
             assert torch.equal(form.on_device(scores, codes).gradient, expected.gradient)
 

@@ -8,6 +8,7 @@ from setwise.losses import Jaccard
 
 torch = pytest.importorskip("torch")
 
+from pytorch.device_cases import on_host  # noqa: E402
 from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, MarginRescalingLoss, criterion, folding  # noqa: E402
 from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
 
@@ -89,6 +90,6 @@ def test_the_order_of_small_scores_is_that_of_float64(loss, scale):
     labels = torch.rand(1, 100_000, generator=generator) < 1e-3
     codes = labels.to(torch.int8)
     form = LovaszForm(loss, Errors.MARGIN)
-    exact = form.on_host(scores.double(), codes).gradient
-    for found in (form.on_host(scores, codes), form.on_device(scores, codes)):
+    exact = on_host(form, scores.double(), codes).gradient
+    for found in (on_host(form, scores, codes), form.on_device(scores, codes)):
         assert torch.linalg.norm(found.gradient.double() - exact) <= 1e-7 * torch.linalg.norm(exact)

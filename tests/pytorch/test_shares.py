@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.kernels.shares import shares
+from setwise.kernels.shares import ALIKE, shares
 
 torch = pytest.importorskip("torch")
 
@@ -21,4 +21,6 @@ def test_equals_the_factors_of_tensors():
         counts = totals[:, 1] > 0 if only_present else totals.any(axis=1)
         weights = torch.from_numpy(np.where(counts.reshape(images, classes), weight, 0.0))
         expected = factors_of(weights, "mean" if mean else "sum").numpy().reshape(-1)
-        np.testing.assert_allclose(shares(totals, weight, only_present, mean), expected, rtol=1e-15)
+        np.testing.assert_allclose(shares(totals, classes, weight, only_present, mean), expected, rtol=1e-15)
+        alike = [shares(totals, classes, each, only_present, mean) for each in (ALIKE, np.ones(classes))]
+        np.testing.assert_array_equal(*alike)

@@ -232,12 +232,11 @@ Quotient = tuple[Values, Values]
 
 def linear(n: int, constant: float | Values, fn: float | Values, fp: float | Values) -> Values:
     """The coefficients (n, 3) of 1, of the false negatives and of the false positives; each is one number or (n,)."""
-    given = constant, fn, fp
-    if not all(isinstance(each, float | np.ndarray) for each in given):
+    if not {type(constant), type(fn), type(fp)} <= {float, np.ndarray}:
         # Other kinds of arrays, as tensors behind the functions of NumPy, are stacked by functions of their own.
-        return np.stack([np.broadcast_to(each, (n,)) for each in given], axis=1)
+        return np.stack([np.broadcast_to(each, (n,)) for each in (constant, fn, fp)], axis=1)
     out = np.empty((n, 3))
-    out[:, 0], out[:, 1], out[:, 2] = given
+    out[:, 0], out[:, 1], out[:, 2] = constant, fn, fp
     return out
 
 

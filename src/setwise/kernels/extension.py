@@ -97,15 +97,17 @@ def count_codes(codes: Array, offsets: Array) -> Array:
 
 @kernel
 def survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
-    """Returns the numbers of negatives and of positives of every set, (2, n) float64, and the bits of its last gain.
+    """Returns counts of every set, (3, n) float64, and the bits of its last gain, (n,) uint32; O(total).
 
-    Negatives with larger bits of their error have an error below those of all positives. Once a positive has no error
-    above 0, others are not looked at, for nothing beyond it has a key. O(total).
+    The counts are the numbers of negatives and of positives, and of negatives once more, with 1 for sets in which
+    nothing counts: a loss need not be defined for those. Negatives with larger bits of their error have an error below
+    those of all positives. Once a positive has no error above 0, others are not looked at, for nothing beyond it has a
+    key.
     """
     require_length(scores, offsets)
     require_length(codes, offsets)
     n, least = len(offsets) - 1, _least_bits(scores, line)
-    counts, last = np.zeros((2, n)), np.zeros(n, np.uint32)
+    counts, last = np.zeros((3, n)), np.zeros(n, np.uint32)
     for i in range(n):
         a, b = offsets[i], offsets[i + 1]
         for c in range(a, b, PIECE):
@@ -117,6 +119,7 @@ def survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Ar
                 last[i] = max(last[i], _last_bits(scores[c:d], codes[c:d], line))
         if counts[1, i] == 0:
             last[i] = _first_bits(scores[a:b], codes[a:b], line)
+        counts[2, i] = 1.0 if counts[0, i] + counts[1, i] == 0 else counts[0, i]
     return counts, last
 
 
@@ -167,7 +170,13 @@ def quotient_extension(
 
     The last result is whether all scores that count are finite and in ``[low, high]``; the others are for such scores.
     """
-    gradient, values, proper = np.zeros(len(scores), scores.dtype), np.empty(len(start)), []
+    gradient, units = np.zeros(len(scores), scores.dtype), _units(offsets)
+    if len(units) == 1:
+        # A single set is sorted by all threads.
+        keys = np.empty(len(scores), np.uint64)
+        found = _of_unit(scores, codes, offsets, line, limits, top, bottom, start, low, high, keys, gradient)
+        return found[0], gradient, found[1]
+    values, proper = np.empty(len(start)), []
 
     def work(units: Iterator[tuple[int, int]]) -> None:
         keys = np.empty(0, np.uint64)
@@ -175,20 +184,26 @@ def quotient_extension(
             part, segments = slice(first, last), offsets[first : last + 1]
             if len(keys) < segments[-1] - segments[0]:
                 keys = np.empty(segments[-1] - segments[0], np.uint64)
-            starts = np.zeros(last - first + 1, np.int64)
-            proper.append(_pack_errors(scores, codes, segments, line, limits[part], low, high, keys, starts))
-            ordered = sort_packed(keys[: starts[-1]], starts)
-            values[part] = quotient_values(
-                ordered, scores, starts, segments, line, top[part], bottom[part], start[part], gradient
-            )
+            given = limits[part], top[part], bottom[part], start[part]
+            values[part], fit = _of_unit(scores, codes, segments, line, *given, low, high, keys, gradient)
+            proper.append(fit)
 
-    units = _units(offsets)
-    if len(scores) < SHARED or len(units) == 1 or available() == 1:
-        # A single set is sorted by all threads.
+    if len(scores) < SHARED or available() == 1:
         work(iter(units))
     else:
         share_units(work, units)
     return values, gradient, all(proper)
+
+
+def _of_unit(
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, top: Array, bottom: Array, start: Array,
+    low: float, high: float, keys: Array, gradient: Array,
+) -> tuple[Array, bool]:  # fmt: skip
+    """Values of a group of sets, and whether their scores are proper; writes to the ``gradient`` of all sets."""
+    starts = np.zeros(len(offsets), np.int64)
+    proper = _pack_errors(scores, codes, offsets, line, limits, low, high, keys, starts)
+    ordered = sort_packed(keys[: starts[-1]], starts)
+    return quotient_values(ordered, scores, starts, offsets, line, top, bottom, start, gradient), proper
 
 
 def _units(offsets: Array) -> list[tuple[int, int]]:

@@ -33,8 +33,10 @@ def sort_large(keys: Array) -> Array:
 
     Keys must be distinct, and those with equal upper halves must be in rising order already.
     """
-    room, sort = np.empty_like(keys), numpy_sort if numpy_is_faster() else radix_sort
-    if len(keys) < SHARED or available() == 1:
+    alone, sort = len(keys) < SHARED or available() == 1, numpy_sort if numpy_is_faster() else radix_sort
+    # Only here is no other array needed.
+    room = keys if alone and sort is numpy_sort else np.empty_like(keys)
+    if alone:
         sort((keys, room))
         return keys
     units = [(keys, room)]

@@ -54,7 +54,8 @@ class Jaccard(CountLoss):
         union = P + fp
         if self.empty == "perfect":
             # The union is empty only where there is no mistake, and 0 divided by 1 is the loss of a perfect set.
-            return (fn + fp) / np.where(union > 0, union, 1.0)
+            filled: Values = union + (union == 0.0)
+            return (fn + fp) / filled
         # Without positives fn is 0, so both choices depend on fp without_positives.
         without_positives = fp / np.where(N > 0, N, 1.0) if self.empty == "fraction" else 0.0 * fp
         return np.where(P > 0, (fn + fp) / np.where(P > 0, union, 1.0), without_positives)

@@ -63,9 +63,11 @@ class Arguments:
 
     def channels(self, count: int) -> list[int]:
         """The numbers of the channels that may count, of ``count`` that logits have."""
-        found = list(range(count)) if isinstance(self.classes, str) else list(self.classes)
-        if max(found, default=0) >= count:
-            raise ValueError(f"classes must be below the {count} channels of logits; got {max(found)}.")
+        found = list(range(count))
+        if not isinstance(self.classes, str):
+            found = list(self.classes)
+            if max(found) >= count:
+                raise ValueError(f"classes must be below the {count} channels of logits; got {max(found)}.")
         if not self.include_background:
             found = [c for c in found if c != 0]
         if not found:

@@ -1,9 +1,11 @@
 """Targets as codes: 1 for positives, 0 for negatives, -1 for decisions that do not count."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from setwise.kernels.extension import count_codes
@@ -11,6 +13,7 @@ from setwise.kernels.label_codes import label_codes
 from setwise.torch.channels import taken
 
 NO_MASK = np.empty((0, 0), np.bool_)
+POSITIVE = np.array([1])
 
 
 def encoded(
@@ -81,12 +84,19 @@ def _equal(target: Tensor, value: int | None) -> Tensor:
     return torch.eq(target, value)
 
 
+def array_of(tensor: Tensor) -> NDArray[Any]:
+    """The numbers of a tensor of the CPU as an array without gaps, without its graph."""
+    # Small images would notice a step that they do not need.
+    plain = tensor.detach() if tensor.requires_grad else tensor
+    return plain.contiguous().numpy()
+
+
 def totals_of(codes: Tensor) -> Tensor:
     """The numbers (S, 2) of negatives and positives of codes (S, p)."""
     if codes.device.type != "cpu":
         return torch.stack([(codes == 0).sum(dim=1), (codes == 1).sum(dim=1)], dim=1)
     offsets = np.arange(len(codes) + 1) * codes.shape[1]
-    return torch.from_numpy(count_codes(codes.contiguous().numpy().reshape(-1), offsets))
+    return torch.from_numpy(count_codes(array_of(codes).reshape(-1), offsets))
 
 
 def _of_labels(
@@ -94,23 +104,30 @@ def _of_labels(
 ) -> Tensor | None:
     """The same in one pass for a target (N, 1, pixels); None for rare kinds of labels, and for wrong ones."""
     top = max(count, 2)
-    if target.dtype == torch.bool:
-        target = target.view(torch.uint8)
-    elif target.dtype in (torch.int8, torch.int16, torch.int32):
-        target = target.long()
-    if target.dtype not in (torch.int64, torch.uint8, torch.float32) or (mask is not None and mask.shape[1] > 1):
+    readable = _readable(target, top)
+    if readable is None or (mask is not None and mask.shape[1] > 1):
         return None
-    if top > (2 if target.is_floating_point() else 256) and target.dtype != torch.int64:
-        return None
-    ignores = ignore_index is not None and _holds(target, ignore_index)
-    labels = target.detach().contiguous().numpy()[:, 0]
-    counted = NO_MASK if mask is None else mask.contiguous().numpy()[:, 0]
+    ignores = ignore_index is not None and _holds(readable, ignore_index)
+    labels = array_of(readable)[:, 0]
+    counted = NO_MASK if mask is None else array_of(mask)[:, 0]
     images, pixels = labels.shape
     shape = (len(channels), images * pixels) if by_class else (images * len(channels), pixels)
-    codes, classes = np.empty(shape, np.int8), np.array(channels if count > 1 else [1])
+    codes, classes = np.empty(shape, np.int8), np.array(channels) if count > 1 else POSITIVE
     ignored = ignore_index if ignores and ignore_index is not None else 0
     valid = label_codes(labels, counted, classes, top, ignored, ignores, by_class, codes.reshape(-1))
     return torch.from_numpy(codes) if valid else None
+
+
+def _readable(target: Tensor, top: int) -> Tensor | None:
+    """The target in a type that the kernel reads for labels below ``top``; None where there is none."""
+    if target.dtype == torch.int64:
+        return target
+    if target.dtype in (torch.int8, torch.int16, torch.int32):
+        return target.long()
+    if target.dtype == torch.bool:
+        target = target.view(torch.uint8)
+    fits = (target.dtype == torch.uint8 and top <= 256) or (target.dtype == torch.float32 and top <= 2)
+    return target if fits else None
 
 
 def _check_range(target: Tensor, ignored: Tensor, top: int) -> None:

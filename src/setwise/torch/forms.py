@@ -10,19 +10,27 @@ from itertools import count
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Floats, Values
+
+Codes = NDArray[np.int8]
 
 
 class Evaluated(NamedTuple):
-    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores.
-
-    ``totals`` are the numbers (S, 2) of negatives and positives, if they are known on the host.
-    """
+    """The values (S,) of S sets, and their gradient (S, p) with respect to the scores."""
 
     values: torch.Tensor
     gradient: torch.Tensor
+
+
+class OnHost(NamedTuple):
+    """The same as arrays, and the numbers (S, 2) of negatives and positives, if they are known."""
+
+    values: Floats
+    gradient: Floats
     totals: Values | None = None
 
 
@@ -43,8 +51,8 @@ class Form(Keyed):
     """
 
     @abstractmethod
-    def on_host(self, scores: torch.Tensor, codes: torch.Tensor) -> Evaluated:
-        """Values and gradient of tensors of the CPU."""
+    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
+        """Values and gradient of arrays without gaps, in the type of the scores."""
 
     def on_device(self, scores: torch.Tensor, codes: torch.Tensor) -> Evaluated | None:
         """Values and gradient of tensors of any device by PyTorch alone, without waiting; None where there is no way.

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.kernels.shares import shares
+from setwise.kernels.shares import ALIKE, shares
 from setwise.kernels.threads import allowed
 from setwise.torch.arguments import Arguments
-from setwise.torch.encoding import totals_of
+from setwise.torch.encoding import array_of, totals_of
 from setwise.torch.forms import Form
-from setwise.torch.layout import as_scores, lay
+from setwise.torch.layout import as_scores, lay_scores
 from setwise.torch.ops import NO_SECOND
 from setwise.torch.reducing import Reduction
 from setwise.torch.wording import worded
@@ -29,8 +29,9 @@ def is_eager(scores: Tensor) -> bool:
 class Job:
     """What the scores (N, C, ...) of a batch are evaluated with, and what is left for the way back.
 
-    ``weight_of`` tells the weights of the classes, once the shape of the scores is known to be right. ``gradient``
-    (S, p) is that of the values of the sets, and ``factors`` (S, 1) are what they are multiplied by.
+    ``weight_of`` tells the weights of the classes, once the shape of the scores is known to be right. ``gradient`` is
+    that of the values of the sets, (S, p), or in the shape of the scores in binary mode. ``factors`` (S, 1, ...) are
+    what the values are multiplied by.
     """
 
     target: Tensor
@@ -51,16 +52,19 @@ class Job:
 
     def run(self, scores: Tensor) -> Tensor:
         """The same without a graph."""
-        rows, codes, shape = lay(scores, self.target, self.mask, self.arguments)
+        rows, codes, shape = lay_scores(scores, self.target, self.mask, self.arguments)
         with allowed(torch.get_num_threads()):
-            found, self.gradient, known = worded(self.form.on_host, rows, codes)
-        totals, values = totals_of(codes).numpy() if known is None else known, found.numpy()
+            values, gradient, known = worded(self.form.on_host, array_of(rows), array_of(codes))
+        totals = totals_of(codes).numpy() if known is None else known
         given = self.weight_of(scores)
-        weight = np.ones(shape[-1]) if given is None or self.reduction == "none" else given.detach().cpu().numpy()
-        factors = shares(totals, weight, self.arguments.only_present, self.reduction == "mean")
-        self.factors = torch.from_numpy(factors.astype(values.dtype)[:, None])
+        weight = ALIKE if given is None or self.reduction == "none" else given.detach().cpu().numpy()
+        factors = shares(totals, shape[-1], weight, self.arguments.only_present, self.reduction == "mean")
+        if self.arguments.mode == "binary":
+            gradient = gradient.reshape(scores.shape)
+        self.gradient = torch.from_numpy(gradient)
+        self.factors = torch.from_numpy(factors.astype(values.dtype).reshape(-1, *[1] * (gradient.ndim - 1)))
         each = values * factors
-        total = each.reshape(shape) if self.reduction == "none" else each.sum()
+        total = each.reshape(shape) if self.reduction == "none" else np.add.reduce(each)
         return torch.from_numpy(np.asarray(total, values.dtype))
 
 
@@ -78,7 +82,7 @@ class _Total(torch.autograd.Function):
         gradient, factors, *scores = ctx.saved_tensors
         source = scores[0] if scores else ctx.scores
         # A single number needs no step of its own to be multiplied with.
-        scale = factors * (change.reshape(-1, 1) if change.ndim else change)
+        scale = factors * (change.reshape(factors.shape) if change.ndim else change)
         found = _laid_back(gradient * scale, source.shape, ctx.arguments)
         return once(found, source), None
 
@@ -98,9 +102,12 @@ class _Transformed(_Total):
 
 
 def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
-    """Rows (S, p) in the ``shape`` of the scores from which :func:`lay` made them, with 0 in channels left out."""
+    """Rows (S, p) in the ``shape`` of the scores from which :func:`lay_scores` made them, with 0 in channels left out.
+
+    In binary mode they are in this shape already.
+    """
     if arguments.mode == "binary":
-        return rows.reshape(shape)
+        return rows
     images, channels = shape[:2]
     chosen = arguments.channels(channels)
     pixels = rows.shape[1] if arguments.per_image else rows.shape[1] // max(images, 1)

@@ -40,7 +40,11 @@ def lay(logits: Tensor, target: Tensor, mask: Tensor | None, arguments: Argument
     numbers (N, ...) or (N, 1, ...), or 0 and 1 in (N, C, ...); in multilabel mode 0 and 1 in (N, C, ...). A mask
     (N, ...) or (N, 1, ...) of pixels, or (N, C, ...) of labels, is True where decisions count.
     """
-    scores = as_scores(logits)
+    return lay_scores(as_scores(logits), target, mask, arguments)
+
+
+def lay_scores(scores: Tensor, target: Tensor, mask: Tensor | None, arguments: Arguments) -> Laid:
+    """The same for logits that are known to be scores."""
     images, channels, pixels = size = _size_of(scores, arguments)
     chosen = arguments.channels(channels)
     codes = _codes(scores, target, mask, arguments, size, chosen)
@@ -116,7 +120,7 @@ def as_scores(logits: Tensor, name: str = "logits") -> Tensor:
         raise TypeError(f"{name} must be a tensor of floats; got {kind_of(logits)}.")
     if not torch.compiler.is_compiling():
         _check_kind(logits, name)
-    return logits if logits.dtype == torch.float64 else logits.float()
+    return logits if logits.dtype in (torch.float32, torch.float64) else logits.float()
 
 
 def _check_kind(logits: Tensor, name: str) -> None:
@@ -140,15 +144,15 @@ def _size_of(logits: Tensor, arguments: Arguments) -> tuple[int, int, int]:
     least = 1 if arguments.mode == "binary" else 2
     if logits.ndim < least:
         raise ValueError(f"logits must have {least} or more dimensions in {arguments.mode} mode; got {logits.ndim}.")
-    images = logits.shape[0]
+    images, *rest = logits.shape
     if arguments.mode == "binary":
-        return images, 1, math.prod(logits.shape[1:])
-    channels = logits.shape[1]
+        return images, 1, math.prod(rest)
+    channels = rest[0]
     if not channels:
         raise ValueError(f"logits must have a channel or more in {arguments.mode} mode; got 0.")
     if channels < least and arguments.mode == "multiclass":
         raise ValueError("logits must have two channels or more in multiclass mode; got 1. Use mode='binary'.")
-    return images, channels, math.prod(logits.shape[2:])
+    return images, channels, math.prod(rest[1:])
 
 
 def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tuple[int, int, int]) -> Tensor:
@@ -159,8 +163,9 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
         )
     _check_place(target, "target", logits)
     images, channels, pixels = shape
-    full, single = tuple(logits.shape), _of_pixels(logits, arguments)
-    wanted = {"binary": single, "multiclass": [single[0], full, *single[1:]], "multilabel": [full]}[arguments.mode]
+    full, wanted = tuple(logits.shape), _of_pixels(logits, arguments)
+    if arguments.mode != "binary":
+        wanted = [full] if arguments.mode == "multilabel" else [wanted[0], full, *wanted[1:]]
     if tuple(target.shape) not in wanted:
         way = ""
         if arguments.mode == "binary" and target.ndim == logits.ndim - 1:

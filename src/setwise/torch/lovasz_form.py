@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Bools, Floats
+from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss
@@ -24,7 +24,7 @@ from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
 from setwise.torch.device_counts import DeviceCounts
 from setwise.torch.device_extension import extension
-from setwise.torch.forms import Evaluated, Form
+from setwise.torch.forms import Codes, Evaluated, Form, OnHost
 from setwise.torch.ragged import ragged
 from setwise.torch.wording import worded
 
@@ -73,7 +73,7 @@ class LovaszForm(Form):
     def key(self) -> Hashable:
         return LovaszForm, self.loss, self.errors, self.only_present
 
-    def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
+    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
         return self._of_quotient(scores, codes) or self._of_any(scores, codes)
 
     @cached_property
@@ -85,18 +85,21 @@ class LovaszForm(Form):
         fits = {Trait.INCREASING, Trait.SUBMODULAR} <= loss.traits and Trait.MODULAR not in loss.traits
         return loss if fits else None
 
-    def _of_quotient(self, scores: Tensor, codes: Tensor) -> Evaluated | None:
+    @cached_property
+    def _line(self) -> tuple[Values, float, float]:
+        return LINES[self.errors]
+
+    def _of_quotient(self, scores: Floats, codes: Codes) -> OnHost | None:
         """What a kernel finds for an increasing quotient of counts; None for other losses, and for odd scores."""
         loss = self._increasing_counts
         if loss is None:
             return None
-        rows, labels = scores.detach().contiguous().numpy(), codes.contiguous().numpy().reshape(-1)
-        flat, offsets = rows.reshape(-1), np.arange(len(rows) + 1) * rows.shape[1]
-        line, low, high = LINES[self.errors]
+        sets, size = scores.shape
+        flat, labels = scores.reshape(-1), codes.reshape(-1)
+        offsets = np.array([i * size for i in range(sets + 1)])
+        line, low, high = self._line
         counts, last = survey(flat, labels, offsets, line)
-        N, P = counts
-        # A set in which nothing counts need not be defined for the loss, so it is given a negative.
-        N = np.maximum(N, P == 0)
+        _, P, N = counts
         quotient, none = loss.quotient(P, N), np.zeros(len(P))
         if quotient is None:
             return None
@@ -105,20 +108,19 @@ class LovaszForm(Form):
         values, gradient, proper = quotient_extension(flat, labels, offsets, line, limits, *quotient, start, low, high)
         if not proper:
             return None
-        found = torch.from_numpy(values.astype(flat.dtype)), torch.from_numpy(gradient.reshape(rows.shape))
-        return Evaluated(*found, counts.T)
+        return OnHost(values.astype(flat.dtype), gradient.reshape(sets, size), counts[:2].T)
 
-    def _of_any(self, scores: Tensor, codes: Tensor) -> Evaluated:
+    def _of_any(self, scores: Floats, codes: Codes) -> OnHost:
         """What is found for any submodular loss, from its gains."""
         found = ragged(codes)
         sets = found.sets
         if sets is None:
-            return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
+            return OnHost(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
         flat = found.take(scores)
         self._check(flat)
         if self.errors is Errors.MARGIN:
             seen = LovaszHinge(self.loss).on(sets)(flat)
-            return Evaluated(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
+            return OnHost(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
         structure = self.loss.structure(sets)
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.")
@@ -129,7 +131,7 @@ class LovaszForm(Form):
         values = lovasz_values(ordered, gains, items, labels, starts, structure.at_empty(), gradient)
         if self.errors is Errors.GIVEN:
             gradient[sets.truth] *= -1
-        return Evaluated(found.spread_rows(values, scores), found.spread(gradient, scores))
+        return OnHost(found.spread_rows(values, scores), found.spread(gradient, scores))
 
     def _of_places(self, flat: Floats, truth: Bools) -> Floats:
         """The errors of scores; of a folded probability in float64, where those near 1 differ."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from setwise.kernels.threads import allowed
-from setwise.torch.encoding import encoded, totals_of
+from setwise.torch.encoding import array_of, encoded, totals_of
 from setwise.torch.forms import form_of
 from setwise.torch.wording import worded
 
@@ -66,10 +66,11 @@ def evaluate(scores: Tensor, codes: Tensor, form: int) -> tuple[Tensor, Tensor, 
     bound = form_of(form)
     # Results have the layout that the fake operator below promises, whatever that of the scores is.
     found = bound.on_device(scores.contiguous(), codes.contiguous()) if scores.is_cuda else None
-    if found is None:
-        with allowed(torch.get_num_threads()):
-            found = worded(bound.on_host, scores.cpu(), codes.cpu())
-    return found.values.to(scores.device), found.gradient.to(scores.device), totals_of(codes)
+    if found is not None:
+        return *found, totals_of(codes)
+    with allowed(torch.get_num_threads()):
+        values, gradient, _ = worded(bound.on_host, array_of(scores.cpu()), array_of(codes.cpu()))
+    return torch.from_numpy(values).to(scores.device), torch.from_numpy(gradient).to(scores.device), totals_of(codes)
 
 
 @evaluate.register_fake

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from setwise.core.arrays import Bools, Floats, Ints
 from setwise.core.sets import Sets
+from setwise.torch.forms import Codes
 
 
 class Ragged(NamedTuple):
@@ -20,37 +20,37 @@ class Ragged(NamedTuple):
     rows: Ints
     places: Ints | None
 
-    def take(self, scores: torch.Tensor) -> Floats:
+    def take(self, scores: Floats) -> Floats:
         """The scores of the decisions that count."""
-        flat: Floats = scores.detach().contiguous().numpy().reshape(-1)
+        flat: Floats = scores.reshape(-1)
         return flat if self.places is None else flat[self.places]
 
-    def spread(self, found: Floats, like: torch.Tensor) -> torch.Tensor:
+    def spread(self, found: Floats, like: Floats) -> Floats:
         """One number for each decision that counts, in the shape of ``like``, with 0 elsewhere."""
         if self.places is None:
-            return torch.from_numpy(found).reshape(like.shape)
-        out = np.zeros(like.numel(), dtype=found.dtype)
+            return found.reshape(like.shape)
+        out = np.zeros(like.size, dtype=found.dtype)
         out[self.places] = found
-        return torch.from_numpy(out).reshape(like.shape)
+        return out.reshape(like.shape)
 
-    def spread_rows(self, found: Floats, like: torch.Tensor) -> torch.Tensor:
+    def spread_rows(self, found: Floats, like: Floats) -> Floats:
         """One number for each set, as (S,) of the dtype of ``like``, with 0 for rows without a set."""
-        out = np.zeros(like.shape[0], dtype=np.float64)
-        out[self.rows] = found
-        return torch.from_numpy(out).to(like.dtype)
+        out = np.zeros(len(like), dtype=like.dtype)
+        with np.errstate(over="ignore"):
+            out[self.rows] = found
+        return out
 
 
-def ragged(codes: torch.Tensor) -> Ragged:
-    """The sets of codes (S, p) int8 on the CPU, where -1 marks what does not count."""
-    given = codes.detach().contiguous().numpy()
-    counted: Bools = given >= 0
-    count, size = given.shape
+def ragged(codes: Codes) -> Ragged:
+    """The sets of codes (S, p) int8, where -1 marks what does not count."""
+    counted: Bools = codes >= 0
+    count, size = codes.shape
     if not counted.any():
         return Ragged(None, np.empty(0, dtype=np.int64), None)
     if counted.all():
-        return Ragged(Sets(given.reshape(-1).view(np.bool_), np.arange(count + 1) * size), np.arange(count), None)
+        return Ragged(Sets(codes.reshape(-1).view(np.bool_), np.arange(count + 1) * size), np.arange(count), None)
     places = np.flatnonzero(counted)
     sizes = counted.sum(axis=1)
     rows = np.flatnonzero(sizes)
     offsets = np.concatenate(([0], np.cumsum(sizes[rows])))
-    return Ragged(Sets(given.reshape(-1)[places].view(np.bool_), offsets), rows, places)
+    return Ragged(Sets(codes.reshape(-1)[places].view(np.bool_), offsets), rows, places)

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from setwise.core.arrays import Floats
 from setwise.core.evaluator import Surrogate
 from setwise.core.traits import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.device_counts import DeviceCounts
 from setwise.torch.device_search import rescaled
-from setwise.torch.forms import Evaluated, Form
+from setwise.torch.forms import Codes, Evaluated, Form, OnHost
 from setwise.torch.ragged import ragged
 
 
@@ -34,16 +35,18 @@ class SurrogateForm(Form):
     def key(self) -> Hashable:
         return SurrogateForm, type(self.surrogate), self._key
 
-    def on_host(self, scores: Tensor, codes: Tensor) -> Evaluated:
+    def on_host(self, scores: Floats, codes: Codes) -> OnHost:
         found = ragged(codes)
         sets = found.sets
         if sets is None:
-            return Evaluated(scores.new_zeros(len(scores)), torch.zeros_like(scores))
+            return OnHost(np.zeros_like(scores, shape=len(scores)), np.zeros_like(scores))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             seen = self.surrogate.on(sets)(found.take(scores))
             values = found.spread_rows(seen.values, scores)
-        if not values.isfinite().all():
-            raise OverflowError(f"logits are too large: {self.surrogate!r} leaves {scores.dtype}. Scale them down.")
+        if not np.isfinite(values).all():
+            raise OverflowError(
+                f"logits are too large: {self.surrogate!r} leaves torch.{scores.dtype}. Scale them down."
+            )
         if not seen.exact.all():
             gap = float((seen.upper - seen.values).max())
             warnings.warn(
@@ -51,7 +54,7 @@ class SurrogateForm(Form):
                 "these sets are too large for an exact search.",
                 stacklevel=2,
             )
-        return Evaluated(values, found.spread(seen.gradient, scores))
+        return OnHost(values, found.spread(seen.gradient, scores))
 
     @cached_property
     def _counts(self) -> DeviceCounts | None:

@@ -10,6 +10,7 @@ from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.torch.arguments import Mode
+from setwise.torch.encoding import array_of
 from setwise.torch.ragged import ragged
 
 
@@ -110,7 +111,7 @@ def _of_counts(loss: Loss, fn: Values, fp: Values, P: Values, N: Values) -> Valu
 def of_predictions(loss: Loss, predictions: Tensor, codes: Tensor) -> Tensor:
     """The loss of every set for labels or scores (S, p), (S,) float64; sets of which no decision counts have 0."""
     out = torch.zeros(len(codes), dtype=torch.float64)
-    found = ragged(codes.cpu())
+    found = ragged(array_of(codes.cpu()))
     if found.sets is None:
         return out
     given = predictions.cpu().contiguous().numpy().reshape(-1)

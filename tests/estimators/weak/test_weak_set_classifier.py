@@ -260,22 +260,46 @@ def test_all_rows_of_one_class(value, method, estimator):
     assert (clone(model).fit(X, np.full(60, value)).predict(X) == value).all()
 
 
+@pytest.mark.parametrize(
+    "known",
+    [{"proportions": 0.5}, {"proportions": 0.33}, {"proportions": 0.525}, {"between": (2, 6)}, {"at_least": 5}],
+    ids=str,
+)
+def test_bags_of_which_the_same_is_known_are_named(known):
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((600, 3)), np.repeat(np.arange(30), 20)
+    with pytest.warns(UserWarning, match="hardly any signal: the same is known of all 30"):
+        clone(PLAIN).fit(X, groups=groups, **known)
+    with pytest.warns(UserWarning, match="the bags show no signal: one share of positives explains .* of 30 bags"):
+        WeakSetClassifier().fit(X, groups=groups, **known)
+
+
 def test_naive_bags_are_named():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((600, 3)), np.repeat(np.arange(6), 100)
     y = (rng.random(600) < 0.3).astype(int)
     counts = np.bincount(groups, y).astype(int)
-    with pytest.warns(
-        UserWarning, match=r"the bags show no signal: the shares of positives of 6 bags .* \(p = 0.\d+\)"
-    ):
+    with pytest.warns(UserWarning, match=r"the bags show no signal: one share of positives .* \(p = 0.\d+\)"):
         WeakSetClassifier().fit(X, groups=groups, counts=counts)
-    with pytest.warns(UserWarning, match="hardly any signal: all 6 have the share 0.3 of positives"):
-        clone(PLAIN).fit(X, groups=groups, proportions=0.3)
     # Shares that differ by chance alone teach if features tell them apart, and so does a known row.
     clone(PLAIN).fit(X, np.where(np.arange(600) < 20, y, -1), groups=groups, proportions=0.3)
     WeakSetClassifier().fit(
         X + 3 * y[:, None], groups=np.arange(600) // 20, counts=np.bincount(np.arange(600) // 20, y).astype(int)
     )
+    # Without a race counts that differ may teach, and so do positive bags beside negative ones.
+    clone(PLAIN).fit(X, groups=groups, counts=counts)
+    clone(PLAIN).fit(X, groups=groups, at_least=[1, 1, 1, None, None, None], counts=[None, None, None, 0, 0, 0])
+
+
+def test_rounding_decides_no_race():
+    rng = np.random.default_rng(3)
+    X, groups = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    for counts in ([5, 5], [4, 9], [0, 20]):
+        one = WeakSetClassifier().fit(X, groups=groups, counts=counts)
+        order = rng.permutation(40)
+        other = WeakSetClassifier().fit(X[order], groups=groups[order], counts=counts)
+        assert (one.method_, one.C_) == (other.method_, other.C_)
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 def test_the_interval_of_the_intercept():

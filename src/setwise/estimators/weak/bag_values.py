@@ -154,9 +154,15 @@ def _key(one: Any, values: Mapping[Any, Any]) -> list[Any]:
 
 def _listed(values: Any, name: str, wide: bool, lengths: tuple[int, int]) -> Any:
     """Values that may be given as a list of numbers, or of flat sequences and None."""
-    objects = getattr(getattr(values, "dtype", None), "kind", "") == "O" and np.ndim(values) == 1
-    if not objects and not isinstance(values, list | tuple):
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        # A list of sequences and None is ragged.
+        array = None
+    if not isinstance(values, list | tuple) and (array is None or array.dtype.kind != "O" or array.ndim != 1):
         return values
+    if array is not None and array.dtype.kind != "O" and not wide:
+        return array
     return _evened(list(values), name, wide and len(values) in lengths)
 
 

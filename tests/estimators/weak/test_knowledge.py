@@ -6,7 +6,7 @@ import pytest
 
 from setwise.estimators.weak.bag_values import Bagging, by_bag
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import as_partly_known
+from setwise.estimators.weak.labels import PartLabels
 from setwise.estimators.weak.ranges import Ranges
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "b"])
@@ -161,7 +161,7 @@ def test_knowledge_that_cannot_be_met_is_refused():
 
 
 def codes(y, classes=None, n=4, width=None):
-    found, names = as_partly_known(y, n, classes, width)
+    found, names = PartLabels.of(y, n, classes).coded(width)
     return found.tolist(), names.tolist()
 
 

@@ -47,37 +47,83 @@ class Bagging:
         return repr([self.ids[b], *_plain(self.ids[b])][-1])
 
 
-def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False) -> Values:
+def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False, classes: int | None = None) -> Values:
     """One number for each bag, (bags,), or several, (bags, k); NaN where nothing is known.
 
     Parameters
     ----------
     values : one value for all bags, a mapping from ids to values, or an array with one for each bag, in the sorted
-        order of the ids, or for each row, equal within a bag. None and NaN are not known. The ids of a mapping may
-        have no rows here, as in cross-validation, but not all of them
-    wide : whether a value is several numbers; otherwise it is one number, or several if the array says so
+        order of the ids, or for each row, equal within a bag. A series of pandas that has the ids as its index is a
+        mapping. None and NaN are not known. The ids of a mapping may have no rows here, as in cross-validation, but
+        not all of them
+    wide : whether a value is two numbers, and never one; otherwise it is one number, or several if the array says so
+    classes : k, if an array (k,) may be the value of all bags, which (1, k) is anyway
     """
     # A column of pandas with gaps is no masked array, though it looks like one.
     if isinstance(values, np.ma.MaskedArray):
         refuse_masked(values, name)
     refuse_sparse(values, name)
-    index = getattr(values, "index", None)
-    if not callable(index) and index is not None and sorted(map(str, index)) == sorted(map(str, bags.ids)):
-        # A series of pandas with the ids as its index is a mapping.
-        values = dict(zip(index, np.asarray(values, dtype=object), strict=True))
+    if _has_ids(values, bags):
+        return _by_index(values, name, bags, wide)
     if isinstance(values, Mapping):
-        return _numbers(_looked_up(values, name, bags), name)
-    array = _numbers(values, name)
-    if array.ndim == int(wide):
-        return np.broadcast_to(array, (len(bags), *array.shape)).copy()
+        if values and not any(_key(one, values) for one in bags.ids):
+            raise ValueError(
+                f"{name} must map ids of bags to values; got {shown(list(values)[:3])}, and none of them is in groups."
+            )
+        return _looked_up(values, name, bags, wide)
     n, count = len(bags.owners), len(bags)
+    array = _numbers(_listed(values, name, wide, (n, count)), name)
+    if array.ndim == int(wide):
+        return np.broadcast_to(array, (count, *array.shape)).copy()
+    if not wide and array.ndim == 1 and len(array) == classes and classes not in (n, count):
+        array = array[None]
+    if not wide and array.ndim == 2 and len(array) == 1:
+        return np.repeat(array, count, axis=0)
     if not 1 <= array.ndim <= 2 or len(array) not in (n, count):
         raise ValueError(
             f"{name} must be one value for all bags, a mapping from ids, or an array with one value for each of "
-            f"{count} bags or {n} rows; got shape {array.shape}."
+            f"{count} bags or {n} rows; got shape {array.shape}{_HINT if not wide and array.ndim == 1 else ''}."
         )
-    if len(array) != n:
-        return array
+    return array if len(array) != n else _by_row(array, name, bags, _index(values) not in (None, list(range(n))))
+
+
+_HINT = " (write [[...]] if these are the numbers of several classes, for all bags)"
+
+
+def _index(values: Any) -> list[Any] | None:
+    """The index of a series or a table of pandas."""
+    index = getattr(values, "index", None)
+    return None if callable(index) or index is None else list(index)
+
+
+def _has_ids(values: Any, bags: Bagging) -> bool:
+    """Whether this is a series or a table with the ids as its index, if need be as text."""
+    index = _index(values)
+    return index is not None and len(index) == len(bags) and sorted(map(str, index)) == sorted(map(str, bags.ids))
+
+
+def _by_index(values: Any, name: str, bags: Bagging, wide: bool) -> Values:
+    """The values of a series with the ids as its index, which must not be those of the rows in another order."""
+    given = list(np.asarray(values, dtype=object))
+    pairs = dict(zip(values.index, given, strict=True))
+    if not any(_key(one, pairs) for one in bags.ids):
+        raise ValueError(
+            f"{name} must have the ids of bags as its index, since a Series is read by its index; got "
+            f"{shown(list(pairs)[:3])}, where groups has {shown(bags.ids[:3].tolist())}: make both of one type."
+        )
+    found = _looked_up(pairs, name, bags, wide)
+    if len(bags) == len(bags.owners):
+        by_row = _looked_up(dict(zip(bags.ids[bags.owners], given, strict=True)), name, bags, wide)
+        if not np.array_equal(found, by_row, equal_nan=True):
+            raise ValueError(
+                f"{name} may be values by row or by its index here, since each bag has one row and the index of the "
+                "Series holds the ids: give a mapping from ids, as its to_dict() if the index is meant."
+            )
+    return found
+
+
+def _by_row(array: Values, name: str, bags: Bagging, sure: bool) -> Values:
+    """The value of each bag where each of its rows has it; ``sure`` if the order cannot be that of the ids."""
     first = np.unique(bags.owners, return_index=True)[1]
     found = array[first]
     other = (found[bags.owners] != array) & ~(np.isnan(found[bags.owners]) & np.isnan(array))
@@ -86,27 +132,49 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False) -> Values:
         raise ValueError(
             f"{name} must be equal for all rows of a bag; bag {bags.name(int(bags.owners[row]))} has two values."
         )
-    if count == n and not np.array_equal(found, array, equal_nan=True):
+    if not sure and len(bags) == len(array) and not np.array_equal(found, array, equal_nan=True):
         raise ValueError(
             f"{name} may be values by row or by sorted id here, since each bag has one row: give a mapping from ids."
         )
     return found
 
 
-def _looked_up(values: Mapping[Any, Any], name: str, bags: Bagging) -> list[Any]:
-    """The value of each bag in a mapping, None where it has none."""
+def _looked_up(values: Mapping[Any, Any], name: str, bags: Bagging, wide: bool) -> Values:
+    """The value of each bag in a mapping, NaN where it has none."""
+    keys = [_key(one, values) for one in bags.ids]
+    found = [values[key[0]] if key else None for key in keys]
+    return _numbers(_evened(found, name, wide), name)
+
+
+def _key(one: Any, values: Mapping[Any, Any]) -> list[Any]:
+    """The key of an id in a mapping, in a list that is empty if there is none."""
     # NumPy's ids are looked up as themselves and as plain numbers or texts.
-    keys = [next((key for key in (one, *_plain(one)) if key in values), None) for one in bags.ids]
-    if values and all(key is None for key in keys):
-        raise ValueError(
-            f"{name} must map ids of bags to values; got {shown(list(values)[:3])}, and none of them is in groups."
-        )
-    found: list[Any] = [None if key is None else values[key] for key in keys]
+    return [key for key in (one, *_plain(one)) if key in values][:1]
+
+
+def _listed(values: Any, name: str, wide: bool, lengths: tuple[int, int]) -> Any:
+    """Values that may be given as a list of numbers, or of flat sequences and None."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        # A list of sequences and None is ragged.
+        array = None
+    if not isinstance(values, list | tuple) and (array is None or array.dtype.kind != "O" or array.ndim != 1):
+        return values
+    if array is not None and array.dtype.kind != "O" and not wide:
+        return array
+    return _evened(list(values), name, wide and len(values) in lengths)
+
+
+def _evened(found: list[Any], name: str, wide: bool) -> list[Any]:
+    """The values with as many None for one that is missing as the others have numbers, two if ``wide`` and all are."""
     widths = {_width(one, name) for one in found} - {0}
     if len(widths) > 1:
         raise ValueError(f"{name} must have as many numbers for each bag; got {sorted(widths)} of them.")
-    blank = [None] * widths.pop() if widths else None
-    return [blank if blank is not None and _width(one, name) == 0 and is_missing(one) else one for one in found]
+    gaps = [np.ndim(one) == 0 and is_missing(one) for one in found]
+    width = widths.pop() if widths else 2 if wide and all(gaps) else 0
+    blank = [None] * width if width else None
+    return [blank if gap else one for one, gap in zip(found, gaps, strict=True)]
 
 
 def _width(value: Any, name: str) -> int:
@@ -114,7 +182,7 @@ def _width(value: Any, name: str) -> int:
     try:
         return len(value) if np.ndim(value) == 1 else 0
     except ValueError:
-        raise ValueError(f"{name} must map ids to numbers or to flat sequences of them; got {shown(value)}.") from None
+        raise ValueError(f"{name} must hold numbers, or flat sequences of them; got {shown(value)}.") from None
 
 
 def _plain(one: Any) -> list[Any]:

@@ -39,8 +39,8 @@ class Knowledge:
     ids: NDArray[Any]
 
     @classmethod
-    def of(cls, bags: Bagging, labels: NDArray[np.int8], low: Ints, high: Ints) -> "Knowledge":
-        """The knowledge of n rows with labels (n,), and ranges (bags,) of all bags.
+    def of(cls, bags: Bagging, labels: NDArray[np.int8], low: Ints, high: Ints, what: str = "any bag") -> "Knowledge":
+        """The knowledge of n rows with labels (n,), and ranges (bags,) of all bags; ``what`` it is of, in words.
 
         Raises ValueError where a range holds no number that the labels allow, and where nothing is known at all.
         """
@@ -61,7 +61,7 @@ class Knowledge:
         if not len(used):
             raise ValueError(
                 "fit requires y to be passed, but the target y is None or unknown for all rows, and nothing is known "
-                "of any bag: give counts, proportions, at_least or between."
+                f"of {what}: give counts, proportions, at_least or between."
             )
         order = used[np.argsort(bags.owners[used], kind="stable")]
         sizes = np.bincount(bags.owners[order], minlength=len(bags))

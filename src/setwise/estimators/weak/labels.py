@@ -1,6 +1,8 @@
 """Labels of rows of which some are not known, and the classes."""
 
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,32 +16,53 @@ from setwise.core.given import refuse_masked
 from setwise.estimators.target import as_target, is_missing
 
 
-def as_partly_known(y: Any, n: int, classes: Any, width: int | None) -> tuple[Ints, NDArray[Any]]:
-    """The number of the class of each row, (n,), -1 where it is not known, and the classes, (k,).
+@final
+@dataclass(frozen=True, eq=False)
+class PartLabels:
+    """Labels of some of n rows. Unknown is the number -1, and None, NaN or another missing value.
 
-    Unknown is the number -1, and None, NaN or another missing value.
-
-    Parameters
+    Attributes
     ----------
-    y : (n,) labels, or None if none is known
-    classes : the labels in order, or None for the sorted ones of y, and 0, 1, .. where y does not show all
-    width : the number of classes that other arguments are about, or None
+    known : (n,) whether the label of a row is known
+    labels : the known ones
+    classes : the labels in order, as they are named, or None
     """
-    known, labels = _split(y, n)
-    found = np.unique(labels)
-    names = _named(classes) if classes is not None else _classes_of(found, width)
-    if width is not None and width != len(names):
-        raise ValueError(
-            f"counts and proportions must have a column for each of {len(names)} classes; they have {width}. Name "
-            "all classes by classes=..."
-        )
-    place = {label: k for k, label in enumerate(names.tolist())}
-    odd = [label for label in found.tolist() if label not in place]
-    if odd:
-        raise ValueError(f"y must hold the classes {shown(names.tolist())}, and -1 for unknown; got {odd[0]!r}.")
-    codes = np.full(n, -1, dtype=np.int64)
-    codes[known] = [place[label] for label in labels.tolist()]
-    return codes, names
+
+    known: Bools
+    labels: NDArray[Any]
+    classes: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, y: Any, n: int, classes: Any) -> "PartLabels":
+        """The labels ``y`` (n,), or None if none is known, of the classes that a user names, or None."""
+        return cls(*_split(y, n), None if classes is None else _named(classes))
+
+    @property
+    def count(self) -> int | None:
+        """The number of classes that are named, or that the labels show; None where they show fewer than two."""
+        shown_here = len(np.unique(self.labels) if self.classes is None else self.classes)
+        return shown_here if shown_here > 1 else None
+
+    def coded(self, width: int | None) -> tuple[Ints, NDArray[Any]]:
+        """The number of the class of each row, (n,), -1 where it is not known, and the classes, (k,).
+
+        Where none are named they are the sorted labels, or 0, 1, .. if these do not show all. ``width`` is the number
+        of classes that other arguments are about, or None.
+        """
+        found = np.unique(self.labels)
+        names = _classes_of(found, width) if self.classes is None else self.classes
+        if width is not None and width != len(names):
+            raise ValueError(
+                f"counts and proportions must have a column for each of {len(names)} classes; they have {width}. Name "
+                "all classes by classes=..."
+            )
+        place = {label: k for k, label in enumerate(names.tolist())}
+        odd = [label for label in found.tolist() if label not in place]
+        if odd:
+            raise ValueError(f"y must hold the classes {shown(names.tolist())}, and -1 for unknown; got {odd[0]!r}.")
+        codes = np.full(len(self.known), -1, dtype=np.int64)
+        codes[self.known] = [place[label] for label in self.labels.tolist()]
+        return codes, names
 
 
 def _split(y: Any, n: int) -> tuple[Bools, NDArray[Any]]:
@@ -51,7 +74,7 @@ def _split(y: Any, n: int) -> tuple[Bools, NDArray[Any]]:
         refuse_masked(y, "y")
     raw = None if isinstance(y, str) else _objects(y)
     if raw is not None:
-        known = np.array([not is_missing(value) for value in raw], dtype=bool)
+        known = np.array([not _is_unknown(value) for value in raw], dtype=bool)
         values = as_target(raw[known].tolist()) if known.any() else np.empty(0, dtype=np.int64)
     else:
         values = as_target(y if isinstance(y, list | tuple) or issparse(y) else np.asarray(y))
@@ -72,12 +95,20 @@ def _split(y: Any, n: int) -> tuple[Bools, NDArray[Any]]:
 
 
 def _objects(y: Any) -> NDArray[Any] | None:
-    """A flat array of objects, if that is what NumPy makes of y, as where values are missing."""
+    """A flat array of objects, if NumPy makes one of y, as where values are missing, or if y is a list with text."""
     try:
         raw = np.asarray(y)
     except ValueError:
         return None
+    if raw.dtype.kind in "US" and isinstance(y, list | tuple):
+        # NumPy has turned -1 and NaN into text.
+        raw = np.asarray(y, dtype=object)
     return raw if raw.dtype.kind == "O" and raw.ndim == 1 else None
+
+
+def _is_unknown(value: Any) -> bool:
+    """Whether a label is missing, or is the number -1."""
+    return is_missing(value) or (isinstance(value, Real) and float(value) == -1.0)
 
 
 def _classes_of(found: NDArray[Any], width: int | None) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.estimators.weak.bag_values import Bagging, by_bag
 
 ROUNDING = 1e-9
@@ -34,10 +34,13 @@ class Ranges:
     between: Values | None
 
     @classmethod
-    def of(cls, bags: Bagging, counts: Any, proportions: Any, at_least: Any, between: Any) -> "Ranges":
-        """The values that a user gives; None says nothing."""
-        plain = {"counts": counts, "proportions": proportions, "at_least": at_least}
-        found = {name: None if value is None else by_bag(value, name, bags) for name, value in plain.items()}
+    def of(
+        cls, bags: Bagging, counts: Any, proportions: Any, at_least: Any, between: Any, classes: int | None = None
+    ) -> "Ranges":
+        """The values that a user gives, for so many classes if that is known; None says nothing."""
+        columns = {"counts": counts, "proportions": proportions}
+        found = {name: None if v is None else by_bag(v, name, bags, classes=classes) for name, v in columns.items()}
+        found["at_least"] = None if at_least is None else by_bag(at_least, "at_least", bags)
         pairs = None if between is None else by_bag(between, "between", bags, wide=True)
         if pairs is not None and (pairs.ndim != 2 or pairs.shape[1] != 2):
             raise ValueError(f"between must be pairs (low, high); got values of shape {pairs.shape[1:]}.")
@@ -75,9 +78,9 @@ class Ranges:
             if classes > 2 and (given.ndim == 1 or name == "between"):
                 raise ValueError(
                     f"{name} must say of which of {classes} classes it is: give counts or proportions as (bags, "
-                    f"{classes}), with a column for each class."
+                    f"{classes}), with a column for each class, or as [[...]] for all bags."
                 )
-            least, most = self._bounds(name, given if given.ndim == 1 or name == "between" else given[:, column])
+            least, most = self._bounds(name, given, column)
             before = low.copy(), high.copy()
             low, high = np.maximum(low, least), np.minimum(high, most)
             if (low > high).any():
@@ -88,22 +91,21 @@ class Ranges:
                 )
         return low, high
 
-    def _bounds(self, name: str, given: Values) -> tuple[Ints, Ints]:
-        """The range that one argument gives each bag, all numbers where it says nothing."""
+    def _bounds(self, name: str, given: Values, column: int) -> tuple[Ints, Ints]:
+        """The range that one argument gives a class in each bag, all numbers where it says nothing."""
         sizes = self.bags.sizes
         if name == "between":
             low, high = given[:, 0], given[:, 1]
         elif name == "at_least":
             low, high = given, np.full(len(sizes), np.nan)
         elif name == "counts":
-            low = high = given
+            low, high = _of_column(given, column, sizes.astype(np.float64))
         else:
-            number = given * sizes
-            near = np.rint(number)
-            whole = np.abs(number - near) <= ROUNDING * sizes
-            low, high = np.where(whole, near, np.floor(number)), np.where(whole, near, np.ceil(number))
-        least = np.where(np.isnan(low), 0.0, low).astype(np.int64)
-        return least, np.where(np.isnan(high), sizes, high).astype(np.int64)
+            least, most = (share * sizes for share in _of_column(given, column, np.ones(len(sizes))))
+            low = np.where(_whole(least, sizes), np.rint(least), np.floor(least))
+            high = np.where(_whole(most, sizes), np.rint(most), np.ceil(most))
+        from_none = np.where(np.isnan(low), 0.0, low).astype(np.int64)
+        return from_none, np.where(np.isnan(high), sizes, high).astype(np.int64)
 
     def _check_whole(self, name: str) -> None:
         given = getattr(self, name)
@@ -141,10 +143,31 @@ class Ranges:
             return
         if given.shape[1] < 2:
             raise ValueError(f"{name} must have a column for each of two classes or more; got {given.shape[1]}.")
-        sizes = self.bags.sizes if name == "counts" else np.ones(len(self.bags))
-        off = np.abs(given.sum(axis=1) - sizes) > (0.0 if name == "counts" else TOTAL)
-        if off.any():
-            b = int(np.flatnonzero(off)[0])
+        wanted = self.bags.sizes if name == "counts" else np.ones(len(self.bags))
+        total, gaps = np.nansum(given, axis=1), np.isnan(given).any(axis=1)
+        excess = np.where(gaps, total - wanted, np.abs(total - wanted))
+        over = excess > (0.0 if name == "counts" else TOTAL)
+        if over.any():
+            b = int(np.flatnonzero(over)[0])
+            known, most = (" that are known", "at most ") if gaps[b] else (" of all classes", "")
             raise ValueError(
-                f"{name} of all classes must add up to {sizes[b]:g} in bag {self.bags.name(b)}; got {given[b].sum():g}."
+                f"{name}{known} must add up to {most}{wanted[b]:g} in bag {self.bags.name(b)}; got {total[b]:g}."
             )
+
+
+def _whole(numbers: Values, sizes: Ints) -> Bools:
+    """Which numbers are whole, up to rounding."""
+    return np.asarray(np.abs(numbers - np.rint(numbers)) <= ROUNDING * sizes)
+
+
+def _of_column(given: Values, column: int, totals: Values) -> tuple[Values, Values]:
+    """The least and the largest value of a class, (bags,) each, of values (bags,) or of columns with sums (bags,).
+
+    An unknown column is what the known ones leave of the sum, or at most that where there are others.
+    """
+    if given.ndim == 1:
+        return given, given
+    unknown, value = np.isnan(given), given[:, column]
+    rest = np.maximum(totals - np.nansum(given, axis=1), 0.0)
+    least = np.where(unknown.sum(axis=1) == 1, rest, 0.0)
+    return np.where(unknown[:, column], least, value), np.where(unknown[:, column], rest, value)

@@ -33,10 +33,20 @@ def refuse_weights(sample_weight: Any) -> None:
 
 
 def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
-    """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k)."""
+    """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k).
+
+    It is over bags and classes of which something is known; ValueError says that there are none.
+    """
     columns = scores.reshape(len(scores), -1).T
     k, values = max(len(columns), 2), []
     for column, s in enumerate(columns, start=1 if scores.ndim == 1 else 0):
-        held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), *ranges.of_class(column, k))
+        low, high = ranges.of_class(column, k)
+        if ((low == 0) & (high == bags.sizes)).all():
+            continue
+        held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), low, high)
         values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
+    if not values:
+        raise ValueError(
+            "score must be given labels y, or counts, proportions, at_least or between of bags; got none that is known."
+        )
     return float(np.mean(values))

@@ -25,7 +25,7 @@ from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.families import family_of
 from setwise.estimators.weak.judged_bags import check
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.labels import as_partly_known, refuse_one_class
+from setwise.estimators.weak.labels import PartLabels, refuse_one_class
 from setwise.estimators.weak.methods import LINEAR
 from setwise.estimators.weak.problem import Problem, Settings, taken
 from setwise.estimators.weak.progress import Watch
@@ -76,7 +76,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     without weights is given labels that are drawn.
 
     More than two classes are one class against the rest, each with counts or proportions of its own; probabilities
-    are normalized to the sum 1.
+    are normalized to the sum 1. Where the number of a class is unknown it is what the others leave of the bag, or at
+    most that if several are unknown.
 
     Parameters
     ----------
@@ -175,8 +176,10 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
         The values of bags are one value for all, a mapping from ids of bags, or an array with one value for each bag,
         in the sorted order of the ids, or for each row. None and NaN are unknown. A mapping may hold other bags too.
+        A series of pandas whose index holds the ids of the bags is a mapping; with another index it is an array.
         Counts are of all rows of a bag, those with known labels included. For k classes, counts and proportions have
-        k numbers each. A share of m rows that is no whole number allows the two next to it.
+        k numbers each; for all bags these are ``[[...]]``, or ``(...)`` where ``classes`` or ``y`` show k classes and
+        there are not k bags or rows. A share of m rows that is no whole number allows the two next to it.
 
         A fit that raises an error leaves the estimator as it was. After Ctrl-C the best model so far is stored, a
         warning says so, and KeyboardInterrupt is raised; of more than two classes each must have a model by then. A
@@ -252,21 +255,21 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     ) -> float:
         """The share of the known labels ``y`` that are predicted; without y the mean ``log Pr(what is known)`` of bags.
 
-        For k > 2 classes the second is also a mean over the classes, each against the rest. ``sample_weight`` (n,) are
-        weights of rows for the first; those of rows without a known label are not read.
+        For k > 2 classes the second is also a mean over the classes, each against the rest, of bags and classes of
+        which something is known. ``sample_weight`` (n,) are weights of rows for the first; those of rows without a
+        known label are not read.
         """
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)
         scores = self._log_odds(X)
         n = len(scores)
         bags = Bagging.of(groups, n)
-        ranges = Ranges.of(bags, counts, proportions, at_least, between)
-        codes, _ = as_partly_known(y, n, self.classes_, ranges.width)
+        labels = PartLabels.of(y, n, self.classes_)
+        ranges = Ranges.of(bags, counts, proportions, at_least, between, labels.count)
+        codes, _ = labels.coded(ranges.width)
         if (codes >= 0).any():
             return share_right(self.predict(X) == self.classes_[codes], codes >= 0, sample_weight)
         refuse_weights(sample_weight)
-        if ranges.empty:
-            raise ValueError("score must be given labels y, or counts, proportions, at_least or between of bags.")
         return mean_log_likelihood(bags, ranges, scores)
 
     def _fit(self, X: Any, y: Any, groups: Any, values: tuple[Any, Any, Any, Any]) -> bool:
@@ -275,8 +278,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         rows = as_matrix(self, X) if linear else indexable(X)[0]
         n = _num_samples(rows)
         bags = Bagging.of(groups, n)
-        ranges = Ranges.of(bags, *values)
-        codes, classes = as_partly_known(y, n, self.classes, ranges.width)
+        given = PartLabels.of(y, n, self.classes)
+        ranges = Ranges.of(bags, *values, given.count)
+        codes, classes = given.coded(ranges.width)
         if ranges.empty:
             refuse_one_class(codes, classes)
         loss = None if self.loss is None else as_loss(self.loss)
@@ -286,7 +290,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         plan, trained = self._plan(), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
             labels = np.where(codes < 0, -1, codes == k).astype(np.int8)
-            knowledge = Knowledge.of(bags, labels, *ranges.of_class(k, len(classes)))
+            what = "any bag" if len(classes) == 2 else f"class {classes.tolist()[k]!r} in any bag"
+            knowledge = Knowledge.of(bags, labels, *ranges.of_class(k, len(classes)), what)
             if isinstance(self.method, Surrogate):
                 check(self.method, knowledge, n, len(classes))
             part = taken(rows, knowledge.order)

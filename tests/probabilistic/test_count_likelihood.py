@@ -257,3 +257,16 @@ def test_refusals():
     with pytest.raises(TypeError, match="structure must be"):
         AllowedPartition(CountRange(1))
     assert AllowedPartition(Structure(sets))(np.zeros(3)).values[0] == pytest.approx(3 * np.log(2))
+
+
+def test_the_gradient_of_the_divergence_has_its_digits_near_saturation():
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        p = int(rng.integers(1, 9))
+        s = rng.uniform(20.0, 32.0, p) * rng.choice([-1.0, 1.0])
+        low = int(rng.integers(0, p + 1))
+        bag = Sets(np.full(p, -1, np.int8), np.array([0, p]))
+        evaluator = ProportionLoss(CountRange(low, int(rng.integers(low, p + 1)))).on(bag)
+        steps = 1e-4 * np.eye(p)
+        slopes = [(evaluator(s + step).values[0] - evaluator(s - step).values[0]) / 2e-4 for step in steps]
+        np.testing.assert_allclose(evaluator(s).gradient, slopes, rtol=1e-5, atol=1e-6)

@@ -15,8 +15,8 @@ from setwise.core.structure import Structure
 from setwise.losses import as_loss
 from setwise.probabilistic.bags import Bags
 
-LEAST = 1e-12
-"""Mean probabilities are kept this far from 0 and 1, where the divergence would be infinite."""
+LEAST = 1e-300
+"""The least mean probability of either label: with 0 the divergence would be infinite."""
 
 
 @final
@@ -58,14 +58,13 @@ class BagDivergence(Evaluator):
         np.add.at(values, self.batch.owners[self._known], -log_expit(sign * s[self._known]))
         gradient = p - self.bags.fixed
         if len(sizes):
-            mean = np.clip(np.add.reduceat(p[self._members], self._begins) / sizes, LEAST, 1.0 - LEAST)
-            R = np.clip(mean, self._low, self._high)
-            each = sizes * (xlogy(R, R / mean) + xlogy(1.0 - R, (1.0 - R) / (1.0 - mean)))
+            # Both are sums: 1 - mean would lose the digits of a mean near 1.
+            of_ones, of_zeros = p[self._members], expit(-s[self._members])
+            mean, rest = (np.maximum(np.add.reduceat(q, self._begins) / sizes, LEAST) for q in (of_ones, of_zeros))
+            R, S = np.clip(mean, self._low, self._high), np.clip(rest, 1.0 - self._high, 1.0 - self._low)
+            each = sizes * (xlogy(R, R / mean) + xlogy(S, S / rest))
             np.add.at(values, self.bags.owners, np.maximum(each, 0.0))
-            q = p[self._members]
-            gradient[self._members] = (
-                np.repeat((1.0 - R) / (1.0 - mean) - R / mean, sizes) * q * expit(-s[self._members])
-            )
+            gradient[self._members] = np.repeat(S / rest - R / mean, sizes) * of_ones * of_zeros
         return Evaluation(values, gradient.astype(scores.dtype), values, np.ones(len(values), dtype=bool))
 
     def take(self, parts: Ints) -> "BagDivergence":

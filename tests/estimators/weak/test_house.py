@@ -151,6 +151,33 @@ def test_ctrl_c_in_the_last_fit_keeps_its_weights(bags, monkeypatch):
     assert full.objective_ <= model.objective_ < np.inf
 
 
+@pytest.mark.parametrize("part", ["Posterior", "calibrated", "likelihood"])
+def test_ctrl_c_between_the_fits_of_an_alternation_keeps_the_last(bags, monkeypatch, part):
+    X, y, groups, counts = bags
+
+    class Stop:
+        def __init__(self, *_, **__):
+            raise KeyboardInterrupt
+
+        fit = __init__
+
+    monkeypatch.setattr(f"setwise.estimators.weak.alternation.{part}", Stop)
+    model = WeakSetClassifier(method="alternation", C=1.0)
+    with pytest.warns(RuntimeWarning, match="WeakSetClassifier was interrupted"), pytest.raises(KeyboardInterrupt):
+        model.fit(X, groups=groups, counts=counts)
+    assert model.status_ == "interrupted"
+    assert (model.predict(X) == y).mean() > 0.8
+
+
+def test_ctrl_c_before_the_first_step_keeps_the_start(bags, monkeypatch):
+    X, _, groups, counts = bags
+    model = WeakSetClassifier(method="proportion_loss", C=1.0)
+    interrupted_at(monkeypatch, 0)
+    with pytest.warns(RuntimeWarning, match="WeakSetClassifier was interrupted"), pytest.raises(KeyboardInterrupt):
+        model.fit(X, groups=groups, counts=counts)
+    np.testing.assert_array_equal(model.coef_, 0.0)
+
+
 def test_ctrl_c_after_the_fit_keeps_it(bags, monkeypatch):
     X, _, groups, counts = bags
     model = WeakSetClassifier(method="count_likelihood", C=1.0)

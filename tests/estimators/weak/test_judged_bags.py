@@ -310,9 +310,13 @@ def test_refusals():
     def fit(method, estimator=None, target=None, **more):
         WeakSetClassifier(estimator, method, C=1.0).fit(X, target, **{**told, **more})
 
-    with pytest.raises(ValueError, match=r"for any classifier where estimator is given; got MarginRescaling\("):
+    with pytest.raises(
+        ValueError, match=r"where estimator is given, since all others are for linear models; got MarginRescaling\("
+    ):
         fit(MarginRescaling("f1"), LogisticRegression())
-    with pytest.raises(ValueError, match="for any classifier where estimator is given; got 'ramp'"):
+    with pytest.raises(
+        ValueError, match="where estimator is given, since all others are for linear models; got 'ramp'"
+    ):
         fit("ramp", LogisticRegression())
     for method in ("slack", "lovasz", LovaszHinge):
         with pytest.raises(ValueError, match="The 'method' parameter of WeakSetClassifier"):

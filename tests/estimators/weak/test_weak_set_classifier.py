@@ -124,6 +124,44 @@ def test_score_is_the_accuracy_of_known_rows():
         model.score(X, y + 5)
 
 
+def test_weights_of_rows_are_for_known_labels():
+    X, y, groups, counts = drawn()
+    model = clone(PLAIN).fit(X, groups=groups, counts=counts)
+    some, weight = np.where(np.arange(400) < 100, y, -1), np.arange(400) % 4
+    right = model.predict(X)[:100] == y[:100]
+    assert 0 < right.sum() < 100
+    expected = weight[:100][right].sum() / weight[:100].sum()
+    assert expected != right.mean()
+    for scale in (1, 1e-300, 1e306):
+        assert model.score(X, some, sample_weight=scale * weight) == pytest.approx(expected, rel=1e-12)
+    # Bags beside labels change nothing.
+    assert model.score(X, some, groups=groups, counts=counts, sample_weight=weight) == pytest.approx(expected)
+    # A weight is a number of rows.
+    repeated = model.score(np.repeat(X, weight, axis=0), np.repeat(some, weight))
+    assert repeated == pytest.approx(expected)
+    with pytest.raises(ValueError, match="sample_weight must hold real numbers; got dtype bool"):
+        model.score(X, some, sample_weight=weight > 0)
+    for wrong, words in (
+        (weight - 1, "must not be negative"),
+        (np.where(some == -1, 1, 0), ".*be positive for a row with a known label"),
+        (np.where(weight == 3, np.nan, 1), "must be finite"),
+        (weight[:100], r"must have shape \(400,\)"),
+    ):
+        with pytest.raises(ValueError, match=f"sample_weight {words}"):
+            model.score(X, some, sample_weight=wrong)
+    with pytest.raises(ValueError, match="sample_weight must be None where score is given no known label in y"):
+        model.score(X, groups=groups, counts=counts, sample_weight=weight)
+
+
+def test_weights_of_rows_of_three_classes():
+    X, y = load_iris(return_X_y=True)
+    model = WeakSetClassifier(C=0.01).fit(X, y)
+    weight = np.random.default_rng(0).random(150)
+    expected = np.average(model.predict(X) == y, weights=weight)
+    assert model.score(X, y, sample_weight=weight) == pytest.approx(expected)
+    assert expected < 1
+
+
 def test_neither_the_order_of_rows_nor_the_kind_of_ids_matters():
     X, _, groups, counts = drawn()
     model = clone(PLAIN).set_params(tol=1e-12).fit(X, groups=groups, counts=counts)
@@ -261,24 +299,50 @@ def test_all_rows_of_one_class(value, method, estimator):
     assert (clone(model).fit(X, np.full(60, value)).predict(X) == value).all()
 
 
+@pytest.mark.parametrize(
+    "known",
+    [{"proportions": 0.5}, {"proportions": 0.33}, {"proportions": 0.525}, {"between": (2, 6)}, {"at_least": 5}],
+    ids=str,
+)
+def test_bags_of_which_the_same_is_known_are_named(known):
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((600, 3)), np.repeat(np.arange(30), 20)
+    with pytest.warns(UserWarning, match="hardly any signal: the same is known of all 30"):
+        clone(PLAIN).fit(X, groups=groups, **known)
+    with pytest.warns(UserWarning, match="the bags show no signal: one share of positives explains .* of 30 bags"):
+        WeakSetClassifier().fit(X, groups=groups, **known)
+
+
 def test_naive_bags_are_named():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((600, 3)), np.repeat(np.arange(6), 100)
     y = (rng.random(600) < 0.3).astype(int)
     counts = np.bincount(groups, y).astype(int)
-    with pytest.warns(
-        UserWarning, match=r"the bags show no signal: the shares of positives of 6 bags .* \(p = 0.\d+\)"
-    ):
+    with pytest.warns(UserWarning, match=r"the bags show no signal: one share of positives .* \(p = 0.\d+\)"):
         WeakSetClassifier().fit(X, groups=groups, counts=counts)
-    with pytest.warns(UserWarning, match="hardly any signal: all 6 have the share 0.3 of positives"):
-        clone(PLAIN).fit(X, groups=groups, proportions=0.3)
     # Shares that differ by chance alone teach if features tell them apart, and so does a known row.
     clone(PLAIN).fit(X, np.where(np.arange(600) < 20, y, -1), groups=groups, proportions=0.3)
     WeakSetClassifier().fit(
         X + 3 * y[:, None], groups=np.arange(600) // 20, counts=np.bincount(np.arange(600) // 20, y).astype(int)
     )
+    # Without a race counts that differ may teach, and so do positive bags beside negative ones.
+    clone(PLAIN).fit(X, groups=groups, counts=counts)
+    clone(PLAIN).fit(X, groups=groups, at_least=[1, 1, 1, None, None, None], counts=[None, None, None, 0, 0, 0])
 
 
+@pytest.mark.filterwarnings("ignore:the bags show no signal", "ignore:the bags carry hardly any")
+def test_rounding_decides_no_race():
+    rng = np.random.default_rng(3)
+    X, groups = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    for counts in ([5, 5], [4, 9], [0, 20]):
+        one = WeakSetClassifier().fit(X, groups=groups, counts=counts)
+        order = rng.permutation(40)
+        other = WeakSetClassifier().fit(X[order], groups=groups[order], counts=counts)
+        assert (one.method_, one.C_) == (other.method_, other.C_)
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:the bags carry hardly any")
 def test_the_interval_of_the_intercept():
     X, _, groups, counts = drawn()
     model = clone(PLAIN).fit(X, groups=groups, counts=counts)
@@ -340,6 +404,54 @@ def test_a_small_max_iter_is_told():
     assert model.n_iter_ == 2
 
 
+class Counted(GaussianNB):
+    """A classifier that counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("method", ["count_likelihood", "alternation"])
+def test_max_iter_and_tol_rule_the_fits_of_a_classifier(method):
+    X, _, groups, counts = drawn(bags=20)
+
+    def fit(**params):
+        Counted.fits = 0
+        model = WeakSetClassifier(Counted(), method, **params).fit(X, groups=groups, counts=counts)
+        assert model.n_iter_ == Counted.fits
+        return model
+
+    for most in (1, 2, 3):
+        with pytest.warns(ConvergenceWarning, match=f"stopped after max_iter={most} fits; raise max_iter or tol"):
+            model = fit(max_iter=most)
+        assert (model.n_iter_, model.status_) == (most, "max_iter")
+    full = fit(max_iter=1000)
+    assert full.status_ == "converged"
+    assert full.n_iter_ > 3
+    # What the warning asks for helps.
+    rough = fit(max_iter=3, tol=0.5)
+    assert rough.status_ == "converged"
+    assert rough.n_iter_ < full.n_iter_
+
+
+def test_a_classifier_is_fitted_twenty_times_unless_max_iter_says_more():
+    X, _, groups, counts = drawn(bags=20)
+
+    def fit(most):
+        return WeakSetClassifier(KNeighborsClassifier(5), "count_likelihood", max_iter=most).fit(
+            X, groups=groups, counts=counts
+        )
+
+    # Labels that are drawn anew in each round do not settle.
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=20 fits"):
+        assert fit(None).n_iter_ == 20
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=23 fits"):
+        assert fit(23).n_iter_ == 23
+
+
 def test_nystroem_and_bags_in_a_pipeline():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(80), 5)
@@ -354,7 +466,8 @@ def test_nystroem_and_bags_in_a_pipeline():
 
 def test_margin_rescaling_is_for_linear_models():
     X, _, groups, counts = drawn()
-    with pytest.raises(ValueError, match="for any classifier where estimator is given; got 'margin'"):
+    named = "'auto', 'count_likelihood', 'proportion_loss' or 'alternation' where estimator is given.*; got 'margin'"
+    with pytest.raises(ValueError, match=f"method must be {named}"):
         WeakSetClassifier(LogisticRegression(), "margin").fit(X, groups=groups, counts=counts)
 
 

@@ -6,21 +6,21 @@ from typing import final
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import chi2
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.racing import Race
+from setwise.estimators.weak.racing import FAR, Race, likeliest_constant
 from setwise.probabilistic import CountLikelihood
 
 CHANCE = 0.01
 """What a test finds is chance where its p-value is above this."""
 
+REMEDY = "Know the labels y of some rows, or form bags whose shares differ."
+
 DROP = 1.92
 """So much may the log-likelihood drop in an interval of 95 %."""
-
-FAR = 50.0
-"""Log-odds farther away are infinite."""
 
 
 @final
@@ -31,7 +31,7 @@ class Interval:
     Attributes
     ----------
     low, high : constants that may be added to all log-odds
-    undecided : the share of the training rows whose predicted label depends on which of them is added
+    undecided : the share of the rows of which something is known whose predicted label depends on which is added
     """
 
     low: float
@@ -42,31 +42,39 @@ class Interval:
 def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
     """A sentence where the bags tell rows apart no better than chance, or None (naive bags).
 
-    The shares of all bags are alike up to chance, and held-out bags are more likely than under their mean share only
-    by chance; without a race all shares must be equal up to one row. A known label lifts it.
+    After a race: one share explains what is known of all bags, up to chance, and held-out bags are more likely by the
+    features than by one share only by chance, or hardly. Without one the same must be known of all bags, up to one row.
+    A known label lifts it.
     """
-    if (knowledge.sets.labels >= 0).any() or (knowledge.high - knowledge.low > 1).any():
+    if (knowledge.sets.labels >= 0).any():
         return None
-    sizes, counts = knowledge.sets.sizes, (knowledge.low + knowledge.high) / 2.0
-    share = counts.sum() / sizes.sum()
-    off = counts - sizes * share
-    remedy = "Know the labels y of some rows, or form bags whose shares differ."
-    if len(sizes) == 1:
-        return f"one bag carries no signal of which of its rows are positive. {remedy}"
+    count = len(knowledge)
+    if count == 1:
+        return f"one bag carries no signal of which of its rows are positive. {REMEDY}"
     if race is None:
-        if (np.abs(off) > 1.0).any():
-            return None
-        return f"the bags carry hardly any signal: all {len(sizes)} have the share {share:.3g} of positives. {remedy}"
-    variance = np.maximum(sizes * share * (1.0 - share), np.finfo(np.float64).tiny)
-    p = float(chi2.sf(float((off * off / variance).sum()), len(sizes) - 1)) if 0.0 < share < 1.0 else 1.0
-    if p <= CHANCE or race.chance <= CHANCE:
+        same = _same(knowledge.low, knowledge.sets.sizes) and _same(knowledge.high, knowledge.sets.sizes)
+        return f"the bags carry hardly any signal: the same is known of all {count} of them. {REMEDY}" if same else None
+    p, (gain, error) = _chance_of_one_share(knowledge), race.signal
+    if p <= CHANCE or (race.chance <= CHANCE and gain * count > DROP):
         return None
-    gain, error = race.signal
     return (
-        f"the bags show no signal: the shares of positives of {len(sizes)} bags differ no more than by chance "
-        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by the mean share, but for "
-        f"chance (by {gain:.3g} ± {error:.2g}, p = {race.chance:.2g}). {remedy}"
+        f"the bags show no signal: one share of positives explains what is known of {count} bags up to chance "
+        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by one share, but for chance (by "
+        f"{gain:.3g} ± {error:.2g}, p = {race.chance:.2g}). {REMEDY}"
     )
+
+
+def _same(counts: Ints, sizes: Ints) -> bool:
+    """Whether counts of all bags are the same share of their sizes, up to one row."""
+    return bool((np.abs(counts - sizes * (counts.sum() / sizes.sum())) <= 1.0).all())
+
+
+def _chance_of_one_share(knowledge: Knowledge) -> float:
+    """The p-value of a chi-squared test that one share of positives explains the numbers that are known of bags."""
+    sizes, share = knowledge.sets.sizes, float(expit(likeliest_constant(knowledge).log_odds))
+    off = np.clip(sizes * share, knowledge.low, knowledge.high) - sizes * share
+    variance = np.maximum(sizes * share * (1.0 - share), np.finfo(np.float64).tiny)
+    return float(chi2.sf((off * off / variance).sum(), len(sizes) - 1))
 
 
 def interval_of(knowledge: Knowledge, scores: Values) -> Interval:

@@ -25,14 +25,19 @@ def fit(problem: Problem, start: Values | None, settings: Settings) -> LinearMod
     boundary stays.
     """
     found = likelihood.fit(problem, start, settings)
-    posterior, before = Posterior(problem.knowledge), None
-    for sharpness in (*SHARPNESS, *[np.inf] * (ROUNDS - 1)):
-        if found.status == "interrupted":
-            return found
-        targets = posterior(found.scores(problem.X), sharpness)
-        if before is not None and np.array_equal(before, targets):
-            break
-        before = targets if sharpness == np.inf else None
-        found = soft_labels.fit_to(problem, targets, found.w, settings)
-    slope, _ = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=True)
+    if found.status == "interrupted":
+        return found
+    try:
+        posterior, before = Posterior(problem.knowledge), None
+        for sharpness in (*SHARPNESS, *[np.inf] * (ROUNDS - 1)):
+            targets = posterior(found.scores(problem.X), sharpness)
+            if before is not None and np.array_equal(before, targets):
+                break
+            before = targets if sharpness == np.inf else None
+            found = soft_labels.fit_to(problem, targets, found.w, settings)
+            if found.status == "interrupted":
+                return found
+        slope, _ = calibrated(problem.knowledge, found.scores(problem.X), boundary_stays=True)
+    except KeyboardInterrupt:
+        return replace(found, status="interrupted", message="interrupted; these are the weights of the last labels")
     return replace(found, w=slope * found.w)

@@ -9,8 +9,6 @@ from scipy.special import expit, log_expit
 from setwise.core.arrays import Ints, Values
 from setwise.core.sets import Sets
 from setwise.estimators.weak.bag_values import Bagging
-from setwise.estimators.weak.knowledge import Knowledge
-from setwise.estimators.weak.ranges import Ranges
 from setwise.kernels.segments import segment_sums
 from setwise.losses import CountRange
 from setwise.probabilistic import CountLikelihood
@@ -45,16 +43,6 @@ def predicted(bags: Bagging, scores: Values) -> BagPredictions:
     if scores.ndim == 1:
         mean, count, some = mean[:, 0], count[:, 0], some[:, 0]
     return BagPredictions(bags.ids, bags.sizes, mean, count, some)
-
-
-def mean_log_likelihood(bags: Bagging, ranges: Ranges, scores: Values) -> float:
-    """The mean over bags, and over classes, of ``log Pr(what is known)``, for log-odds (n,), or (n, k)."""
-    columns = scores.reshape(len(scores), -1).T
-    k, values = max(len(columns), 2), []
-    for column, s in enumerate(columns, start=1 if scores.ndim == 1 else 0):
-        held = Knowledge.of(bags, np.full(len(s), -1, dtype=np.int8), *ranges.of_class(column, k))
-        values.append(-CountLikelihood(held.loss).on(held.sets)(s[held.order]).values.mean())
-    return float(np.mean(values))
 
 
 def _of_class(scores: Values, offsets: Ints) -> tuple[Values, Ints, Values]:

@@ -18,5 +18,9 @@ def family_of(estimator: Any, method: str | Surrogate) -> tuple[Family, str]:
         return SurrogateFamily(method), "auto"
     family = WrappedFamily(estimator)
     if isinstance(method, Surrogate) or method not in ("auto", *family.methods):
-        raise ValueError(f"method must be one for any classifier where estimator is given; got {shown(method)}.")
+        *names, last = (repr(name) for name in ("auto", *family.methods))
+        raise ValueError(
+            f"method must be {', '.join(names)} or {last} where estimator is given, since all others are for linear "
+            f"models; got {shown(method)}."
+        )
     return family, method

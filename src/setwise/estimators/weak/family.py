@@ -16,10 +16,12 @@ class Family(ABC):
     ----------
     methods : the names of the methods, the most trusted first: it is taken where no race decides
     regularized : whether ``C`` of the settings matters
+    steps : the largest number of steps of a descent, or of fits, where the user names none
     """
 
     methods: tuple[str, ...]
     regularized: bool
+    steps: int = 1000
 
     @abstractmethod
     def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:

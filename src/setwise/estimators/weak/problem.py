@@ -60,7 +60,7 @@ class Settings:
     ----------
     C : the weight of the sum over bags against ``0.5 |w|^2``
     tol : descent ends where a step lowers the objective by less than this share of it
-    max_iter : the largest number of steps of a descent
+    max_iter : the largest number of steps of a descent, or of fits of a classifier
     n_jobs : the number of threads that share the bags
     watch : what shows the progress
     seed : of labels that are drawn, for classifiers without weights

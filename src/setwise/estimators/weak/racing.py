@@ -6,10 +6,12 @@ from itertools import product
 from typing import final
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.stats import t
 
 from setwise.core.arrays import Ints, Values
 from setwise.estimators.weak.family import Family
+from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.problem import ConstantModel, Model, Problem, Settings
 from setwise.estimators.weak.progress import Watch
 from setwise.probabilistic import CountLikelihood
@@ -22,6 +24,12 @@ ROWS, BAGS = 30_000, 50
 
 CONSTANT = ("constant", 0.0)
 """The name and C of the reference: without a weight of the bags all features have the weight 0."""
+
+DIGITS = 9
+"""Log-likelihoods are compared to so many digits behind the point, for rounding decides nothing."""
+
+FAR = 50.0
+"""Log-odds farther away are infinite."""
 
 ROUGH = 1e-4
 """Fits of a race end at this tolerance, if not before."""
@@ -97,7 +105,19 @@ def race(problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[f
         judged = problem.take(parts[held_out])
         for key, model in _models(problem.take(train), family, methods, Cs, settings):
             values[key][held_out] = log_likelihood(model, judged)
-    return _ranked(values, methods[0])
+    return _ranked({key: np.round(each, DIGITS) for key, each in values.items()}, methods[0])
+
+
+def likeliest_constant(knowledge: Knowledge) -> ConstantModel:
+    """The log-odds from -50 to 50, the same for all rows, of greatest likelihood of what is known."""
+    evaluator, total = CountLikelihood(knowledge.loss).on(knowledge.sets), int(knowledge.sets.offsets[-1])
+
+    def loss(c: Values) -> tuple[float, Values]:
+        found = evaluator(np.full(total, c[0]))
+        return float(found.values.sum()), np.array([found.gradient.sum()])
+
+    found = minimize(loss, [knowledge.log_odds], jac=True, method="L-BFGS-B", bounds=[(-FAR, FAR)])
+    return ConstantModel(float(found.x[0]))
 
 
 def log_likelihood(model: Model, problem: Problem) -> Values:
@@ -126,7 +146,7 @@ def _models(
     problem: Problem, family: Family, methods: tuple[str, ...], Cs: tuple[float, ...], settings: Settings
 ) -> Iterator[tuple[tuple[str, float], Model]]:
     """All candidates, fitted to a problem."""
-    yield CONSTANT, ConstantModel(problem.knowledge.log_odds)
+    yield CONSTANT, likeliest_constant(problem.knowledge)
     start = None
     for C in Cs:
         quiet = replace(settings, C=C, tol=max(settings.tol, ROUGH), watch=Watch())

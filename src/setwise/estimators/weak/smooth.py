@@ -58,8 +58,6 @@ def descend(risk: Risk, start: Values, settings: Settings) -> LinearModel:
         if found.status == 1:
             status, words = "max_iter", f"stopped after max_iter={settings.max_iter} steps"
     except KeyboardInterrupt:
-        if objective.best is None:
-            raise
         status, words = "interrupted", "interrupted; these are the best weights so far"
     settings.watch.close()
     best = start if objective.best is None else objective.best

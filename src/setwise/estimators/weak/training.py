@@ -109,7 +109,10 @@ class Plan:
         """The fit of what was chosen, and what is to be said of it."""
         if start.status == "interrupted":
             return chosen
-        model = self.family.fit(chosen.method, problem, start, self.settings.at(chosen.C))
+        try:
+            model = self.family.fit(chosen.method, problem, start, self.settings.at(chosen.C))
+        except KeyboardInterrupt:
+            return replace(chosen, model=_stopped(start, INTERRUPTED), method="soft_labels")
         if model.status == "interrupted":
             return replace(chosen, model=model)
         try:

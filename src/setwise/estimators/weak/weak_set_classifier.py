@@ -19,7 +19,7 @@ from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
-from setwise.estimators.weak.bag_predictions import BagPredictions, mean_log_likelihood, predicted
+from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.deciding import check_decidable, threshold_for
 from setwise.estimators.weak.families import family_of
@@ -32,6 +32,7 @@ from setwise.estimators.weak.progress import Watch
 from setwise.estimators.weak.ranges import Ranges
 from setwise.estimators.weak.results import keep
 from setwise.estimators.weak.scaling import Scaling
+from setwise.estimators.weak.scoring import mean_log_likelihood, refuse_weights, share_right
 from setwise.estimators.weak.training import USUAL, Plan
 from setwise.losses import as_loss, plain_losses
 
@@ -93,8 +94,10 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     classes : the labels in order, negative first; None takes the sorted labels of ``y``, or 0, 1, .. where it does not
         show all of them
     cv : the number of folds of bags that are held out in turn
-    tol : descent ends where a step gains less than this share of the objective at the start
-    max_iter : the largest number of steps of a descent, or of fits of a classifier
+    tol : descent ends where a step gains less than this share of the objective at the start. Fits of a classifier end
+        where no soft label moves by more than this, or than .001 if that is more; those of an alternation where no
+        larger share of the labels changes
+    max_iter : the largest number of steps of a descent, or of fits of a classifier; None is 1000 steps, or 20 fits
     n_jobs : the number of threads that share the bags
     random_state : the seed of the folds; with None they repeat from fit to fit
     verbose : 1 draws a line with the progress on standard error, and prints the choice and its doubt
@@ -111,9 +114,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     doubt_ : the runner-up of another method, by how much the choice is better, and the standard error; None without
         a race
     choice_ : the choice and its doubt in a sentence
-    interval_ : ``(low, high, undecided)``: constants from low to high may be added to all log-odds with a drop of the
-        log-likelihood of at most 1.92, an interval of 95 %; and the share of the training rows whose label depends on
-        it. None after Ctrl-C
+    interval_ : an object with the numbers ``low``, ``high`` and ``undecided``: constants from low to high may be added
+        to all log-odds with a drop of the log-likelihood of at most 1.92, an interval of 95 %; and undecided is the
+        share of the training rows of which something is known whose label depends on it. None after Ctrl-C
     objective_ : what was minimized, at the model; the negative log-likelihood of all bags for other classifiers
     n_iter_, status_, stop_reason_ : the number of steps, and why they ended, in a word and in a sentence
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
@@ -127,7 +130,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         "classes": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -143,7 +146,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         classes: Any = None,
         cv: int = 5,
         tol: float = 1e-6,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -248,10 +251,12 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         proportions: Any = None,
         at_least: Any = None,
         between: Any = None,
+        sample_weight: Any = None,
     ) -> float:
         """The share of the known labels ``y`` that are predicted; without y the mean ``log Pr(what is known)`` of bags.
 
-        For k > 2 classes the second is also a mean over the classes, each against the rest.
+        For k > 2 classes the second is also a mean over the classes, each against the rest. ``sample_weight`` (n,) are
+        weights of rows for the first; those of rows without a known label are not read.
         """
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)
@@ -260,9 +265,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         bags = Bagging.of(groups, n)
         ranges = Ranges.of(bags, counts, proportions, at_least, between)
         codes, _ = as_partly_known(y, n, self.classes_, ranges.width)
-        known = codes >= 0
-        if known.any():
-            return float((self.predict(X)[known] == self.classes_[codes[known]]).mean())
+        if (codes >= 0).any():
+            return share_right(self.predict(X) == self.classes_[codes], codes >= 0, sample_weight)
+        refuse_weights(sample_weight)
         if ranges.empty:
             raise ValueError("score must be given labels y, or counts, proportions, at_least or between of bags.")
         return mean_log_likelihood(bags, ranges, scores)
@@ -306,7 +311,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         watch = Watch(self.verbose > 0, type(self).__name__)
         C, tol = self.C if isinstance(self.C, str) else as_factor(self.C, "C"), as_number(self.tol, "tol", low=0.0)
-        settings = Settings(USUAL, tol, int(self.max_iter), threads(self.n_jobs), watch, seed)
+        steps = family.steps if self.max_iter is None else int(self.max_iter)
+        settings = Settings(USUAL, tol, steps, threads(self.n_jobs), watch, seed)
         return Plan.of(family, method, C, settings, int(self.cv), seed)
 
     def _log_odds(self, X: Any) -> Values:

@@ -1,15 +1,18 @@
 """Any classifier of scikit-learn, fitted to soft labels."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice, repeat
 from typing import Any, final
 
 import numpy as np
 from scipy.special import logit
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.estimators.weak.calibration import calibrated
 from setwise.estimators.weak.family import Family
 from setwise.estimators.weak.posterior import Posterior
@@ -19,11 +22,8 @@ from setwise.probabilistic import CountLikelihood
 CLIP = 1e-6
 """Probabilities of a classifier are kept this far from 0 and 1."""
 
-ROUNDS = 20
-"""The largest number of fits of one method."""
-
 CLOSE = 1e-3
-"""EM ends where no soft label moves by more."""
+"""The smallest tolerance: EM ends where no soft label moves by more."""
 
 SHARPNESS = (2.0, 8.0)
 """Factors of the log-odds in the rounds of an alternation before its labels are hard."""
@@ -64,6 +64,7 @@ class WrappedFamily(Family):
 
     methods = ("count_likelihood", "proportion_loss", "alternation")
     regularized = False
+    steps = 20
 
     def start(self, problem: Problem, before: Model | None, settings: Settings) -> Model:
         """The classifier of soft labels, the shares of the bags; it is that of ``"proportion_loss"`` too."""
@@ -75,12 +76,14 @@ class WrappedFamily(Family):
             return self._ended(problem, start, "converged", "soft labels are the shares of the bags", 1)
         hard = method == "alternation"
         posterior, model, before = Posterior(problem.knowledge), start, problem.knowledge.shares
-        sharpness = (*SHARPNESS, *[np.inf] * ROUNDS) if hard else (1.0,) * ROUNDS
-        status, words, done = "max_iter", f"stopped after {ROUNDS} fits", 1
+        sharpness: Iterator[float] = chain(SHARPNESS, repeat(np.inf)) if hard else repeat(1.0)
+        status, words, done = "max_iter", f"stopped after max_iter={settings.max_iter} fits", 1
         try:
-            for factor in sharpness[: min(ROUNDS, settings.max_iter)]:
+            # The start is the first fit.
+            for factor in islice(sharpness, settings.max_iter - 1):
                 targets = posterior(model.scores(problem.X), factor)
-                if np.abs(targets - before).max() <= (0.0 if hard else CLOSE):
+                moves = np.abs(targets - before)
+                if moves.mean() <= settings.tol if hard else moves.max() <= max(settings.tol, CLOSE):
                     status, words = "converged", "the labels of the rows no longer change"
                     break
                 model, before = self._fitted(problem, targets, settings, done), targets
@@ -114,14 +117,23 @@ class WrappedFamily(Family):
         model = clone(self.estimator)
         if hard or name is None:
             draws = np.random.default_rng([settings.seed, number]).random(len(targets))
-            model.fit(problem.X, (draws < targets).astype(np.int64))
-            return WrappedModel(model)
+            return _trained(model, problem.X, (draws < targets).astype(np.int64))
         ones, zeros = np.flatnonzero(targets > 0.0), np.flatnonzero(targets < 1.0)
         places = np.concatenate([ones, zeros])
         labels = (np.arange(len(places)) < len(ones)).astype(np.int64)
         weights = np.concatenate([targets[ones], 1.0 - targets[zeros]])
-        model.fit(taken(problem.X, places), labels, **{name: weights})
-        return WrappedModel(model)
+        return _trained(model, taken(problem.X, places), labels, **{name: weights})
+
+
+def _trained(estimator: Any, X: Any, labels: Ints, **weights: Values) -> WrappedModel:
+    """The model of a classifier that is fitted to hard labels with weights of rows.
+
+    The weights are part of the method and no metadata of the user, so that they go to the classifier without routing,
+    which some classifiers do not support.
+    """
+    with config_context(enable_metadata_routing=False):
+        estimator.fit(X, labels, **weights)
+    return WrappedModel(estimator)
 
 
 def _weight_name(estimator: Any) -> str | None:

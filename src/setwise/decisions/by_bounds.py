@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
@@ -53,8 +53,8 @@ class ByBounds(BySizes):
     formula: Formula
     tol: float
 
-    def least(self, q: Values) -> tuple[int, float, float]:
-        return _Search(self.formula, q, self.tol).run()
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        return _Search(self.formula, q, self.tol).run(cuts)
 
 
 class _Search:
@@ -79,15 +79,17 @@ class _Search:
         """The number predicted at which these costs are least; they fall before it and grow after it."""
         return int(self.costs.argmin())
 
-    def run(self) -> tuple[int, float, float]:
-        """The best number found, its expected loss, and a lower bound of the least one."""
-        best = self._guess()
+    def run(self, cuts: Ints) -> tuple[int, float, float]:
+        """The best number found among ``cuts``, its expected loss, and a lower bound of the least one."""
+        best = _first_from(cuts, self._guess())
         value = self._value(best)
         nodes, closed = [(0.0, 0, len(self.q))], np.inf
         while nodes and nodes[0][0] < value - self.tol and self.work < WORK:
             lower, low, high = heappop(nodes)
             middle = (low + high) // 2
             for a, b in ((low, middle), (middle + 1, high)):
+                if _first_from(cuts, a) > b:
+                    continue
                 bound = max(lower, self._bound(a, b, value - self.tol))
                 if a == b and bound < value - self.tol:
                     # A single number has its own expected loss as bound, so it is never split.
@@ -159,6 +161,11 @@ class _Search:
             coarse = 12.0 * sd / COARSE + 1.0 if 12.0 * sd > FEW else 1.0
             widths.append(int(np.clip(width, min(12.0 * sd / FINE + 1.0, coarse), coarse)))
         return (halves.top(end, widths[0], self.spare), halves.rest(end, widths[1], self.spare))
+
+
+def _first_from(cuts: Ints, k: int) -> int:
+    """The first cut from k on."""
+    return int(cuts[np.searchsorted(cuts, k)])
 
 
 def _whole(means: Values, up: bool) -> tuple[Values, Values]:

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.decisions.rule import Decided, Rule
 
 
@@ -28,3 +28,9 @@ class ByCosts(Rule):
 
     def expect(self, q: Values, labels: Bools) -> Values:
         return np.asarray(np.where(labels, 1.0 - q, q) @ self.costs)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        steps = (self.costs * (1.0 - 2.0 * q))[order]
+        values = float(self.costs @ q) + np.concatenate(([0.0], np.cumsum(steps)))[cuts]
+        best = int(values.argmin())
+        return int(cuts[best]), float(values[best])

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of
 from setwise.decisions.rule import Decided, Rule
@@ -26,6 +26,11 @@ class ByMode(Rule):
         labels = q > 0.5
         values = self.expect(q, labels)
         return Decided(labels, values, values)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        # Equal rows have equal probabilities, so the best labeling does not separate them.
+        found = self.decide(q[None, :])
+        return int(found.labels.sum()), float(found.values[0])
 
     def expect(self, q: Values, labels: Bools) -> Values:
         mistakes = [count_of(row) for row in np.where(labels, 1.0 - q, q)]

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
@@ -42,19 +42,19 @@ class ByMoments(BySizes):
     formula: Formula
     tol: float
 
-    def least(self, q: Values) -> tuple[int, float, float]:
-        lower, _, guess = self._bounds(q)
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        lower, _, guess = (x[cuts] for x in self._bounds(q))
         # The best guess is near the best; then the numbers of least bound decide.
         best = int(guess.argmin())
-        value = self._value(q, best)
+        value = self._value(q, int(cuts[best]))
         lower[best] = value
-        for k in np.argsort(lower, kind="stable"):
-            if lower[k] >= value - self.tol:
+        for i in np.argsort(lower, kind="stable"):
+            if lower[i] >= value - self.tol:
                 break
-            lower[k] = self._value(q, int(k))
-            if lower[k] < value:
-                best, value = int(k), float(lower[k])
-        return best, value, min(value, float(lower.min()))
+            lower[i] = self._value(q, int(cuts[i]))
+            if lower[i] < value:
+                best, value = int(i), float(lower[i])
+        return int(cuts[best]), value, min(value, float(lower.min()))
 
     def _value(self, q: Values, k: int) -> float:
         """The expected loss of predicting the first k."""

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of
@@ -22,15 +22,22 @@ class BySizes(Rule):
     formula: Formula
 
     @abstractmethod
-    def least(self, q: Values) -> tuple[int, float, float]:
-        """The best number k, its expected loss, and a lower bound of the least one, for falling probabilities (p,)."""
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
+        """The best number k among ``cuts`` (c,), rising, its expected loss, and a lower bound of the least one.
+
+        The probabilities (p,) fall.
+        """
 
     def decide(self, q: Values) -> Decided:
         order, ordered = falling(q)
         sizes, values, bounds = np.empty(len(q), dtype=np.int64), np.empty(len(q)), np.empty(len(q))
+        every = np.arange(q.shape[1] + 1)
         for i, row in enumerate(ordered):
-            sizes[i], values[i], bounds[i] = self.least(row)
+            sizes[i], values[i], bounds[i] = self.least(row, every)
         return Decided(of_first(order, sizes), values, bounds)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        return self.least(np.ascontiguousarray(q[order]), cuts)[:2]
 
     def expect(self, q: Values, labels: Bools) -> Values:
         self.formula.check_labels(labels)

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.arrays import Ints, Values
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
@@ -25,14 +25,18 @@ class BySums(BySizes):
 
     formula: Formula
 
-    def least(self, q: Values) -> tuple[int, float, float]:
+    def least(self, q: Values, cuts: Ints) -> tuple[int, float, float]:
         every = count_of(q)
         low, high = 0, len(q)
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if self._weight(q, middle, every) < 0.0 else (low, middle)
-        value = expected(self.formula, count_of(q[:low]), count_of(q[low:]), low)
-        return low, value, value
+        # The expected loss falls up to this number and grows after it, so the best cut is next to it.
+        after = int(np.searchsorted(cuts, low))
+        near = [low] if cuts[after] == low else [int(k) for k in cuts[after - 1 : after + 1]]
+        values = [expected(self.formula, count_of(q[:k]), count_of(q[k:]), k) for k in near]
+        best = int(np.argmin(values))
+        return near[best], values[best], values[best]
 
     def _weight(self, q: Values, i: int, every: Pmf) -> float:
         """``w_i``."""

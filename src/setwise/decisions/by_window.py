@@ -77,16 +77,19 @@ class ByWindow(Rule):
         order, ordered = falling(q)
         sizes, values = np.empty(len(q), dtype=np.int64), np.empty(len(q))
         for i, row in enumerate(ordered):
-            sizes[i], values[i] = self._least(row)
+            sizes[i], values[i] = self._least(row, np.arange(len(row) + 1))
         return Decided(of_first(order, sizes), values, values)
+
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        return self._least(np.ascontiguousarray(q[order]), cuts)
 
     def expect(self, q: Values, labels: Bools) -> Values:
         self.formula.check_labels(labels)
         rows = zip(q, labels, strict=True)
         return np.array([expected(self.formula, count_of(x[y]), count_of(x[~y]), int(y.sum())) for x, y in rows])
 
-    def _least(self, q: Values) -> tuple[int, float]:
-        """The best number predicted, and its expected loss, for probabilities (p,) that fall."""
+    def _least(self, q: Values, cuts: Ints) -> tuple[int, float]:
+        """The best number predicted among ``cuts``, and its expected loss, for probabilities (p,) that fall."""
         low, high = self.formula.numbers
         if low == high:
             return low, expected(self.formula, count_of(q[:low]), count_of(q[low:]), low)
@@ -95,8 +98,8 @@ class ByWindow(Rule):
         elif self.formula.affine_beside_misses:
             values = self._by_misses(q)
         else:
-            values = self._by_both(q)
-        best = int(values.argmin())
+            values = self._by_both(q, cuts)
+        best = int(cuts[values[cuts].argmin()])
         return best, float(values[best])
 
     def _by_positives(self, q: Values) -> Values:
@@ -128,13 +131,16 @@ class ByWindow(Rule):
             out[k] = along_misses(self.formula, k.astype(np.float64), means[k], none[k], fn.astype(np.float64), pmf)
         return out
 
-    def _by_both(self, q: Values) -> Values:
-        """The expected losses of the k that may be best, and inf for the others."""
+    def _by_both(self, q: Values, cuts: Ints) -> Values:
+        """The expected losses of the k among ``cuts`` that may be best, and inf for the others."""
         p, first, rest = len(q), Heads.of(q), Heads.of(q[::-1])
         means, variances = (np.concatenate(([0.0], np.cumsum(x))) for x in (q, q * (1.0 - q)))
         spread = np.sqrt(np.maximum(variances, 0.0)), np.sqrt(np.maximum(variances[-1] - variances, 0.0))
-        alive, out = self._not_bounded_away(q, first, rest, means, variances), np.full(p + 1, np.inf)
-        for reach in REACHES:
+        alive, out = cuts, np.full(p + 1, np.inf)
+        if self.formula.increasing:
+            alive = self._not_bounded_away(q, cuts, first, rest, means, variances)
+        # Other losses may be negative, and then a part of a sum bounds nothing.
+        for reach in REACHES if self.formula.increasing else REACHES[-1:]:
             # Losses are not negative, so sums over a part of the counts are lower bounds.
             lower = np.empty(len(alive))
             wide = [min(2.0 * float(_reach(min(reach, 9.0), s[alive]).max()) + 2.0, p + 1.0) for s in spread]
@@ -150,8 +156,10 @@ class ByWindow(Rule):
         out[alive] = lower
         return out
 
-    def _not_bounded_away(self, q: Values, first: Heads, rest: Heads, means: Values, variances: Values) -> Ints:
-        """The k in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
+    def _not_bounded_away(
+        self, q: Values, cuts: Ints, first: Heads, rest: Heads, means: Values, variances: Values
+    ) -> Ints:
+        """The cuts in those of about ``INTERVALS`` intervals whose bound is below a known expected loss."""
         p = len(q)
         edges = np.unique(np.linspace(0, p + 1, max(INTERVALS, p // 16) + 1).astype(np.int64))
         lower, width = np.empty(len(edges) - 1), max(2, p // (8 * INTERVALS))
@@ -167,9 +175,9 @@ class ByWindow(Rule):
             found, _ = bound_of_interval(curved, number, 0, top, after)
             lower[i] = max(0.0, found - lost) + float(costs[min(max(cheapest, k), last)])
         i = int(lower.argmin())
-        best = min(self._exact(q, int(k)) for k in (edges[i], edges[i + 1] - 1))
+        best = min(self._exact(q, int(k)) for k in cuts[np.searchsorted(cuts, (edges[i], edges[i + 1] - 1))])
         keep = lower <= best * (1.0 + 1e-12)
-        return np.concatenate([np.arange(a, b) for (a, b), kept in zip(pairwise(edges), keep, strict=True) if kept])
+        return cuts[keep[np.searchsorted(edges, cuts, side="right") - 1]]
 
     def _exact(self, q: Values, k: int) -> float:
         return expected(self.formula, count_of(q[:k]), count_of(q[k:]), k)

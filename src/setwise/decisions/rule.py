@@ -34,6 +34,18 @@ class Rule(ABC):
     def expect(self, q: Values, labels: Bools) -> Values:
         """The expected loss of given labelings (n, p), (n,)."""
 
+    def cut(self, q: Values, order: Ints, cuts: Ints) -> tuple[int, float]:
+        """The number k among ``cuts`` (c,), rising, for which predicting the rows ``order[:k]`` has the least expected
+        loss, and this loss.
+
+        ``order`` (p,) sorts the rows so that the probabilities ``q`` (p,) never grow. All cuts are compared here, which
+        is for small sets.
+        """
+        labels = np.argsort(order) < cuts[:, None]
+        values = self.expect(np.broadcast_to(q, labels.shape), labels)
+        best = int(values.argmin())
+        return int(cuts[best]), float(values[best])
+
 
 def falling(q: Values) -> tuple[Ints, Values]:
     """The order in which the probabilities of each row fall, and the ordered probabilities, (n, p) each."""

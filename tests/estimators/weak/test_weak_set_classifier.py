@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise import WeakSetClassifier
+from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss
 from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.family import LinearFamily
@@ -500,6 +501,40 @@ def test_predict_decides_for_a_loss_without_labels():
         WeakSetClassifier(loss="f1").fit(X, np.arange(len(X)) % 3)
     with pytest.raises(ValueError, match="'loss' parameter"):
         WeakSetClassifier(loss="auc").fit(X, groups=groups, counts=counts)
+
+
+def test_equal_rows_take_the_better_of_their_labels():
+    X, groups = np.random.default_rng(0).normal(size=(30, 2)), np.repeat(np.arange(6), 5)
+    with pytest.warns(UserWarning, match="signal"):
+        model = WeakSetClassifier(method="count_likelihood", C=1.0, loss="kld").fit(X, groups=groups, counts=1)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.2, atol=1e-4)
+    # Of 30 rows 6 are positive in the mean, which is nearer to none than to all.
+    assert model.threshold_ == np.inf
+    assert (model.predict(X) == 0).all()
+
+
+class Untrained(GaussianNB):
+    """A classifier that must not be trained."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("trained")
+
+
+def test_losses_without_a_threshold_are_refused_before_training():
+    X, _, groups, counts = drawn(bags=30)
+    model = WeakSetClassifier(Untrained(), loss="f1")
+    with pytest.raises(AssertionError, match="trained"):
+        model.fit(X, groups=groups, counts=counts)
+    with pytest.raises(Refusal, match="'f1', or None"):
+        model.set_params(loss="early_detection").fit(X, groups=groups, counts=counts)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("loss", ["kld", "nkld", "ae", "rae", "q", "qacc", "qf1", "qgm"])
+def test_losses_of_the_number_predicted_have_thresholds(loss):
+    X, _, groups, counts = drawn(bags=30)
+    model = WeakSetClassifier(method="count_likelihood", C=1.0, loss=loss).fit(X, groups=groups, counts=counts)
+    assert abs(model.predict(X).sum() - counts.sum()) < 0.2 * counts.sum()
 
 
 def test_the_threshold_of_equal_rows():

@@ -21,7 +21,7 @@ from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.estimators.weak.bag_predictions import BagPredictions, predicted
 from setwise.estimators.weak.bag_values import Bagging
-from setwise.estimators.weak.deciding import threshold_for
+from setwise.estimators.weak.deciding import check_decidable, threshold_for
 from setwise.estimators.weak.families import family_of
 from setwise.estimators.weak.judged_bags import check
 from setwise.estimators.weak.knowledge import Knowledge
@@ -88,7 +88,10 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         ``"auto"`` tries .01, .1, 1 and 10 on held-out bags. It is 1 where there is one bag
     loss : what ``predict`` decides for. None takes the more probable label of each row. A loss of labels, or its name,
         takes the threshold of probability at which the expected loss of all training rows, as one set, is least under
-        the probabilities of the model; that reads no label. For two classes
+        the probabilities of the model; that reads no label. For more than 4096 rows it may be 1e-3 above. A loss that a
+        further mistake may make smaller takes as many rows, as ``"qf1"``, or 131072 if it is one of the number
+        predicted alone, as ``"kld"``; others that are no function of the numbers of mistakes take 10 to 16. More rows
+        are refused before anything is trained. For two classes
     classes : the labels in order, negative first; None takes the sorted labels of ``y``, or 0, 1, .. where it does not
         show all of them
     cv : the number of folds of bags that are held out in turn
@@ -286,6 +289,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         loss = None if self.loss is None else as_loss(self.loss)
         if loss is not None and len(classes) > 2:
             raise ValueError(f"loss must be None for more than two classes; got {loss!r} and {len(classes)} classes.")
+        if loss is not None:
+            check_decidable(loss, n)
         scaling = Scaling.of(rows) if linear else None
         plan, trained = self._plan(), []
         for k in range(1, 2) if len(classes) == 2 else range(len(classes)):
@@ -302,8 +307,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         keep(self, trained, classes, scaling)
         self.threshold_ = 0.0
         if loss is not None:
-            scores = self.decision_function(rows)
-            self.threshold_ = threshold_for(loss, scores)
+            self.threshold_ = threshold_for(loss, self.decision_function(rows))
         return any(one.interrupted for one in trained)
 
     def _plan(self) -> Plan:

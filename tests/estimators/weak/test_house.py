@@ -169,6 +169,21 @@ def test_ctrl_c_between_the_fits_of_an_alternation_keeps_the_last(bags, monkeypa
     assert (model.predict(X) == y).mean() > 0.8
 
 
+def test_ctrl_c_in_the_search_of_the_threshold_keeps_the_model(bags, monkeypatch):
+    X, _, groups, counts = bags
+    full = WeakSetClassifier(method="count_likelihood", C=1.0).fit(X, groups=groups, counts=counts)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("setwise.estimators.weak.weak_set_classifier.threshold_for", stop)
+    model = WeakSetClassifier(method="count_likelihood", C=1.0, loss="f1")
+    with pytest.warns(RuntimeWarning, match="before the threshold for .* was found"), pytest.raises(KeyboardInterrupt):
+        model.fit(X, groups=groups, counts=counts)
+    np.testing.assert_array_equal(model.coef_, full.coef_)
+    np.testing.assert_array_equal(model.predict(X), full.predict(X))
+
+
 def test_ctrl_c_before_the_first_step_keeps_the_start(bags, monkeypatch):
     X, _, groups, counts = bags
     model = WeakSetClassifier(method="proportion_loss", C=1.0)

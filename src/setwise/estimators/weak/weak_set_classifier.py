@@ -1,5 +1,6 @@
 """WeakSetClassifier: a classifier of rows, from labels of some rows and numbers of positives of whole bags."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, final
 
@@ -305,10 +306,18 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
                 # The classes that follow have no model yet.
                 raise KeyboardInterrupt
         keep(self, trained, classes, scaling)
-        self.threshold_ = 0.0
-        if loss is not None:
+        self.threshold_, interrupted = 0.0, any(one.interrupted for one in trained)
+        if loss is None:
+            return interrupted
+        try:
             self.threshold_ = threshold_for(loss, self.decision_function(rows))
-        return any(one.interrupted for one in trained)
+        except KeyboardInterrupt:
+            words = (
+                f"{type(self).__name__} was interrupted before the threshold for {loss!r} was found; it is that of .5."
+            )
+            warnings.warn(words, RuntimeWarning, stacklevel=3)
+            return True
+        return interrupted
 
     def _plan(self) -> Plan:
         """What is fitted, by the parameters."""

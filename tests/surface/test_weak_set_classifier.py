@@ -27,7 +27,7 @@ PARAMETERS = {
     },
     "cv": without(COUNTS, "truth") | {"one": 1},
     "tol": without(NUMBERS, "truth"),
-    "max_iter": without(COUNTS, "truth") | {"zero": 0},
+    "max_iter": without(COUNTS, "truth", "None") | {"zero": 0},
     "n_jobs": without(NO_NUMBERS, "truth") | {"half": 1.5, "zero": 0, "NaN": np.nan},
     "random_state": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},
     "verbose": without(NO_NUMBERS, "truth") | {"negative": -1, "half": 0.5},

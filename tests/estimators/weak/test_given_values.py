@@ -181,3 +181,33 @@ def test_score_says_that_nothing_is_known():
     model.fit(X, y, groups=GROUPS, proportions=(0.4, 0.4, 0.2))
     q = model.predict_proba(X)[:5, 0]
     np.testing.assert_allclose(model.score(X, groups=GROUPS, counts={0: [0, NAN, NAN]}), np.log1p(-q).sum())
+
+
+@pytest.mark.parametrize(
+    ("ids", "index"),
+    [
+        (pd.date_range("2020", periods=6), None),
+        (np.arange(6), np.arange(6.0)),
+        (np.arange(6.0), np.arange(6)),
+        (np.arange(3, 9), None),
+    ],
+    ids=["dates", "floats for whole numbers", "whole numbers for floats", "whole numbers"],
+)
+def test_a_series_with_the_ids_as_its_index_is_read_by_it(ids, index):
+    groups, values = np.repeat(np.asarray(ids), 5), np.arange(6)
+    series = pd.Series(values, index=ids if index is None else index)[::-1]
+    bags = Bagging.of(groups, 30)
+    np.testing.assert_array_equal(by_bag(series, "counts", bags), values)
+
+
+@pytest.mark.parametrize("index", [[9, 4, 3, 2, 1, 0], [0, 0, 1, 2, 3, 4], list("abcdef")], ids=str)
+def test_a_series_without_all_the_ids_is_refused(index):
+    bags = Bagging.of(np.repeat(np.arange(6), 5), 30)
+    with pytest.raises(ValueError, match="counts must have the ids of bags as its index"):
+        by_bag(pd.Series(np.arange(6), index=index), "counts", bags)
+
+
+def test_a_table_with_named_columns_is_refused_where_their_order_is_that_of_classes():
+    bags = Bagging.of(np.repeat(np.arange(6), 5), 30)
+    with pytest.raises(ValueError, match="counts must be an array, whose columns are in the order of the classes"):
+        by_bag(pd.DataFrame({1: np.arange(6), 0: 5 - np.arange(6)}), "counts", bags)

@@ -542,3 +542,19 @@ def test_the_threshold_of_equal_rows():
     assert threshold_for(ErrorRate(), np.array([1.0, 2.0])) == -np.inf
     assert threshold_for(ErrorRate(), np.array([-1.0, -2.0])) == np.inf
     assert threshold_for(ErrorRate(), np.array([-1.0, 3.0])) == 1.0
+
+
+def test_labels_that_follow_from_numbers_do_not_hide_naive_bags():
+    rng = np.random.default_rng(5)
+    X, groups, y = rng.standard_normal((800, 3)), np.repeat(np.arange(40), 20), rng.random(800) < 0.1
+    counts = np.bincount(groups, y).astype(int)
+    assert (counts == 0).any()
+    with pytest.warns(UserWarning, match="the bags show no signal"):
+        WeakSetClassifier().fit(X, groups=groups, counts=counts)
+
+
+@pytest.mark.parametrize("nothing", [{"counts": np.full(6, np.nan)}, {"at_least": 0}, {"between": (0, 5)}], ids=str)
+def test_one_class_is_refused_where_values_of_bags_say_nothing(nothing):
+    X, groups = np.random.default_rng(0).standard_normal((30, 2)), np.repeat(np.arange(6), 5)
+    with pytest.raises(ValueError, match="y must hold two classes where nothing is known of bags"):
+        clone(PLAIN).fit(X, np.where(np.arange(30) < 15, 1, -1), groups=groups, **nothing)

@@ -43,10 +43,11 @@ def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
     """A sentence where the bags tell rows apart no better than chance, or None (naive bags).
 
     After a race: one share explains what is known of all bags, up to chance, and held-out bags are more likely by the
-    features than by one share only by chance, or hardly. Without one the same must be known of all bags, up to one row.
-    A known label lifts it.
+    features than by one share only by chance, or by less than 1.92 in all. Without one the same must be known of all
+    bags, up to one row.
+    A label that was given lifts it.
     """
-    if (knowledge.sets.labels >= 0).any():
+    if knowledge.labeled or (knowledge.sets.labels >= 0).all():
         return None
     count = len(knowledge)
     if count == 1:
@@ -59,8 +60,8 @@ def words_on_signal(knowledge: Knowledge, race: Race | None) -> str | None:
         return None
     return (
         f"the bags show no signal: one share of positives explains what is known of {count} bags up to chance "
-        f"(p = {p:.2g}), and by the features held-out bags are no more likely than by one share, but for chance (by "
-        f"{gain:.3g} ± {error:.2g}, p = {race.chance:.2g}). {REMEDY}"
+        f"(p = {p:.2g}), and by the features held-out bags are hardly more likely than by one share (by {gain:.3g} ± "
+        f"{error:.2g} a bag, p = {race.chance:.2g}). {REMEDY}"
     )
 
 

@@ -63,6 +63,12 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False, classes: i
     if isinstance(values, np.ma.MaskedArray):
         refuse_masked(values, name)
     refuse_sparse(values, name)
+    columns = getattr(values, "columns", None)
+    if columns is not None and not wide and list(columns) != list(range(len(columns))):
+        raise ValueError(
+            f"{name} must be an array, whose columns are in the order of the classes; got a table with the columns "
+            f"{shown(list(columns)[:3])}: give its to_numpy() with the columns in that order."
+        )
     if _has_ids(values, bags):
         return _by_index(values, name, bags, wide)
     if isinstance(values, Mapping):
@@ -97,21 +103,25 @@ def _index(values: Any) -> list[Any] | None:
 
 
 def _has_ids(values: Any, bags: Bagging) -> bool:
-    """Whether this is a series or a table with the ids as its index, if need be as text."""
+    """Whether this is a series or a table that is read by its index: one for bags with an index of its own."""
     index = _index(values)
-    return index is not None and len(index) == len(bags) and sorted(map(str, index)) == sorted(map(str, bags.ids))
+    if index is None or len(index) != len(bags):
+        return False
+    of_bags = len(bags) != len(bags.owners) and index != list(range(len(index)))
+    return of_bags or sorted(map(str, index)) == sorted(map(str, bags.ids))
 
 
 def _by_index(values: Any, name: str, bags: Bagging, wide: bool) -> Values:
     """The values of a series with the ids as its index, which must not be those of the rows in another order."""
     given = list(np.asarray(values, dtype=object))
-    pairs = dict(zip(values.index, given, strict=True))
-    if not any(_key(one, pairs) for one in bags.ids):
+    places = values.index.get_indexer(bags.ids) if values.index.is_unique else np.full(len(bags), -1)
+    if (places < 0).any():
         raise ValueError(
             f"{name} must have the ids of bags as its index, since a Series is read by its index; got "
-            f"{shown(list(pairs)[:3])}, where groups has {shown(bags.ids[:3].tolist())}: make both of one type."
+            f"{shown(list(values.index)[:3])}, where groups has {shown(bags.ids[places < 0][:3].tolist())}: make both "
+            "of one type, and each id once."
         )
-    found = _looked_up(pairs, name, bags, wide)
+    found = _numbers(_evened([given[place] for place in places], name, wide), name)
     if len(bags) == len(bags.owners):
         by_row = _looked_up(dict(zip(bags.ids[bags.owners], given, strict=True)), name, bags, wide)
         if not np.array_equal(found, by_row, equal_nan=True):

@@ -30,6 +30,7 @@ class Knowledge:
     sets : their labels, int8, and the offsets of the bags
     low, high : (bags,) the least and the largest number of positives
     ids : (bags,) the ids of the bags, sorted
+    labeled : whether the label of a row was given, beside those that follow from numbers
     """
 
     order: Ints
@@ -37,6 +38,7 @@ class Knowledge:
     low: Ints
     high: Ints
     ids: NDArray[Any]
+    labeled: bool = False
 
     @classmethod
     def of(cls, bags: Bagging, labels: NDArray[np.int8], low: Ints, high: Ints, what: str = "any bag") -> "Knowledge":
@@ -53,6 +55,7 @@ class Knowledge:
                 f"what is known of bag {bags.name(b)} must have a labeling: it has {low[b]} to {high[b]} positives, "
                 f"and by y {given[b]} to {given[b] + unknown[b]} of its {bags.sizes[b]} rows are positive."
             )
+        labeled = bool((labels >= 0).any())
         # Where a bag allows one labeling only, all of its labels are known.
         forced = np.where(high == given, 0, np.where(low == given + unknown, 1, -1))
         labels = np.where(labels == -1, forced[bags.owners], labels).astype(np.int8)
@@ -67,7 +70,9 @@ class Knowledge:
         sizes = np.bincount(bags.owners[order], minlength=len(bags))
         kept = np.flatnonzero(sizes)
         offsets = np.concatenate(([0], np.cumsum(sizes[kept]))).astype(np.int64)
-        return cls(order, Sets(labels[order], offsets), low[kept], np.minimum(high, sizes)[kept], bags.ids[kept])
+        return cls(
+            order, Sets(labels[order], offsets), low[kept], np.minimum(high, sizes)[kept], bags.ids[kept], labeled
+        )
 
     def __len__(self) -> int:
         return len(self.low)
@@ -95,5 +100,5 @@ class Knowledge:
     def take(self, parts: Ints) -> "tuple[Places, Knowledge]":
         """The places of the rows of some bags, and what is known of them."""
         places = self.sets.decisions(parts)
-        taken = Knowledge(self.order[places], self.sets.take(parts), self.low[parts], self.high[parts], self.ids[parts])
-        return places, taken
+        low, high, ids = self.low[parts], self.high[parts], self.ids[parts]
+        return places, Knowledge(self.order[places], self.sets.take(parts), low, high, ids, self.labeled)

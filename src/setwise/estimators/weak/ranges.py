@@ -64,8 +64,12 @@ class Ranges:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was given."""
-        return all(one is None for one in (self.counts, self.proportions, self.at_least, self.between))
+        """Whether nothing is known of any bag."""
+        sizes = self.bags.sizes
+        if all(one is None for one in (self.counts, self.proportions, self.at_least, self.between)):
+            return True
+        low, high = self.of_class(1, self.width or 2)
+        return self.width is None and bool(((low == 0) & (high == sizes)).all())
 
     def of_class(self, column: int, classes: int) -> tuple[Ints, Ints]:
         """The least and the largest number of rows of a class in each bag, (bags,) each."""

@@ -77,8 +77,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     without weights is given labels that are drawn.
 
     More than two classes are one class against the rest, each with counts or proportions of its own; probabilities
-    are normalized to the sum 1. Where the number of a class is unknown it is what the others leave of the bag, or at
-    most that if several are unknown.
+    are normalized to the sum 1. Where a number of a class is unknown it is what the others of the same argument leave
+    of the bag, or at most that if several are unknown.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
         For k > 2 classes the second is also a mean over the classes, each against the rest, of bags and classes of
         which something is known. ``sample_weight`` (n,) are weights of rows for the first; those of rows without a
-        known label are not read.
+        known label do not count.
         """
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.arrays import Values
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import CURVATURES, Trait
+from setwise.losses.prevalence_loss import PrevalenceLoss
 from setwise.losses.prevalences import divergence
 
 
 @final
 @dataclass(frozen=True)
-class KLD(CountLoss):
+class KLD(PrevalenceLoss):
     """``p log(p / q) + (1 - p) log((1 - p) / (1 - q))``, the divergence of the prevalence q that is predicted from p.
 
     Both are smoothed by half a decision of each class, ``p = (P + 1/2) / (P + N + 1)`` and ``q = (P - fn + fp + 1/2) /
@@ -21,32 +20,6 @@ class KLD(CountLoss):
 
     name: ClassVar[str] = "kld"
 
-    @classmethod
-    def examples(cls, p: int) -> "list[KLD]":
-        return [KLD()]
-
-    @property
-    def traits(self) -> frozenset[Trait]:
-        return frozenset({Trait.COUNTS})
-
-    @property
-    def denied(self) -> frozenset[Trait]:
-        return CURVATURES | {Trait.INCREASING}
-
     def of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
+        # The derivative of (P + N + 1) KLD by P is log r + 1 - r <= 0 with r = p / q, and by N alike.
         return divergence(fn, fp, P, N)
-
-    @property
-    def monge(self) -> bool:
-        """True: the loss is a convex function of ``fp - fn``."""
-        return True
-
-    @property
-    def affine(self) -> bool:
-        """True: the loss depends on the number predicted, and not on which decisions are."""
-        return True
-
-    @property
-    def diluted(self) -> bool:
-        """True: the derivative of ``(P + N + 1) KLD`` by P is ``log r + 1 - r <= 0`` with r = p / q, and by N alike."""
-        return True

@@ -47,3 +47,13 @@ def push(heap: Array, size: int, values: Array, entry: Any) -> Any:
         at = above
     heap[at] = entry
     return np.int64(size + 1)
+
+
+@bare
+def pop(heap: Array, size: int, values: Array) -> Any:
+    """Takes the number of the largest value from the heap; returns it and the new size; O(log size)."""
+    entry, last = heap[0], np.int64(size - 1)
+    heap[0] = heap[last]
+    if last > 0:
+        sift_down(heap, last, values, 0)
+    return entry, last

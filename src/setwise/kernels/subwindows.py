@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.heaps import push, sift_down
+from setwise.kernels.heaps import pop, push
 from setwise.kernels.jit import bare, kernel
 from setwise.kernels.overlaps import all_forbidden, is_allowed
 from setwise.kernels.windows import Grid, grown, grown_boxes, window_sum
@@ -47,16 +47,11 @@ def subwindows_above(
     least, most = np.empty(4, np.int64), np.empty(4, np.int64)
     # The first and the last top, left, bottom and right line.
     spans[:] = (0, h - 1, 0, w - 1, 1, h, 1, w)
-    visited, entry, side, middle = 0, np.int64(0), -1, 0
+    visited, entry, side = 0, np.int64(0), -1
     while True:
         for half in range(2 if side >= 0 else 1):
             if side >= 0:
-                for s in range(8):
-                    spans[s] = sets[entry, s]
-                if half == 0:
-                    spans[2 * side + 1] = middle
-                else:
-                    spans[2 * side] = middle + 1
+                _halve(sets[entry], side, half, spans)
             if not _tighten(spans):
                 continue
             bound, reached = _bounds(grid.sums, negative, spans)
@@ -69,9 +64,7 @@ def subwindows_above(
             if reached > best and is_allowed(most[0], most[1], most[2], most[3], all_boxes, all_limits, m + k):
                 best = reached
                 window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[5], spans[7]
-            for s in range(8):
-                sets[made, s] = spans[s]
-            bounds[made], seen[made] = bound, m + k
+            sets[made], bounds[made], seen[made] = spans, bound, m + k
             size = push(heap, size, bounds, made)
             made += 1
         side = -1
@@ -83,10 +76,8 @@ def subwindows_above(
                     found, sums = grown_boxes(found, k), grown(sums, k)
                 if m + k == len(all_boxes):
                     all_boxes, all_limits = grown_boxes(all_boxes, m + k), grown(all_limits, m + k)
-                found[k], sums[k] = window, best
-                all_boxes[m + k, 0], all_boxes[m + k, 1] = grid.rows[window[0]], grid.columns[window[1]]
-                all_boxes[m + k, 2], all_boxes[m + k, 3] = grid.rows[window[2]], grid.columns[window[3]]
-                all_limits[m + k] = overlap
+                found[k], sums[k], all_limits[m + k] = window, best, overlap
+                _pixels(grid.rows, grid.columns, window, all_boxes[m + k])
                 k += 1
                 best, window[:] = floor, -1
                 if k == count:
@@ -94,28 +85,46 @@ def subwindows_above(
                 continue
             if visited == budget:
                 return found[:k].copy(), sums[:k].copy(), visited, False, window, best
-            entry = heap[0]
-            size -= 1
-            heap[0] = heap[size]
-            if size > 0:
-                sift_down(heap, size, bounds, 0)
+            entry, size = pop(heap, size, bounds)
             visited += 1
             # Windows of the list that came later may forbid all of a set.
-            for s in range(8):
-                spans[s] = sets[entry, s]
+            spans[:] = sets[entry]
             _extremes(grid.rows, grid.columns, spans, least, most)
             if seen[entry] < m + k and all_forbidden(least, most, all_boxes, all_limits, seen[entry], m + k):
                 continue
-            width = 0
-            for s in range(4):
-                if spans[2 * s + 1] - spans[2 * s] > width:
-                    side, width = s, spans[2 * s + 1] - spans[2 * s]
+            side = _widest(spans)
             if side < 0:
                 # A single window whose sum is the largest bound.
                 best = bounds[entry]
                 window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[4], spans[6]
-            else:
-                middle = (spans[2 * side] + spans[2 * side + 1]) // 2
+
+
+@bare
+def _widest(spans: Array) -> int:
+    """The side whose span has the most lines, the first of equal ones; -1 for a single window."""
+    side, width = -1, 0
+    for s in range(4):
+        if spans[2 * s + 1] - spans[2 * s] > width:
+            side, width = s, spans[2 * s + 1] - spans[2 * s]
+    return side
+
+
+@bare
+def _halve(parent: Array, side: int, half: int, spans: Array) -> None:
+    """Writes the spans of the first or the second half of a set, which is halved along one side."""
+    for s in range(8):
+        spans[s] = parent[s]
+    middle = (spans[2 * side] + spans[2 * side + 1]) // 2
+    if half == 0:
+        spans[2 * side + 1] = middle
+    else:
+        spans[2 * side] = middle + 1
+
+
+@bare
+def _pixels(rows: Array, columns: Array, window: Array, box: Array) -> None:
+    """Writes the pixels (4,) of a window of lines."""
+    box[0], box[1], box[2], box[3] = rows[window[0]], columns[window[1]], rows[window[2]], columns[window[3]]
 
 
 @bare

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_kind, as_scores, as_tolerances
+from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 
@@ -104,6 +105,15 @@ class Surrogate(ABC):
 
         Raises ValueError where its loss does not fit the batch, and Refusal where the combination makes no sense.
         """
+
+    def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
+        """The surrogate bound to one set that lies in several places, with these numbers of decisions in all.
+
+        Raises
+        ------
+        Refusal : if it needs all scores of a set in one place
+        """
+        raise Refusal(f"{self!r} needs all scores of a set in one place.")
 
     @final
     def batch(self, batch: Batch, scores: ArrayLike) -> Evaluation:

@@ -193,9 +193,10 @@ def test_shares_can_be_pickled():
     X, truth, ids, _ = drawn(8, 90, 3, 30, 3, True)
     edges = [0, 30, 60, 90]
     places, rows, labels, kept = apart(X, truth, ids, edges)
-    for share in DistributedRisk(places, rows, labels, LovaszHinge("jaccard"), kept)._shares.values:
+    shares = DistributedRisk(places, rows, labels, LovaszHinge("jaccard"), kept)._shares.values
+    for block, share in zip(rows.values, shares, strict=True):
         again = pickle.loads(pickle.dumps(share))
-        found, wanted = (one.begin(one.scores(np.ones(4)), 0.0) for one in (again, share))
+        found, wanted = (one.begin(one.scores(block, np.ones(4)), 0.0) for one in (again, share))
         np.testing.assert_array_equal(found.values, wanted.values)
 
 

@@ -108,7 +108,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             self._check(loss)
             classes = found.classes(self.pos_label)
             truth = found.positives(classes[1])
-            rows = found.places.keep(RowBlock, found.X, self._intercept)
+            rows = found.places.rows(found.X, self._intercept)
             surrogate = self._surrogate(loss)
             risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
             learner = learner_for(self, surrogate, True, default_c(surrogate, 0, 0))

@@ -1,13 +1,13 @@
 """Some rows of a data set, as they lie in one place: their scores, and what gradients of the scores give weights."""
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
 
 from setwise.core.arrays import Floats, Values
-from setwise.core.checks import as_array, as_number
+from setwise.core.checks import as_array, as_number, as_shaped
 from setwise.kernels.products import column_products, row_lengths, row_products
 
 
@@ -23,6 +23,8 @@ class RowBlock:
     ----------
     X : (m, features) float32 or float64, dense or CSR, finite
     intercept : the value of a constant feature; 0 leaves it out
+    known : the lengths (m,), where they were computed when the same rows were read before; then nothing is computed,
+        and numbers are not looked at again
 
     Raises
     ------
@@ -32,9 +34,10 @@ class RowBlock:
 
     X: Any
     intercept: float = 1.0
+    known: InitVar[Values | None] = None
     lengths: Values = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known: Values | None) -> None:
         X: Any = self.X if issparse(self.X) else as_array(self.X, "X")
         if X.ndim != 2:
             raise ValueError(f"X must have shape (rows, features); got shape {X.shape}.")
@@ -46,7 +49,8 @@ class RowBlock:
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "intercept", as_number(self.intercept, "intercept", low=0.0))
         # What is not finite is refused here.
-        object.__setattr__(self, "lengths", self._lengths())
+        lengths = self._lengths() if known is None else as_shaped(known, X.shape[0], "known")
+        object.__setattr__(self, "lengths", lengths)
 
     @property
     def size(self) -> int:

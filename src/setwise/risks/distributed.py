@@ -11,9 +11,9 @@ from setwise.core.checks import as_kind, as_number, as_point
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Surrogate
 from setwise.core.pieces import PiecedEvaluation, Question
+from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
-from setwise.models.row_block import RowBlock
-from setwise.risks.census import Census, extent_of
+from setwise.risks.census import GATHERED, Census, extent_of
 from setwise.risks.mean import EPSILON
 from setwise.risks.meeting import Meeting
 from setwise.risks.places import Each, Kept, Places
@@ -24,7 +24,7 @@ from setwise.risks.share import Share
 class DistributedRisk(Risk):
     """``R(w) = sum_i omega_i B_i(Phi_i w)`` over the n sets of a data set whose rows lie in several places.
 
-    Rows never leave their place. Sets that lie whole in one place are evaluated there. Of the others, small ones send
+    Rows never leave their place, and are asked twice for each plane: for their scores, and for the slope. Sets that lie whole in one place are evaluated there. Of the others, small ones send
     their scores; of large ones the places send summaries of their scores, in a few rounds, until the value is known to
     within ``tol`` (:mod:`setwise.core.pieces`). All sums are taken in the order of the places, as a tree, so that the
     bits of a plane do not depend on who computes what.
@@ -56,13 +56,19 @@ class DistributedRisk(Risk):
         as_kind(truth, "truth", Kept, "KeptHere(list of bool arrays)")
         if ids is not None:
             as_kind(ids, "ids", Kept, "None, or KeptHere(list of arrays)")
-        sizes = {int(size) for size in places.tell(_size_of, rows)}
+        self.census = Census(places.tell(extent_of, truth, ids), surrogate, weights)
+        gathered = int(self.census.sizes[self.census.kinds == GATHERED].sum())
+        if gathered > places.room:
+            raise Refusal(
+                f"{gathered} rows of sets that span places are refused, for there is room for the scores of "
+                f"{places.room}: sort the rows by set, so that few sets span places, or give more memory."
+            )
+        plans = Each([self.census.plan(k) for k in range(places.count)])
+        self._rows, self._shares = rows, places.keep(Share.of, rows, truth, ids, plans, surrogate)
+        sizes = set(places.tell(Share.width, self._shares))
         if len(sizes) > 1:
             raise ValueError(f"rows must have the same features in all places; got {sorted(sizes)} weights.")
         self.size, self.n_parts = sizes.pop(), 1
-        self.census = Census(places.tell(extent_of, truth, ids), surrogate, weights)
-        plans = Each([self.census.plan(k) for k in range(places.count)])
-        self._shares = places.keep(Share.of, rows, truth, ids, plans, surrogate)
         self._meeting = Meeting.of(self.census, places.tell(Share.gathered, self._shares), surrogate)
         floors = [*places.tell(Share.floor, self._shares), self._meeting.floor]
         floors += [one.floor for one in self.census.spread.values()]
@@ -72,12 +78,13 @@ class DistributedRisk(Risk):
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
         """Returns the plane ``sum_i omega_i (B_i(s_i) + <g_i, Phi_i v - Phi_i w>)``, a function of v."""
         w, tol, places = as_point(w, self.size), as_number(tol, "tol", low=0.0), self.places
-        scores = places.keep(Share.scores, self._shares, w)
+        scores = places.keep(Share.scores, self._shares, self._rows, w)
         begun = places.keep(Share.begin, self._shares, scores, tol)
         briefs = places.tell(Share.brief, self._shares, scores, begun)
         found, gathered = self._meeting.evaluate([brief.scores for brief in briefs], tol)
         spread = self._spread(scores, tol)
-        ends = places.tell(Share.end, self._shares, scores, begun, Each(gathered), Each(self._gradients(spread)))
+        gradients = Each(gathered), Each(self._gradients(spread))
+        ends = places.tell(Share.end, self._shares, self._rows, scores, begun, *gradients)
         slope, inner, lost = (tree_sum([end[k] for end in ends]) for k in range(3))
         weights = self.census.weights
         values = [brief.value for brief in briefs] + [found[0]] + [weights[i] * one.value for i, one in spread.items()]
@@ -126,7 +133,3 @@ def tree_sum(parts: Sequence[Any]) -> Any:
         return sum(parts[1:], parts[0])
     middle = len(parts) // 2
     return tree_sum(parts[:middle]) + tree_sum(parts[middle:])
-
-
-def _size_of(rows: RowBlock) -> int:
-    return rows.size

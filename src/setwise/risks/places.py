@@ -5,8 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from setwise.core.checks import as_count
 from setwise.kernels.threads import allowed, map_units
+from setwise.models.row_block import RowBlock
 
 
 class Kept:
@@ -30,9 +33,11 @@ class Places(ABC):
     Attributes
     ----------
     count : the number of places
+    room : the largest number of scores that may be gathered in one place
     """
 
     count: int
+    room: float = np.inf
 
     @abstractmethod
     def keep(self, function: Callable[..., Any], *arguments: Any) -> Kept:
@@ -41,6 +46,10 @@ class Places(ABC):
     @abstractmethod
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call the function at every place, and return its results, which should be small, in the order of places."""
+
+    def rows(self, X: Kept, intercept: float) -> Kept:
+        """The :class:`~setwise.models.RowBlock` of the matrix of each place."""
+        return self.keep(RowBlock, X, intercept)
 
 
 @final

@@ -1,4 +1,4 @@
-"""What one place has of a data set: its rows, and the sets that they belong to."""
+"""What one place knows of its rows: their labels, and the sets that they belong to."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -32,17 +32,22 @@ class Ended(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Share:
-    """The rows of a place, in the order of the kinds of their sets, and the evaluator of those that are whole.
+    """The labels of the rows of a place, in the order of the kinds of their sets, and the evaluator of the whole ones.
+
+    The rows themselves are not among it: they are passed to what needs them, and may be read anew for that.
 
     Parameters
     ----------
-    rows, truth : the rows and their labels, (m,)
+    size : the number of weights
+    order : row i of the share is row ``order[i]`` of the place; None where the order is the same
+    truth : the labels of the rows, (m,)
     numbers, offsets : set ``numbers[i]`` has the rows ``offsets[i]:offsets[i+1]``
     kinds, weights : the kind and the share in the risk of each of them
     evaluator : the surrogate of the whole sets; None where there are none
     """
 
-    rows: RowBlock
+    size: int
+    order: Ints | None
     truth: Bools
     numbers: Ints
     offsets: Ints
@@ -55,7 +60,7 @@ class Share:
         """The share of a place whose rows belong to the sets ``ids``, in an order of its own."""
         if len(rows.lengths) != len(truth):
             raise ValueError(f"truth must have one label for each row, {len(rows.lengths)}; got {len(truth)}.")
-        order = np.lexsort((plan.numbers, plan.kinds))
+        order, sorted_rows = np.lexsort((plan.numbers, plan.kinds)), None
         kinds, sizes = plan.kinds[order], np.array([len(truth)] if len(plan.kinds) else [], dtype=np.int64)
         if ids is not None:
             owners = np.unique(ids, return_inverse=True)[1]
@@ -64,16 +69,22 @@ class Share:
             sizes, ranks = np.bincount(owners, minlength=len(order))[order], places[owners]
             if (np.diff(ranks) < 0).any():
                 sorted_rows = np.argsort(ranks, kind="stable")
-                rows, truth = rows.take(sorted_rows), truth[sorted_rows]
+                truth = truth[sorted_rows]
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         n_whole = int((kinds == WHOLE).sum())
         end = offsets[n_whole]
         whole = surrogate.on(Sets(truth[:end], offsets[: n_whole + 1])) if n_whole else None
-        return cls(rows, truth, plan.numbers[order], offsets, kinds, plan.weights[order], whole)
+        numbers, weights = plan.numbers[order], plan.weights[order]
+        return cls(rows.size, sorted_rows, truth, numbers, offsets, kinds, weights, whole)
 
-    def scores(self, w: Values) -> Values:
-        """The scores of the rows, (m,)."""
-        return self.rows.scores(w)
+    def width(self) -> int:
+        """The number of weights."""
+        return self.size
+
+    def scores(self, rows: RowBlock, w: Values) -> Values:
+        """The scores of the rows of the place, (m,), in the order of the share."""
+        scores = rows.scores(w)
+        return scores if self.order is None else scores[self.order]
 
     def begin(self, scores: Values, tol: float) -> Evaluation | None:
         """The evaluation of the whole sets."""
@@ -99,7 +110,14 @@ class Share:
         """The answers to questions about the spread sets, by their numbers."""
         return {number: questions[number](piece) for number, piece in self._pieces(scores) if number in questions}
 
-    def end(self, scores: Values, begun: Evaluation | None, gathered: Values, gradients: dict[int, Question]) -> Ended:
+    def end(
+        self,
+        rows: RowBlock,
+        scores: Values,
+        begun: Evaluation | None,
+        gathered: Values,
+        gradients: dict[int, Question],
+    ) -> Ended:
         """The plane of all rows, from the weighted gradient of the gathered rows, and the gradients of spread sets."""
         parts = []
         if begun is not None:
@@ -110,8 +128,11 @@ class Share:
         for (number, piece), weight in zip(self._pieces(scores), spread, strict=True):
             parts.append(gradients[number](piece) * weight)
         gradient = np.concatenate(parts)
-        lost = float(np.abs(gradient) @ self.rows.lengths)
-        return Ended(self.rows.pullback(gradient), float(gradient @ scores), lost)
+        inner = float(gradient @ scores)
+        if self.order is not None:
+            ordered, gradient = gradient, np.empty_like(gradient)
+            gradient[self.order] = ordered
+        return Ended(rows.pullback(gradient), inner, float(np.abs(gradient) @ rows.lengths))
 
     def _pieces(self, scores: Values) -> list[tuple[int, Piece]]:
         """The numbers of the spread sets and their pieces."""

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BinaryDenoiser": "setwise.estimators",
+    "FileClassifier": "setwise.estimators",
     "GraphClassifier": "setwise.estimators",
     "IndependentSVMs": "setwise.estimators",
     "JointKernelSupport": "setwise.estimators",

@@ -1,6 +1,7 @@
 """Estimators with the interface of scikit-learn."""
 
 from setwise.estimators.binary_denoiser import BinaryDenoiser
+from setwise.estimators.file_classifier import FileClassifier
 from setwise.estimators.gibbs_bound import GibbsBound, gibbs_bound
 from setwise.estimators.graph_classifier import GraphClassifier
 from setwise.estimators.independent_svms import IndependentSVMs
@@ -19,6 +20,7 @@ from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 __all__ = [
     "SSVM",
     "BinaryDenoiser",
+    "FileClassifier",
     "GibbsBound",
     "GraphClassifier",
     "IndependentSVMs",

@@ -124,6 +124,9 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             raise
         self.classes_, self.loss_, self._grouped = classes, loss, found.ids is not None
         self.n_features_in_ = risk.size - bool(self._intercept)
+        self.__dict__.pop("feature_names_in_", None)
+        if found.names is not None:
+            self.feature_names_in_ = np.array(found.names, dtype=object)
         self.coef_ = fit.w[None, : self.n_features_in_].copy()
         self.intercept_ = self._intercept * fit.w[-1:] if self.fit_intercept else np.zeros(1)
         keep_certificates(self, Trained(fit.w, learner.C, fit, surrogate.name, radius(fit, True)))

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import shown
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.estimators.target import is_missing
 from setwise.risks.census import MOST
 from setwise.risks.places import Kept, Places
 
@@ -19,12 +21,16 @@ from setwise.risks.places import Kept, Places
 @final
 @dataclass(frozen=True, eq=False)
 class PlacedRows:
-    """Features X (m, d), labels y (m,) and ids (m,) of the sets of the rows of each place; no ids are one set."""
+    """Features X (m, d), labels y (m,) and ids (m,) of the sets of the rows of each place; no ids are one set.
+
+    ``names`` are those of the d features, where they have any.
+    """
 
     places: Places
     X: Kept
     y: Kept
     ids: Kept | None
+    names: tuple[str, ...] | None = None
 
     def classes(self, pos_label: Any) -> NDArray[Any]:
         """The two labels, the positive one last: ``pos_label``, or the last in sorted order."""
@@ -33,8 +39,8 @@ class PlacedRows:
             raise ValueError(f"y must have two labels; got {len(found)}: {found[:10].tolist()}.")
         if pos_label is None:
             return found
-        if pos_label not in found.tolist():
-            raise ValueError(f"pos_label must be one of the labels {found.tolist()}; got {pos_label!r}.")
+        if np.ndim(pos_label) or is_missing(pos_label) or pos_label not in found.tolist():
+            raise ValueError(f"pos_label must be one of the labels {found.tolist()}; got {shown(pos_label)}.")
         return found if found.tolist().index(pos_label) == 1 else found[::-1].copy()
 
     def positives(self, positive: Any, known: NDArray[Any] | None = None) -> Kept:

@@ -24,10 +24,11 @@ from setwise.risks.share import Share
 class DistributedRisk(Risk):
     """``R(w) = sum_i omega_i B_i(Phi_i w)`` over the n sets of a data set whose rows lie in several places.
 
-    Rows never leave their place, and are asked twice for each plane: for their scores, and for the slope. Sets that lie whole in one place are evaluated there. Of the others, small ones send
-    their scores; of large ones the places send summaries of their scores, in a few rounds, until the value is known to
-    within ``tol`` (:mod:`setwise.core.pieces`). All sums are taken in the order of the places, as a tree, so that the
-    bits of a plane do not depend on who computes what.
+    Rows never leave their place, and are asked for twice for each plane: for their scores, and for the slope. Sets that
+    lie whole in one place are evaluated there. Of the others, small ones send their scores; of large ones the places
+    send summaries of their scores, in a few rounds, until the value is known to within ``tol``
+    (:mod:`setwise.core.pieces`). All sums are taken in the order of the places, as a tree, so that the bits of a plane
+    do not depend on who computes what.
 
     The whole risk is one part, so a learner for parts makes planes of the whole.
 

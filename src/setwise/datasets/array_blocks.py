@@ -1,0 +1,80 @@
+"""The rows of an array, in memory or on disk, block by block."""
+
+import mmap
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.checks import as_array
+from setwise.core.given import as_float64
+from setwise.datasets.budget import Budget
+from setwise.datasets.stamp import Stamp
+
+RUN = 1 << 16
+"""So many rows are converted at a time."""
+
+
+@final
+class ArrayBlocks:
+    """Blocks of successive rows of ``X`` (n, d), which may be an ``np.memmap``.
+
+    Parameters
+    ----------
+    X : a matrix of finite numbers; float32, and what float32 holds exactly, is read as float32, all others as float64
+    budget : what blocks and rows may take
+
+    Attributes
+    ----------
+    count, features : the number of blocks, and of columns
+    edges : block k has the rows ``edges[k]:edges[k+1]``
+    room : how many rows may be evaluated in one place
+    names : None, for arrays have no names of columns
+    """
+
+    names = None
+
+    def __init__(self, X: NDArray[Any], budget: Budget) -> None:
+        if as_array(X, "X").ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have shape (rows, features), both at least 1; got shape {X.shape}.")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X must hold real numbers; got dtype {X.dtype}.")
+        n, self.features = X.shape
+        self._X, self._dtype = X, matrix_dtype([X.dtype])
+        rows = min(budget.rows(n, self.features * self._dtype.itemsize), n)
+        self.edges = [*range(0, n, rows), n]
+        self.count, self.room = len(self.edges) - 1, budget.room(n)
+        name = getattr(X, "filename", None)
+        self._stamp = None if name is None else Stamp.of(Path(name))
+
+    def rows(self, k: int) -> NDArray[Any]:
+        """Block k as a matrix (m, features)."""
+        first, last = self.edges[k : k + 2]
+        if self._stamp is None and self._X.dtype == self._dtype:
+            return np.ascontiguousarray(self._X[first:last])
+        out = np.empty((last - first, self.features), dtype=self._dtype)
+        if self._stamp is not None:
+            self._stamp.check()
+        for a in range(first, last, RUN):
+            rows = self._read(a, min(a + RUN, last))
+            out[a - first : a - first + RUN] = rows if rows.itemsize < 8 else as_float64(rows, rows, "X")
+        if self._stamp is not None:
+            self._stamp.check()
+        return out
+
+    def _read(self, first: int, last: int) -> NDArray[Any]:
+        """Some rows as they are, of a file as a copy."""
+        X: Any = self._X
+        # Pages of a mapped file count as memory of the process for as long as they are mapped.
+        if isinstance(getattr(X, "base", None), mmap.mmap) and X.mode == "r" and X.flags.c_contiguous:
+            width = self.features * X.itemsize
+            count, offset = (last - first) * self.features, int(X.offset) + first * width
+            return np.fromfile(X.filename, X.dtype, count, offset=offset).reshape(last - first, self.features)
+        return np.asarray(X[first:last])
+
+
+def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """float32 where it holds all numbers of these kinds exactly, else float64."""
+    short = all(np.can_cast(kind, np.float32, "safe") for kind in kinds)
+    return np.dtype(np.float32 if short else np.float64)

@@ -1,0 +1,114 @@
+"""FileClassifier: SetClassifier for rows on disk that do not fit into memory."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Values
+from setwise.core.evaluator import Surrogate
+from setwise.core.learner import Learner
+from setwise.core.measure import Loss
+from setwise.datasets.budget import Budget
+from setwise.estimators.file_rows import placed_rows, reader_of
+from setwise.estimators.placed_classifier import PlacedClassifier
+from setwise.estimators.threads import threads
+from setwise.risks.stored import Blocks, Stored
+
+
+@final
+class FileClassifier(PlacedClassifier):
+    """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` for rows in a file.
+
+    The file is read block by block, twice for each plane of the objective, and a thread reads the next block while this
+    one is worked on. A set is one set, however many blocks it spans. Weights, bounds and scores are those of
+    :class:`SetClassifier` with ``surrogate="convex"``, to the rounding of sums. float32 stays float32, and all sums are
+    in float64. Nothing is read twice where all rows fit into one block.
+
+    Parameters
+    ----------
+    loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in :class:`SetClassifier`
+    surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
+        ``MarginRescaling(loss, scale="size")`` for all others; ``"lovasz"``, ``"margin"`` and ``"slack"`` name one.
+        There is no ramp here
+    memory : the number of bytes, or text as ``"500MB"``, that blocks may take together with what is kept of each row,
+        40 bytes. Two blocks are in memory at most, beside what one of them is read from. Python and its libraries take
+        200 MB or more besides
+    n_jobs : the number of threads that share the blocks where nothing is read; results do not depend on it
+
+    Attributes
+    ----------
+    coef_, intercept_ : (1, d) and (1,)
+    classes_ : the two labels, the positive one last
+    surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, loss_,
+    n_features_in_ : as in :class:`SetClassifier`
+    feature_names_in_ : the names of the columns of a Parquet file; not there after arrays
+    """
+
+    _parameter_constraints = PlacedClassifier._parameter_constraints | {
+        "memory": [Interval(Integral, 1, None, closed="left"), str],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        loss: str | Loss = "jaccard",
+        surrogate: str | Surrogate = "convex",
+        learner: str | Learner = "auto",
+        C: float | str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        pos_label: Any = None,
+        verbose: int = 0,
+        memory: int | str = "1GB",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss, surrogate, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose
+        )
+        self.memory = memory
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, groups: Any = None, features: Sequence[str] | None = None) -> Self:
+        """Train on the sets of a file.
+
+        Parameters
+        ----------
+        X : the path of a Parquet file; or an array (n, d), as ``np.memmap`` and ``np.load(path, mmap_mode="r")`` give
+        y : the name of the column of the labels, of which there are two; for an array X the labels themselves, (n,)
+        groups : the name of the column of the ids of sets; for an array X the ids, (n,). None makes all rows one set.
+            Sets whose rows lie in several blocks take more memory, so the rows of a set should follow each other
+        features : the names of the columns of numbers to learn from; None takes all but y and groups
+        """
+        self._validate_params()
+        return self._fit(placed_rows(X, y, groups, features, Budget.of(self.memory), threads(self.n_jobs)))
+
+    def decision_function(self, X: Any) -> Values:
+        """The score of each row of a file or an array, (n,)."""
+        check_is_fitted(self)
+        return self._mapped(self._scorer.scores, X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of a file or an array, (n,)."""
+        check_is_fitted(self)
+        return self._mapped(self._scorer.labels, X)
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """``1 - mean loss`` over the sets of a file or an array, given as in :meth:`fit`."""
+        check_is_fitted(self)
+        return self._score(placed_rows(X, y, groups, self._names(X), Budget.of(self.memory), threads(self.n_jobs)))
+
+    def _mapped(self, function: Any, X: Any) -> NDArray[Any]:
+        """The function of each block, one after another."""
+        rows = reader_of(X, Budget.of(self.memory), self._names(X))
+        return np.concatenate(Blocks(rows.count).tell(function, Stored(rows.rows)))
+
+    def _names(self, X: Any) -> Any:
+        """The names of the features in a file; an array has none."""
+        return None if isinstance(X, np.ndarray) else getattr(self, "feature_names_in_", None)

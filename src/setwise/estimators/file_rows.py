@@ -1,0 +1,65 @@
+"""The rows, labels and ids of a file, as places of which each is a block of it."""
+
+from functools import partial
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.checks import as_text, shown
+from setwise.datasets.array_blocks import ArrayBlocks
+from setwise.datasets.budget import Budget
+from setwise.datasets.parquet_blocks import ParquetBlocks
+from setwise.estimators.placed_counts import PlacedRows
+from setwise.estimators.target import as_ids, as_target
+from setwise.risks.places import KeptHere
+from setwise.risks.stored import Blocks, Stored
+
+Reader = ArrayBlocks | ParquetBlocks
+
+
+def reader_of(X: Any, budget: Budget, features: Any = None, others: tuple[str, ...] = ()) -> Reader:
+    """What reads the rows X; TypeError for what is neither the path of a Parquet file nor an array."""
+    if isinstance(X, str | PathLike):
+        return ParquetBlocks(Path(X), budget, features, others)
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X must be the path of a Parquet file, or an array of NumPy, as np.load(path, mmap_mode='r') gives; got "
+            f"{type(X).__name__}. setwise.SetClassifier takes what lies in memory."
+        )
+    if features is not None:
+        raise ValueError(f"features must be None where X is an array; got {shown(features)}.")
+    return ArrayBlocks(X, budget)
+
+
+def placed_rows(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: int) -> PlacedRows:
+    """The rows with their labels, ids, and the names of the features where they have any."""
+    if not isinstance(X, str | PathLike):
+        arrays = reader_of(X, budget, features)
+        places, n = Blocks(arrays.count, n_jobs, arrays.room), arrays.edges[-1]
+        ids = None if groups is None else _parts(as_ids(groups, n), arrays)
+        return PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids)
+    others = as_text(y, "y"), *(() if groups is None else (as_text(groups, "groups"),))
+    file = ParquetBlocks(Path(X), budget, features, others)
+    places = Blocks(file.count, n_jobs, file.room)
+    found = None if groups is None else Stored(partial(file.ids, groups))
+    return PlacedRows(places, Stored(file.rows), Stored(partial(file.labels, y)), found, file.names)
+
+
+def _labels(y: Any, n: int) -> NDArray[Any]:
+    labels = as_target(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise ValueError(f"y must have shape ({n},), one label for each row of X; got shape {labels.shape}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y must not hold NaN or inf.")
+    return labels
+
+
+def _parts(column: NDArray[Any], blocks: Reader) -> KeptHere:
+    """What each block has of a column in memory."""
+    return KeptHere([column[first:last] for first, last in pairwise(blocks.edges)])

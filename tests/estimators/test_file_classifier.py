@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 import setwise
 from setwise import FileClassifier
 from setwise.core.refusal import BrokenPromise, Refusal
-from setwise.datasets.budget import GATHERED, KEPT, Budget
+from setwise.datasets.budget import KEPT, Budget
 from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.file_rows import placed_rows
 from setwise.models import RowBlock
@@ -26,23 +27,15 @@ from setwise.risks.places import Each
 from setwise.risks.stored import Blocks, Stored
 
 RNG = np.random.default_rng(0)
-N, D = 400, 5
+N, D = 400, 30
 X = RNG.normal(size=(N, D))
 Y = (X[:, 0] - 0.5 * X[:, 1] + 0.5 * RNG.normal(size=N) > 0.6).astype(int)
 SORTED = np.sort(RNG.integers(0, 30, N))
 GROUPS = {"one set": None, "sorted": SORTED, "falling": SORTED[::-1].copy(), "mixed": RNG.permutation(SORTED)}
 SIZES = (100, 1, 7, 92, 60, 60, 40, 40)
-FRAME = pd.DataFrame(X, columns=list("abcde")).assign(y=Y)
-MEMORY = 200_000
-"""Enough for the scores of all rows, and for all of them as one block; tests of blocks cut it down."""
-
-
-def blocks_of(rows, row=8 * D, n=N, least=1):
-    """The memory for which blocks have so many rows at most."""
-    return KEPT * n + 2 * row * (rows + least)
-
-
-SMALL = blocks_of(110, least=100)
+FRAME = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]).assign(y=Y)
+BLOCKS = KEPT * N + 4 * 100 * 8 * D
+"""A budget for blocks of at most 100 rows of a Parquet file and 199 of an array, and for all scores in one place."""
 
 
 def stored(frame, path, sizes=SIZES):
@@ -76,20 +69,332 @@ def assert_same(model, wanted):
 @pytest.mark.parametrize("kind", ["Parquet", "array"])
 def test_the_fit_equals_the_one_in_memory(loss, groups, kind, tmp_path):
     ids = GROUPS[groups]
-    # Sets that span blocks are evaluated in one place here: the budget leaves room for that.
-    model = FileClassifier(loss, tol=1e-4, memory=KEPT * N + GATHERED * N)
+    model = FileClassifier(loss, tol=1e-4, memory=BLOCKS)
     if kind == "Parquet":
         frame = FRAME if ids is None else FRAME.assign(g=ids)
         args = (stored(frame, tmp_path / "rows.parquet"), "y", None if ids is None else "g")
     else:
         args = (mapped(X, tmp_path / "X.npy"), Y, ids)
-    model.memory = max(model.memory, SMALL)
-    found = placed_rows(*args, None, Budget.of(model.memory), 1)
-    assert found.places.count > 1
+    found = placed_rows(*args, None, Budget.of(BLOCKS), 1)
+    assert found.places.count == (5 if kind == "Parquet" else 3)
     model.fit(*args)
     wanted = setwise.SetClassifier(loss, "convex", tol=1e-4).fit(X, Y, groups=ids)
     assert_same(model, wanted)
-    local = model.to_local()
-    assert model.score(*args) == pytest.approx(local.score(X, Y, ids), abs=1e-12)
-    np.testing.assert_allclose(model.decision_function(args[0]), local.decision_function(X), rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(args[0]), local.predict(X))
+    local, rows = model.to_local(), FRAME.drop(columns="y") if kind == "Parquet" else X
+    assert model.score(*args) == pytest.approx(local.score(rows, Y, ids), abs=1e-12)
+    np.testing.assert_allclose(model.decision_function(args[0]), local.decision_function(rows), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(args[0]), local.predict(rows))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "int16", "int64", "bool", "uint8", ">f4", "mixed"])
+def test_numbers_of_all_kinds_stay_what_they_are(kind, tmp_path):
+    numbers = (X * 100 if "int" in kind else X) if kind != "bool" else X > 0
+    if kind == "mixed":
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1].astype(np.float32), "c": (X[:, 2] * 9).astype(np.int8)})
+        found, wanted = stored(frame.assign(y=Y), tmp_path / "rows.parquet"), frame.to_numpy(np.float64)
+        files = [(found, "y")]
+    else:
+        numbers = np.abs(numbers) if kind == "uint8" else numbers
+        array = numbers.astype(kind)
+        wanted, files = array.astype(np.float64), [(mapped(array, tmp_path / "X.npy"), Y), (array, Y)]
+        if kind != ">f4":
+            frame = pd.DataFrame(dict(zip(FRAME.columns, array.T, strict=False)))
+            files.append((stored(frame.assign(y=Y), tmp_path / "rows.parquet"), "y"))
+    for args in files:
+        found = placed_rows(*args, None, None, Budget.of(BLOCKS), 1)
+        rows = found.places.tell(lambda rows: rows, found.X)
+        short = kind not in ("int64", "mixed")
+        assert {block.dtype for block in rows} == {np.dtype(np.float32 if short else np.float64)}
+        np.testing.assert_array_equal(np.concatenate(rows), wanted)
+
+
+def test_memmaps_of_all_layouts(tmp_path):
+    np.asfortranarray(X).T.tofile(tmp_path / "X.bin")
+    with open(tmp_path / "behind.bin", "wb") as file:
+        file.write(b"a head" + X.tobytes())
+    np.save(tmp_path / "order.npy", np.asfortranarray(X))
+    given = {
+        "Fortran": np.load(tmp_path / "order.npy", mmap_mode="r"),
+        "columns": np.memmap(tmp_path / "X.bin", np.float64, "r", shape=(D, N)).T,
+        "behind a head": np.memmap(tmp_path / "behind.bin", np.float64, "r", 6, (N, D)),
+        "a view": mapped(np.vstack([X, X]), tmp_path / "X.npy")[N:],
+        "some columns": mapped(np.hstack([X, X]), tmp_path / "wide.npy")[:, D:],
+        "written to": np.load(tmp_path / "X.npy", mmap_mode="c")[:N],
+    }
+    given["written to"][0, 0] = 7.0
+    for name, array in given.items():
+        found = placed_rows(array, Y, None, None, Budget.of(BLOCKS), 1)
+        rows = np.concatenate(found.places.tell(np.array, found.X))
+        wanted = X.copy()
+        wanted[0, 0] = 7.0 if name == "written to" else X[0, 0]
+        np.testing.assert_array_equal(rows, wanted, err_msg=name)
+
+
+@pytest.mark.parametrize("labels", ["text", "truth values", "codes", "floats"])
+@pytest.mark.parametrize("ids", ["text", "dates", "floats", "codes", "uint64"])
+def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
+    words = np.array(["no", "yes"])[Y]
+    y = {"text": words, "truth values": Y == 1, "codes": pd.Categorical(words), "floats": Y + 0.5}[labels]
+    names = np.array([f"set {i}" for i in SORTED])
+    days = np.datetime64("2020-01-01") + SORTED.astype("m8[D]")
+    g = {"text": names, "dates": days, "floats": SORTED / 4, "codes": pd.Categorical(names)}
+    g["uint64"] = SORTED.astype(np.uint64) + np.uint64(2**63)
+    path = stored(FRAME.assign(y=y, g=g[ids]), tmp_path / "rows.parquet")
+    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y", "g")
+    assert_same(model, FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(X, Y, SORTED))
+    assert model.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
+    local = model.to_local().score(FRAME.drop(columns="y"), np.asarray(y), SORTED)
+    assert model.score(path, "y", "g") == pytest.approx(local, abs=1e-12)
+    assert set(model.predict(path).tolist()) == set(model.classes_.tolist())
+
+
+def test_bits_do_not_depend_on_the_threads(path):
+    found = []
+    for n_jobs in (1, 2, 4):
+        model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS, n_jobs=n_jobs).fit(path, "y")
+        found.append((model.coef_.tobytes(), model.objective_, model.lower_bound_))
+    assert found[0] == found[1] == found[2]
+
+
+def test_features_are_chosen_by_name(path):
+    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y", features=["x1", "x0"])
+    assert model.feature_names_in_.tolist() == ["x1", "x0"]
+    assert model.n_features_in_ == 2
+    np.testing.assert_array_equal(model.predict(path), model.predict(X[:, [1, 0]]))
+    assert not hasattr(model.fit(X, Y), "feature_names_in_")
+
+
+def test_models_are_stored_and_cloned(path):
+    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(path), model.predict(path))
+    with pytest.raises(NotFittedError):
+        clone(model).predict(path)
+
+
+REFUSED = {
+    "a list": (lambda p: ([[1.0]], [1]), {}, TypeError, "X must be the path of a Parquet file, or an array"),
+    "no file": (lambda p: (p + "x", "y"), {}, FileNotFoundError, "there is no 'rows.parquetx'"),
+    "no column": (lambda p: (p, "z"), {}, ValueError, "y must be a column of rows.parquet, which has 'x0'"),
+    "no group": (lambda p: (p, "y", "z"), {}, ValueError, "groups must be a column of rows.parquet"),
+    "no feature": (lambda p: (p, "y", None, ["x0", "z"]), {}, ValueError, "features must have each column once"),
+    "y among them": (lambda p: (p, "y", None, ["x0", "y"]), {}, ValueError, "features must have each column once"),
+    "labels": (lambda p: (p, Y), {}, TypeError, "y must be text"),
+    "names": (lambda p: (X, Y, None, ["a"]), {}, ValueError, "features must be None where X is an array"),
+    "short": (lambda p: (X, Y[1:]), {}, ValueError, r"y must have shape \(400,\)"),
+    "flat": (lambda p: (X[:, 0], Y), {}, ValueError, "X must have shape"),
+    "one class": (lambda p: (X, 0 * Y), {}, ValueError, "y must have two labels; got 1"),
+    "three": (lambda p: (X, np.arange(N) % 3), {}, ValueError, "y must have two labels; got 3"),
+    "regression": (lambda p: (p, "x0"), {}, ValueError, "y must have two labels; got 400"),
+    "NaN": (lambda p: (X * np.nan, Y), {}, ValueError, "X must be finite"),
+    "huge": (lambda p: (X * 1e200, Y), {}, OverflowError, "X is too large"),
+    "complex": (lambda p: (X + 1j, Y), {}, ValueError, "X must hold real numbers"),
+    "long": (lambda p: (np.full((N, 2), 2**53 + 1), Y), {}, ValueError, "X must hold numbers that float64 holds"),
+    "ramp": (lambda p: (p, "y"), {"surrogate": "ramp"}, Refusal, "surrogate='ramp'"),
+    "unit": (lambda p: (p, "y"), {"memory": "1 parsec"}, ValueError, "memory must be bytes"),
+    "little": (lambda p: (p, "y"), {"memory": KEPT * N}, Refusal, "memory=16000 is too small for 400 rows"),
+    "groups": (lambda p: (p, "y"), {"memory": BLOCKS - 1}, Refusal, f"row group takes: give {BLOCKS} bytes or more"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_is_refused(case, path):
+    given, parameters, kind, words = REFUSED[case]
+    model = FileClassifier(memory=BLOCKS).set_params(**parameters)
+    with pytest.raises(kind, match=words):
+        model.fit(*given(path))
+    assert not hasattr(model, "coef_")
+
+
+COLUMNS = {
+    "text": (np.repeat("a", N), "X must hold numbers; column 'x3' of rows.parquet holds"),
+    "dates": (np.repeat(np.datetime64("2020-01-01"), N), "X must hold numbers; column 'x3' of rows.parquet holds date"),
+    "NaN": (np.where(np.arange(N) == 333, np.nan, 0), "X must be finite; column 'x3' of rows.parquet holds NaN or inf"),
+    "inf": (np.where(np.arange(N) == 333, np.inf, 0), "X must be finite; column 'x3' of rows.parquet holds NaN or inf"),
+    "gap": (pd.array([None, *range(1, N)], dtype="Int32"), "X must hold no missing values; column 'x3' of rows.par"),
+    "long": (np.arange(N) + 2**53, "X, column 'x3', must hold numbers that float64 holds exactly"),
+    "lists": ([[1.0]] * N, "X must hold numbers; column 'x3' of rows.parquet holds list"),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_that_are_no_features_are_named(kind, tmp_path):
+    values, words = COLUMNS[kind]
+    frame = pa.Table.from_pandas(FRAME.drop(columns="x3"), preserve_index=False)
+    if kind == "NaN":
+        column = pa.array(values, from_pandas=False)
+    else:
+        column = pa.array(values)
+    pq.write_table(frame.append_column("x3", column), tmp_path / "rows.parquet", row_group_size=100)
+    with pytest.raises(ValueError, match=words):
+        FileClassifier(memory=BLOCKS).fit(tmp_path / "rows.parquet", "y")
+
+
+@pytest.mark.parametrize("name", ["y", "groups"])
+@pytest.mark.parametrize("kind", ["gap", "NaN", "lists"])
+def test_labels_and_ids_that_are_none_are_named(name, kind, tmp_path):
+    odd = {
+        "gap": pa.array([None, *Y[1:]]),
+        "NaN": pa.array([np.nan, *Y[1:]], pa.float64()),
+        "lists": pa.array([[1]] * N),
+    }[kind]
+    table = pa.Table.from_pandas(FRAME.drop(columns="y"), preserve_index=False)
+    table = table.append_column("y", odd if name == "y" else pa.array(Y))
+    table = table.append_column("g", odd if name == "groups" else pa.array(SORTED))
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=100)
+    with pytest.raises(ValueError, match=f"{name} must .*{'y' if name == 'y' else 'g'}"):
+        FileClassifier(memory=BLOCKS).fit(tmp_path / "rows.parquet", "y", "g")
+
+
+def test_files_that_are_foreign_or_cut_short_are_refused(path, tmp_path):
+    whole = Path(path).read_bytes()
+    for size in (0, 3, 100, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "short.parquet").write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="X must be a Parquet file; short.parquet cannot be read"):
+            FileClassifier(memory=BLOCKS).fit(tmp_path / "short.parquet", "y")
+    (tmp_path / "damaged.parquet").write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
+    with pytest.raises(ValueError, match="X must be a Parquet file; damaged.parquet cannot be read"):
+        FileClassifier(memory=BLOCKS).fit(tmp_path / "damaged.parquet", "y")
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "array"])
+@pytest.mark.parametrize("change", ["written again", "replaced", "cut short", "removed"])
+def test_a_file_that_changes_between_passes_is_noticed(kind, change, path, tmp_path):
+    args = (path, "y") if kind == "Parquet" else (mapped(X, tmp_path / "X.npy"), Y)
+    file = tmp_path / ("rows.parquet" if kind == "Parquet" else "X.npy")
+    found = placed_rows(*args, None, None, Budget.of(BLOCKS), 1)
+    rows = found.places.rows(found.X, 1.0)
+    assert len(found.places.tell(len, found.X)) > 1
+    data = file.read_bytes()
+    if change == "written again":
+        file.write_bytes(data)
+    elif change == "cut short":
+        file.write_bytes(data[: len(data) // 2])
+    else:
+        file.unlink()
+        if change == "replaced":
+            (tmp_path / "new").write_bytes(data)
+            (tmp_path / "new").rename(file)
+    with pytest.raises(BrokenPromise, match=f"X changed while it was read: {file.name}"):
+        found.places.tell(RowBlock.scores, rows, np.zeros(D + 1))
+
+
+def test_sets_in_any_order_are_refused_where_they_do_not_fit(tmp_path):
+    n = 20_000
+    rng = np.random.default_rng(1)
+    wide, labels, ids = rng.normal(size=(n, 4)), rng.integers(0, 2, n), rng.integers(0, 500, n)
+    model = FileClassifier(memory=KEPT * n + 400_000, tol=0.5)
+    with pytest.raises(Refusal, match="20000 rows of sets that span places are refused.* sort the rows by set"):
+        model.fit(wide, labels, ids)
+    assert model.fit(wide, labels, np.sort(ids)).status_ == "converged"
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(9, 30))
+def test_row_groups_are_joined_in_order(sizes, most):
+    groups, edges = joined(sizes, most)
+    assert [g for block in groups for g in block] == [g for g, size in enumerate(sizes) if size]
+    assert np.diff(edges).tolist() == [sum(sizes[g] for g in block) for block in groups]
+    assert all(size <= most for size in np.diff(edges))
+    # No two neighbors would fit into one block.
+    assert all(a + sizes[block[0]] > most for a, block in zip(np.diff(edges), groups[1:], strict=False))
+
+
+def test_the_next_block_is_read_while_one_is_worked_on():
+    log, lock = [], threading.Lock()
+    ahead = [threading.Event() for _ in range(6)]
+
+    def read(k):
+        with lock:
+            log.append(k)
+        ahead[k].set()
+        return k
+
+    def work(k, factor):
+        # The next block is read during this call, and not the one after it.
+        assert k == 5 or ahead[k + 1].wait(10)
+        with lock:
+            assert len(log) <= k + 2
+        return k * factor
+
+    places = Blocks(6)
+    assert places.tell(work, Stored(read), Each([1, 2, 3, 4, 5, 6])) == [0, 2, 6, 12, 20, 30]
+    assert log == [0, 1, 2, 3, 4, 5]
+    log.clear()
+    assert places.tell(int, Stored(read)) == [0, 1, 2, 3, 4, 5]
+    assert log == [5, 4, 3, 2, 1, 0]
+
+
+def test_an_error_of_a_block_ends_the_pass():
+    def read(k):
+        if k == 3:
+            raise KeyError("three")
+        return k
+
+    with pytest.raises(KeyError, match="three"):
+        Blocks(6).tell(int, Stored(read))
+    with pytest.raises(ZeroDivisionError):
+        Blocks(6).tell(lambda k: 1 / (k - 2), Stored(int))
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"),
+    [("1GB", 10**9), ("1.5gb", 15 * 10**8), ("2 GiB", 2**31), ("7", 7), ("8KB", 8000), (12, 12), (np.int64(3), 3)],
+)
+def test_budgets(text, bytes):
+    assert Budget.of(text).bytes == bytes
+
+
+def test_setwise_does_not_import_pyarrow_and_says_how_to_install_it(path):
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; import setwise\n"
+        f"try:\n    setwise.FileClassifier().fit({path!r}, 'y')\nexcept ValueError as error:\n    print(error)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "X is refused: to read rows.parquet install pyarrow.\n"
+
+
+MEASURED = """
+import resource, sys, numpy as np, setwise
+from pathlib import Path
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+folder, kind = sys.argv[1:]
+X, y = Path(folder, f"X.{kind}"), "y"
+small = Path(folder, f"small.{kind}")
+if kind == "npy":
+    y, few = np.load(Path(folder, "y.npy")), np.load(Path(folder, "y.npy"))[:2000]
+    X, small = np.load(X, mmap_mode="r"), np.load(small, mmap_mode="r")
+else:
+    few = "y"
+setwise.FileClassifier(tol=0.9, memory="12MB").fit(small, few)
+before = peak()
+model = setwise.FileClassifier(tol=0.05, memory="64MB", C=1.0).fit(X, y)
+score = model.score(X, y)
+print(peak() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_memory_stays_below_the_budget(kind, tmp_path):
+    """300 MB are read with 64 MB; the interpreter and compiled code are not counted."""
+    rng, n, d = np.random.default_rng(0), 250_000, 300
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (n, d))
+    y = np.empty(n, dtype=np.int8)
+    schema = pa.schema([*((f"x{j}", pa.float32()) for j in range(d)), ("y", pa.int8())])
+    with pq.ParquetWriter(tmp_path / "X.parquet", schema, use_dictionary=False) as file:
+        for a in range(0, n, 5000):
+            rows = rng.normal(size=(5000, d)).astype(np.float32)
+            X[a : a + 5000], y[a : a + 5000] = rows, rows[:, 0] > 1
+            table = pa.table([*rows.T.copy(), y[a : a + 5000]], schema=schema)
+            file.write_table(table)
+            if a == 0:
+                pq.write_table(table.slice(0, 2000), tmp_path / "small.parquet")
+                np.save(tmp_path / "small.npy", rows[:2000])
+    X.flush()
+    del X
+    np.save(tmp_path / "y.npy", y)
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path), kind], capture_output=True, text=True, check=True
+    )
+    assert int(run.stdout) < 64e6, run.stdout

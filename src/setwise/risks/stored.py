@@ -39,9 +39,9 @@ class Blocks(Places):
     """Places whose large objects are :class:`Stored`, and whose small ones are in the memory of this process.
 
     Functions of stored objects are called one after another, while a thread reads what the next call needs. So there
-    are two blocks at most, beside what one of them is read from. Successive passes go forwards and backwards in turn, so
-    that what the operating system still has of the end of the file is not read from the disk. A single block is read
-    once.
+    are two blocks at most, beside what one of them is read from. Successive passes go forwards and backwards in turn,
+    so that what the operating system still has of the end of the file is not read from the disk. A single block is
+    read once.
 
     Parameters
     ----------

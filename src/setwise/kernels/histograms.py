@@ -1,0 +1,133 @@
+"""Histograms of the scores of each class: how many there are between two edges, their sum, the least and the largest.
+
+Row 0 of all arrays belongs to the negatives and row 1 to the positives.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setwise.kernels.jit import kernel
+
+Array = NDArray[Any]
+
+BLOCK = 1 << 14
+"""The number of scores that are added one by one; the sums of blocks are added then, so rounding hardly gathers."""
+
+CELLS = 4
+"""The cells per bin of the guide that says near which edge a value lies."""
+
+
+class Histograms(NamedTuple):
+    """What bins of values hold, (2, k) each: ``counts`` int64, ``sums``, and the least and the largest value.
+
+    An empty bin has the sum 0, the least value inf and the largest -inf.
+    """
+
+    counts: Array
+    sums: Array
+    least: Array
+    most: Array
+
+
+def class_histograms(scores: Array, truth: Array, signs: ArrayLike, edges: Array) -> Histograms:
+    """Returns what the bins of ``sign * score`` hold for each class; O(m log k), and mostly O(m) for even edges.
+
+    ``edges`` (2, k + 1) float64 rise, not strictly; bin j holds ``edges[c, j] <= value < edges[c, j + 1]``. Values
+    outside of all bins are left out. Edges may be infinite, so that ``[-inf, inf]`` is one bin of all finite values.
+
+    Parameters
+    ----------
+    scores : (m,) finite float32 or float64, which are binned and added as float64
+    truth : (m,) bool
+    signs : (2,) 1 or -1, the factor of the scores of each class: (-1, 1) makes margins of scores
+    """
+    if scores.shape != truth.shape:
+        raise ValueError(f"scores and truth must be equally long; got shapes {scores.shape} and {truth.shape}.")
+    k = edges.shape[1] - 1
+    found = Histograms(np.zeros((2, k), np.int64), np.zeros((2, k)), np.full((2, k), np.inf), np.full((2, k), -np.inf))
+    if k > 0:
+        factors = np.asarray(signs, dtype=np.float64)
+        _fill(scores, truth, factors, edges, *_guides(edges), found.counts, found.sums, found.least, found.most)
+    return found
+
+
+@kernel
+def _cell(x: float, low: float, inverse: float, cells: int) -> int:
+    """The cell of a value in the guide. It never falls as the value rises, whatever is rounded."""
+    at = (0.5 * x - low) * inverse
+    if at >= cells - 1:
+        return cells - 1
+    return int(at) if at > 0.0 else 0
+
+
+@kernel
+def _guides(edges: Array) -> tuple[Array, Array, Array]:
+    """The numbers of edges whose cells are before each cell, (2, cells + 1), and the offsets and factors of cells."""
+    k = edges.shape[1] - 1
+    cells = CELLS * k
+    guides = np.zeros((2, cells + 1), np.int64)
+    lows, inverses = np.zeros(2), np.zeros(2)
+    for c in range(2):
+        low, high = np.inf, -np.inf
+        for edge in edges[c]:
+            if np.isfinite(edge):
+                low, high = min(low, 0.5 * edge), max(high, 0.5 * edge)
+        # A range without width, or too small for its inverse, is one cell.
+        if high > low and np.isfinite(cells / (high - low)):
+            lows[c], inverses[c] = low, cells / (high - low)
+        for edge in edges[c]:
+            # An infinite edge times a factor of 0 has no cell.
+            if inverses[c] > 0.0:
+                guides[c, _cell(edge, lows[c], inverses[c], cells) + 1] += 1
+            else:
+                guides[c, 1] += 1
+        for cell in range(cells):
+            guides[c, cell + 1] += guides[c, cell]
+    return guides, lows, inverses
+
+
+@kernel
+def _fill(
+    scores: Array,
+    truth: Array,
+    signs: Array,
+    edges: Array,
+    guides: Array,
+    lows: Array,
+    inverses: Array,
+    counts: Array,
+    sums: Array,
+    least: Array,
+    most: Array,
+) -> None:
+    k, cells = edges.shape[1] - 1, guides.shape[1] - 1
+    block = np.zeros((2, k))
+    for begin in range(0, len(scores), BLOCK):
+        for i in range(begin, min(begin + BLOCK, len(scores))):
+            c = np.int64(truth[i])
+            x = signs[c] * np.float64(scores[i])
+            if x < edges[c, 0] or x >= edges[c, k]:
+                continue
+            # Edges in cells before that of x are below it, and those in later cells are above it: only those of its
+            # own cell are compared.
+            cell = _cell(x, lows[c], inverses[c], cells)
+            low, high = guides[c, cell], guides[c, cell + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if edges[c, middle] <= x:
+                    low = middle + 1
+                else:
+                    high = middle
+            j = low - 1
+            counts[c, j] += 1
+            block[c, j] += x
+            if x < least[c, j]:
+                least[c, j] = x
+            if x > most[c, j]:
+                most[c, j] = x
+        for c in range(2):
+            for j in range(k):
+                sums[c, j] += block[c, j]
+                block[c, j] = 0.0

@@ -131,3 +131,59 @@ def _fill(
             for j in range(k):
                 sums[c, j] += block[c, j]
                 block[c, j] = 0.0
+
+
+def values_between(scores: Array, truth: Array, signs: ArrayLike, edges: Array, sizes: ArrayLike) -> list[Array]:
+    """Returns the sorted values ``sign * score`` of each class in every other bin, two float64 arrays; O(m log k).
+
+    ``edges`` (2, 2 w) float64 rise; the bins are those from an edge of even number to the next. There are at most
+    ``sizes`` (2,) such values of each class.
+    """
+    if scores.shape != truth.shape:
+        raise ValueError(f"scores and truth must be equally long; got shapes {scores.shape} and {truth.shape}.")
+    room = np.minimum(np.asarray(sizes, dtype=np.int64), len(scores))
+    out = np.empty((2, int(room.max())))
+    counts = _between(scores, truth, np.asarray(signs, dtype=np.float64), edges, room, out)
+    return [np.sort(out[c, : counts[c]]) for c in range(2)]
+
+
+@kernel
+def _between(scores: Array, truth: Array, signs: Array, edges: Array, room: Array, out: Array) -> Array:
+    counts, last = np.zeros(2, np.int64), edges.shape[1] - 1
+    for i in range(len(scores)):
+        c = np.int64(truth[i])
+        x = signs[c] * np.float64(scores[i])
+        if x >= edges[c, 0] and x < edges[c, last] and np.searchsorted(edges[c], x, side="right") % 2 == 1:
+            if counts[c] == room[c]:
+                raise ValueError("there are more values than sizes tell")
+            out[c, counts[c]] = x
+            counts[c] += 1
+    return counts
+
+
+@kernel
+def count_equal(scores: Array, truth: Array, signs: Array, levels: Array) -> Array:
+    """Returns how many values ``sign * score`` of each class equal its level, (2,) int64; O(m)."""
+    counts = np.zeros(2, np.int64)
+    for i in range(len(scores)):
+        c = np.int64(truth[i])
+        counts[c] += signs[c] * scores[i] == levels[c]
+    return counts
+
+
+@kernel
+def write_below(scores: Array, truth: Array, signs: Array, levels: Array, ties: Array, steps: Array, out: Array) -> None:
+    """Writes the step of its class, (2,), for each value below the level of its class, and 0 for the others; O(m).
+
+    Of the values that equal the level the first ``ties`` (2,) count as below it.
+    """
+    used = np.zeros(2, np.int64)
+    for i in range(len(scores)):
+        c = np.int64(truth[i])
+        x, below = signs[c] * np.float64(scores[i]), False
+        if x < levels[c]:
+            below = True
+        elif x == levels[c] and used[c] < ties[c]:
+            below = True
+            used[c] += 1
+        out[i] = steps[c] if below else 0.0

@@ -172,7 +172,9 @@ def count_equal(scores: Array, truth: Array, signs: Array, levels: Array) -> Arr
 
 
 @kernel
-def write_below(scores: Array, truth: Array, signs: Array, levels: Array, ties: Array, steps: Array, out: Array) -> None:
+def write_below(
+    scores: Array, truth: Array, signs: Array, levels: Array, ties: Array, steps: Array, out: Array
+) -> None:
     """Writes the step of its class, (2,), for each value below the level of its class, and 0 for the others; O(m).
 
     Of the values that equal the level the first ``ties`` (2,) count as below it.

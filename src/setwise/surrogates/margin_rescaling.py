@@ -76,7 +76,9 @@ class MarginRescaling(Surrogate):
         Refusal : for losses that are no function of (fn, fp, P, N), or have no bound, and for a given inference
         """
         if self.inference is not None:
-            raise Refusal(f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out.")
+            raise Refusal(
+                f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out."
+            )
         scale = float(negatives + positives) if isinstance(self.scale, str) else float(self.scale)
         bound = bound_of_counts(self.loss, negatives, positives)
         return CountSearchInPieces(bound, negatives, positives, scale, repr(self))

@@ -3,7 +3,6 @@
 import numpy as np
 
 from setwise.core.checks import as_count
-from setwise.core.counts import Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -28,25 +27,11 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     if Trait.COUNTS not in loss.traits:
         raise Refusal(f"{loss!r} refuses pieces of a set: it does not depend on (fn, fp, P, N) alone.")
     structure = loss.structure(Sets(there, np.array([0, len(there)], dtype=np.int64), totals=totals))
-    term, rest = structure.counts, structure.split()[1].counts
+    term = structure.counts
     if term is None or term.areas is not None:
         raise Refusal(f"{loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).")
     if term.predicted is not None:
         raise Refusal(f"{loss!r} refuses pieces of a set: it fixes the number of predicted positives.")
-    quotient = None if rest is None else rest.quotient
-    bound = CountBound(term, (0, 0) if not term.formulas else _curves(quotient), quotient)
-    if bound.curves is None and not term.bounded:
+    if term.bends is None and not term.bounded:
         raise Refusal(f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.")
-    return bound
-
-
-def _curves(quotient: Quotient | None) -> tuple[int, int] | None:
-    """The signs of the second differences of an increasing quotient along fn and along fp.
-
-    Along fn, n / d has the derivative ``(n1 d - d1 n) / d^2 >= 0``, whose numerator does not depend on fn. So it falls
-    where d rises.
-    """
-    if quotient is None:
-        return None
-    bottom = quotient[1][0]
-    return int(-np.sign(bottom[1])), int(-np.sign(bottom[2]))
+    return CountBound(term)

@@ -6,10 +6,10 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.surrogates.in_pieces.bounds import EPS, CountBound, Side
+from setwise.surrogates.in_pieces.bounds import CountBound, Side
 from setwise.surrogates.in_pieces.profile import Profile
 
-ROUNDED = 64 * EPS
+ROUNDED = 64 * float(np.finfo(np.float64).eps)
 """Differences of this share of the objective are rounding."""
 
 ROOM = 1 << 15

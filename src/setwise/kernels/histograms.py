@@ -18,6 +18,9 @@ BLOCK = 1 << 14
 CELLS = 4
 """The cells per bin of the guide that says near which edge a value lies."""
 
+FEW = 4
+"""With up to this number of bins all edges are compared."""
+
 
 class Histograms(NamedTuple):
     """What bins of values hold, (2, k) each: ``counts`` int64, ``sums``, and the least and the largest value.
@@ -103,34 +106,71 @@ def _fill(
     most: Array,
 ) -> None:
     k, cells = edges.shape[1] - 1, guides.shape[1] - 1
-    block = np.zeros((2, k))
+    # What a bin holds lies side by side, so that an update touches one line of memory.
+    bins = np.zeros((2 * k, 4))
+    bins[:, 2], bins[:, 3] = np.inf, -np.inf
+    values, classes, places = np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    flat_edges, flat_guides, flat_sums = edges.ravel(), guides.ravel(), sums.ravel()
     for begin in range(0, len(scores), BLOCK):
-        for i in range(begin, min(begin + BLOCK, len(scores))):
-            c = np.int64(truth[i])
-            x = signs[c] * np.float64(scores[i])
-            if x < edges[c, 0] or x >= edges[c, k]:
-                continue
-            # Edges in cells before that of x are below it, and those in later cells are above it: only those of its
-            # own cell are compared.
-            cell = _cell(x, lows[c], inverses[c], cells)
-            low, high = guides[c, cell], guides[c, cell + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if edges[c, middle] <= x:
-                    low = middle + 1
-                else:
-                    high = middle
-            j = low - 1
-            counts[c, j] += 1
-            block[c, j] += x
-            if x < least[c, j]:
-                least[c, j] = x
-            if x > most[c, j]:
-                most[c, j] = x
-        for c in range(2):
-            for j in range(k):
-                sums[c, j] += block[c, j]
-                block[c, j] = 0.0
+        stop = min(begin + BLOCK, len(scores))
+        n = _inside(scores[begin:stop], truth[begin:stop], signs, edges, values, classes)
+        if k <= FEW:
+            _count_edges(values[:n], classes[:n], edges, places)
+        else:
+            for i in range(n):
+                c = classes[i]
+                places[i] = _cell(values[i], lows[c], inverses[c], cells) + c * (cells + 1)
+            for i in range(n):
+                # Edges in cells before that of a value are below it, and those in later cells are above it: only those
+                # of its own cell are compared.
+                x, start = values[i], classes[i] * (k + 1)
+                low, high = flat_guides[places[i]], flat_guides[places[i] + 1]
+                while low < high:
+                    middle = (low + high) >> 1
+                    if flat_edges[start + middle] <= x:
+                        low = middle + 1
+                    else:
+                        high = middle
+                places[i] = low
+        for i in range(n):
+            j, x = classes[i] * k + places[i] - 1, values[i]
+            bins[j, 0] += 1.0
+            bins[j, 1] += x
+            bins[j, 2] = min(bins[j, 2], x)
+            bins[j, 3] = max(bins[j, 3], x)
+        for j in range(2 * k):
+            flat_sums[j] += bins[j, 1]
+            bins[j, 1] = 0.0
+    for c in range(2):
+        for j in range(k):
+            counts[c, j], least[c, j], most[c, j] = bins[c * k + j, 0], bins[c * k + j, 2], bins[c * k + j, 3]
+
+
+@kernel
+def _inside(scores: Array, truth: Array, signs: Array, edges: Array, values: Array, classes: Array) -> int:
+    """Moves the values of a block that lie in any bin to the front, and their classes, and returns how many there are.
+
+    There are no branches on the data, for no processor could predict them.
+    """
+    n, last = 0, edges.shape[1] - 1
+    negative, positive = signs[0], signs[1]
+    low_negative, low_positive, high_negative, high_positive = edges[0, 0], edges[1, 0], edges[0, last], edges[1, last]
+    for i in range(len(scores)):
+        c = truth[i]
+        x = np.float64(scores[i]) * (positive if c else negative)
+        values[n], classes[n] = x, c
+        n += (x >= (low_positive if c else low_negative)) & (x < (high_positive if c else high_negative))
+    return n
+
+
+@kernel
+def _count_edges(values: Array, classes: Array, edges: Array, places: Array) -> None:
+    """Writes the number of edges up to each value."""
+    for i in range(len(values)):
+        below = 0
+        for edge in edges[classes[i]]:
+            below += edge <= values[i]
+        places[i] = below
 
 
 def values_between(scores: Array, truth: Array, signs: ArrayLike, edges: Array, sizes: ArrayLike) -> list[Array]:

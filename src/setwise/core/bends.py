@@ -7,9 +7,9 @@ import numpy as np
 from setwise.core.arrays import Values
 
 Bend = Callable[[Values, Values, Values, Values, Values, Values], tuple[Values, Values, Values]]
-"""From the first and the last fn, the first and the last fp, P and N: lower bounds of ``f(fn+1) - 2 f(fn) + f(fn-1)`` and
-of the same along fp, and upper bounds of ``f(fn+1, fp+1) - f(fn+1, fp) - f(fn, fp+1) + f(fn, fp)``, over the ranges. A
-bound may be infinite, and NaN says nothing either."""
+"""From the first and the last fn, the first and the last fp, P and N: lower bounds of the second differences
+``f(fn+1) - 2 f(fn) + f(fn-1)``, of those along fp, and upper bounds of the mixed differences
+``f(fn+1, fp+1) - f(fn+1, fp) - f(fn, fp+1) + f(fn, fp)`` over the ranges. A bound may be infinite, and NaN is none."""
 
 Coefficients = Callable[[Values, Values], tuple[Values, Values] | None]
 
@@ -26,9 +26,10 @@ def bend_of_quotient(coefficients: Coefficients) -> Bend:
     """Bounds for increasing quotients n / d of linear functions with these coefficients of 1, fn, fp, (n, 3) each.
 
     Along fn the first derivative is ``(n1 d - d1 n) / d^2``. Its numerator e1 >= 0 does not depend on fn, and is linear
-    along fp; so the second derivative ``-2 d1 e1 / d^3`` is least, or at least 0, where d is least. Along fp it is alike.
-    The mixed derivative is ``(2 d1 d2 n - (d2 n1 + d1 n2) d) / d^3``, with a linear numerator that is largest at a
-    corner. A difference is a mean of derivatives over the counts that it spans.
+    along fp. So the second derivative ``-2 d1 e1 / d^3`` is at least 0 where d1 <= 0, and elsewhere it is bounded by
+    the largest e1 and the least d of the corners. Along fp it is alike. The mixed derivative is
+    ``(2 d1 d2 n - (d2 n1 + d1 n2) d) / d^3``, with a linear numerator that is largest at a corner. A difference is a
+    mean of derivatives over the counts that it spans.
     """
 
     def bend(

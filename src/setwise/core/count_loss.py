@@ -69,8 +69,8 @@ class CountLoss(Loss):
     def bend(self) -> Bend | None:
         """Bounds on the second differences of f over ranges of fn and fp; None: unknown.
 
-        With them large sets in several pieces need few rounds of histograms. For quotients they are known, so only other
-        losses need to tell.
+        With them large sets in several pieces need few rounds of histograms. For quotients they are known, so only
+        other losses need to tell.
         """
         return None
 
@@ -146,6 +146,8 @@ def _compared_with_best(batch: Sets, predicted: Values) -> Sets:
     The best of them have the fewest mistakes. The truth itself is not allowed where its number of positives differs.
     """
     P, N = batch.positives, batch.negatives
+    if batch.totals is not None:
+        N, P = batch.totals.T
     if (predicted == P).all():
         return batch
     # With fewer predicted positives than P every positive is chosen equally often, and no negative. With more, all

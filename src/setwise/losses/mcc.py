@@ -57,7 +57,7 @@ class MCC(CountLoss):
 
     @property
     def bend(self) -> Bend:
-        """Bounds from the ranges of the two factors, which are functions of fn and fp and of ``q = P - fn + fp`` alone."""
+        """Bounds from the ranges of two factors: one is linear, the other depends on the number predicted alone."""
         return _bend
 
 

@@ -1,13 +1,13 @@
 """Upper bounds of loss minus lost score over ranges of the counts of mistakes, from a few values of the loss.
 
-The objective of margin rescaling is ``F(a, b) = D(a, b) - A(a) - B(b)`` with the loss D of a false negatives and b false
-positives, and the least scores A and B that so many mistakes lose, which are convex. Over a box of counts, a from
+The objective of margin rescaling is ``F(a, b) = D(a, b) - A(a) - B(b)`` with the loss D of a false negatives and b
+false positives, and the least scores A and B that so many mistakes lose, which are convex. Over a box of counts, a from
 ``a0`` to ``a1`` and b from ``b0`` to ``b1``, of widths v and w, two bounds hold, and the smaller one is taken.
 
 **First order.** ``F <= max D - min A - min B``, with the maximum of D from :meth:`Counts.above`. A is at least its two
-tangents, ``A(a0 + t) >= L(t) = max(A(a0) + low t, A(a1) - high (v - t))``: a further mistake after the first a0 loses at
-least ``low``, the least margin among those in the range, and one before a1 at most ``high``, the largest. The minimum
-of L is at an end, or where the tangents cross.
+tangents, ``A(a0 + t) >= L(t) = max(A(a0) + low t, A(a1) - high (v - t))``: a further mistake after the first a0 loses
+at least ``low``, the least margin among those in the range, and one before a1 at most ``high``, the largest. The
+minimum of L is at an end, or where the tangents cross.
 
 **Second order**, where :meth:`Counts.bent` is known: numbers ``k``, ``l`` and ``m``, all at least 0, so that no second
 difference of D along fn is below -k, none along fp below -l, and no mixed difference above m. The sum of the mixed
@@ -17,11 +17,13 @@ differences ``D(i+1, j+1) - D(i+1, j) - D(i, j+1) + D(i, j)`` over the cells bet
     D(a, b) <= D(a, b0) + D(a0, b) - D(a0, b0) + m v w
 
 and F is bounded by the maxima of ``D(a, b0) - A(a)`` and of ``D(a0, b) - B(b)``, one axis each. Along fn,
-``D(a0 + t, b0) + k t^2 / 2`` has second differences of at least 0, so it lies at or below its chord. So D is at most its
-own chord plus ``k t (v - t) / 2 <= k v^2 / 8``, and along fp alike. The chord minus L is concave, and linear but where the
-tangents cross, so its maximum is there or at an end: three values. Chord, tangents and ``m v w`` are off by the square of the
-size of the box, where the bound of first order is off by its size. Where neither side has counts between its ends and
-one of them has no width, or D is linear, the bound is exact.
+``D(a0 + t, b0) + k t^2 / 2`` has second differences of at least 0, so it lies at or below its chord. So D is at most
+its own chord plus ``k t (v - t) / 2 <= k v^2 / 8``, and along fp alike. The chord minus L is concave, and linear but
+where the tangents cross, so its maximum is there or at an end: three values.
+
+D is off its chord by the square of the width times k, the tangents are off A by the width times the range of the
+margins, and ``m v w`` is a product too: the bound is off by the square of the size of the box, where that of first
+order is off by its size. In boxes of at most one mistake of each class no bound is needed, for the corners are all.
 """
 
 from dataclasses import dataclass

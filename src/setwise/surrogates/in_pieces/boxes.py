@@ -12,7 +12,7 @@ from setwise.surrogates.in_pieces.profile import Profile
 ROUNDED = 64 * float(np.finfo(np.float64).eps)
 """Differences of this share of the objective are rounding."""
 
-ROOM = 1 << 15
+ROOM = 1 << 17
 """The most boxes that are kept at once; with more of them, those of several segments are not looked into further."""
 
 
@@ -62,12 +62,13 @@ class Axis:
 
     def open(self, ranges: Ints) -> Bools:
         """Which ranges are one segment that is not settled, and has counts between its ends."""
-        return ~self.several(ranges) & ~self.settled[ranges[:, 0]] & (ranges[:, 3] - ranges[:, 2] > 1)
+        inside = ranges[:, 3] - ranges[:, 2] > 1
+        return np.asarray(~self.several(ranges) & ~self.settled[ranges[:, 0]] & inside)
 
     def splits(self, ranges: Ints) -> Bools:
         """Which ranges can be halved: several segments, or several counts in a settled one."""
-        one = self.settled[ranges[:, 0]] & (ranges[:, 3] - ranges[:, 2] > 1)
-        return np.asarray(self.several(ranges) | one)
+        several = ranges[:, 3] - ranges[:, 2] > 1
+        return np.asarray(self.several(ranges) | (self.settled[ranges[:, 0]] & several))
 
     def halves(self, ranges: Ints) -> tuple[Ints, Ints]:
         """The lower and the upper halves of ranges."""
@@ -144,7 +145,10 @@ def _halved(axes: tuple[Axis, Axis], boxes: Ints) -> Ints:
 
 def _found(axes: tuple[Axis, Axis], best: _Best, left: float, waiting: Ints, bounds: Values, tol: float) -> Found:
     """The best counts, and the segments of the boxes that wait and may still hold better ones."""
-    waiting, bounds = (each[bounds > best.value + max(tol, best.rounded)] for each in (waiting, bounds))
+    alive = bounds > best.value + max(tol, best.rounded)
+    # Boxes that waited while a better value was found elsewhere count as left now.
+    left = max(left, float(bounds[~alive].max(initial=-np.inf)))
+    waiting, bounds = waiting[alive], bounds[alive]
     upper = max(left, float(bounds.max(initial=-np.inf)))
     # What exceeds the value by rounding alone is the value.
     upper = best.value if upper <= best.value + best.rounded else upper

@@ -25,6 +25,13 @@ from setwise.surrogates.in_pieces.refining import (
 GATHERED = 1 << 11
 """Up to this number of margins of each class are asked for one by one."""
 
+ROUNDS = 8
+"""After so many rounds of bins each further one must halve the number of margins that matter. A bin is then a single
+float, unless very many bins matter, as they may where no second differences of the loss are known."""
+
+GATHERED_LATE = 1 << 15
+"""Otherwise up to this number of margins of each class are asked for, or the search ends with its bound."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -32,8 +39,8 @@ class CountSearchInPieces(PiecedEvaluator):
     """``max_(a, b) D(a, b) - A(a) - B(b)``, with the least scores A and B that a misses and b false alarms lose.
 
     Each place tells how many margins lie in bins, and their sum. At the edges of bins A and B are known, so the value
-    there is that of a labeling; between them it is bounded (see the module ``bounds``). Bins in which the bound is above
-    the best value get new bins inside, until none is left, or few margins are, which are then sent.
+    there is that of a labeling; between them it is bounded (see the module ``bounds``). Bins in which the bound is
+    above the best value get new bins inside, until none is left, or few margins are, which are then sent.
 
     Parameters
     ----------
@@ -54,9 +61,13 @@ class CountSearchInPieces(PiecedEvaluator):
         answers = yield Bins(np.array([[-np.inf, 0.0, np.inf]] * 2))
         pieces, profiles = len(answers), first_profiles(self._checked(added(answers)))
         found = self._look(profiles, tol)
+        rounds, before = 0, np.inf
         while any(mask.any() for mask in found.unknown):
             sizes = [int(p.counts[mask].sum()) for p, mask in zip(profiles, found.unknown, strict=True)]
-            if max(sizes) <= GATHERED:
+            slow, rounds, before = rounds >= ROUNDS and 2 * sum(sizes) > before, rounds + 1, sum(sizes)
+            if slow and max(sizes) > GATHERED_LATE:
+                break
+            if slow or max(sizes) <= GATHERED:
                 places = [np.flatnonzero(mask) for mask in found.unknown]
                 question = Margins(as_rows(window_edges(profiles, places)), np.array(sizes[::-1]))
                 profiles = gathered(profiles, places, (yield question))
@@ -91,9 +102,8 @@ class CountSearchInPieces(PiecedEvaluator):
 
     def _hints(self, found: Found) -> tuple[Values, Values]:
         """What one more or one less mistake of each class gains at the best counts: there mistakes stop to pay."""
-        fn, fp = np.float64(found.fn), np.float64(found.fp)
-        rows = np.clip([fn - 1.0, fn, fn + 1.0], 0.0, self.positives)
-        columns = np.clip([fp - 1.0, fp, fp + 1.0], 0.0, self.negatives)
+        fn, fp, near = np.full(3, float(found.fn)), np.full(3, float(found.fp)), np.arange(-1.0, 2.0)
+        rows, columns = np.clip(fn + near, 0.0, self.positives), np.clip(fp + near, 0.0, self.negatives)
         return self.scale * np.diff(self.bound(rows, fp)), self.scale * np.diff(self.bound(fn, columns))
 
 

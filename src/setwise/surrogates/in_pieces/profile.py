@@ -65,16 +65,21 @@ class Profile:
 
     def split(self, where: Ints, parts: "list[Profile]") -> "Profile":
         """The profile with segments ``where`` replaced by what they hold."""
-        pieces: list[tuple[Values, ...]] = []
-        start = 0
-        mine = (self.counts, self.totals, self.least, self.most)
+        found, start = [], 0
         for at, part in zip(where, parts, strict=True):
-            pieces.append(tuple(each[start:at] for each in mine))
-            pieces.append((part.counts, part.totals, part.least, part.most))
-            start = at + 1
-        pieces.append(tuple(each[start:] for each in mine))
-        counts, totals, least, most = (np.concatenate(each) for each in zip(*pieces, strict=True))
-        return Profile(counts.astype(np.int64), totals, least, most)
+            found += [self._between(start, int(at)), part]
+            start = int(at) + 1
+        found.append(self._between(start, len(self.counts)))
+        return Profile(
+            np.concatenate([each.counts for each in found]),
+            np.concatenate([each.totals for each in found]),
+            np.concatenate([each.least for each in found]),
+            np.concatenate([each.most for each in found]),
+        )
+
+    def _between(self, start: int, end: int) -> "Profile":
+        """Some consecutive segments."""
+        return Profile(*(each[start:end] for each in (self.counts, self.totals, self.least, self.most)))  # type: ignore[arg-type]
 
     def level(self, count: int) -> tuple[float, int]:
         """The margin below which all are among the ``count`` least, and how many of those that equal it are too."""
@@ -87,9 +92,9 @@ class Profile:
 def new_edges(low: float, high: float, parts: int, hints: Values) -> Values:
     """Rising edges of bins that hold all margins from ``low`` to ``high``, with ``parts`` cuts or a few more between.
 
-    Half of the cuts are even; the others are even among the floats, so that the range of a bin shrinks by a factor of
-    about ``parts / 2`` in the order of all floats, however the margins are spread: 64 bits are used up after
-    ``64 / log2(parts / 2)`` rounds. Both ends have bins of their own, for ties, and ``hints`` that lie between are cuts.
+    Half of the cuts are even; the others are even among the floats, so that a bin holds about ``2 / parts`` of the
+    floats between the ends or less, however the margins are spread: no more than ``64 / log2(parts / 2)`` rounds lead
+    to single floats. Both ends have bins of their own, for ties, and ``hints`` that lie between are cuts.
     """
     half = max(parts // 2, 2)
     even = low + (high - low) * (np.arange(1, half) / half)

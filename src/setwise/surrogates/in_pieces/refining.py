@@ -14,6 +14,9 @@ from setwise.surrogates.in_pieces.profile import Profile, new_edges
 BINS = 512
 """About how many bins of each class a question asks about."""
 
+SEGMENTS = 2 * BINS
+"""The most segments of a class that are cut at once; each gets some bins, however many there are."""
+
 ROWS = (1, 0)
 """The rows of the positives and of the negatives."""
 
@@ -29,10 +32,10 @@ def first_profiles(whole: Histograms) -> Pair:
 def chosen(profile: Profile, unknown: Bools) -> Ints:
     """The unknown segments that are cut at once: all, or those of the most margins and widest ranges of very many."""
     places = np.flatnonzero(unknown)
-    if len(places) <= BINS // 8:
+    if len(places) <= SEGMENTS:
         return places
     size = profile.counts[places] * (profile.most[places] - profile.least[places])
-    return np.sort(places[np.argsort(-size, kind="stable")[: BINS // 8]])
+    return np.sort(places[np.argsort(-size, kind="stable")[:SEGMENTS]])
 
 
 def cut_edges(profiles: Pair, places: Sequence[Ints], hints: Sequence[Values]) -> list[list[Values]]:

@@ -37,6 +37,7 @@ class Bins:
     edges: Values
 
     def __call__(self, piece: Piece) -> Histograms:
+        """The histograms of a piece."""
         return class_histograms(piece.scores, piece.truth, SIGNS, np.stack([self.edges] * 2))
 
 
@@ -49,6 +50,7 @@ class Scores:
     size: int
 
     def __call__(self, piece: Piece) -> list[Values]:
+        """The sorted scores of each class of a piece."""
         edges = np.column_stack([self.ranges[:, 0], np.nextafter(self.ranges[:, 1], np.inf)]).ravel()
         return values_between(piece.scores, piece.truth, SIGNS, np.stack([edges] * 2), [self.size] * 2)
 

@@ -53,7 +53,7 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> fl
     """
     if loss.reads == "labels":
         tallies = found.places.tell(_tally, truth, scores, found.ids)
-        ids, sums = _summed(tallies)
+        sums = _summed(tallies)
         # One decision of each class stands for all of them.
         there = sums[:, 1::-1] > 0
         offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
@@ -89,12 +89,12 @@ def _numbered(ids: Any) -> tuple[Any, Ints]:
     return known, np.ravel(owners)
 
 
-def _summed(tallies: list[tuple[Any, Values]]) -> tuple[Any, Values]:
-    """The ids of all sets, and the sums of their numbers."""
+def _summed(tallies: list[tuple[Any, Values]]) -> Values:
+    """The sums of the numbers of all sets, in the order of their ids, (n, 4)."""
     ids, owners = _numbered(np.concatenate([known for known, _ in tallies if len(known)]))
     sums = np.zeros((len(ids), 4))
     np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
-    return ids, sums
+    return sums
 
 
 def _whole(truth: Bools, scores: Values, ids: Any) -> tuple[Bools, Values, Any]:

@@ -23,6 +23,7 @@ from setwise.datasets.budget import KEPT, Budget
 from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.file_rows import placed_rows
 from setwise.models import RowBlock
+from setwise.risks import census
 from setwise.risks.places import Each
 from setwise.risks.stored import Blocks, Stored
 
@@ -67,9 +68,12 @@ def assert_same(model, wanted):
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("kind", ["Parquet", "array"])
-def test_the_fit_equals_the_one_in_memory(loss, groups, kind, tmp_path):
+@pytest.mark.parametrize("few", [20, 1 << 16])
+def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, monkeypatch):
+    # Sets of more than so many rows are evaluated in pieces.
+    monkeypatch.setattr(census, "FEW", few)
     ids = GROUPS[groups]
-    model = FileClassifier(loss, tol=1e-4, memory=BLOCKS)
+    model = FileClassifier(loss, tol=1e-3, memory=BLOCKS)
     if kind == "Parquet":
         frame = FRAME if ids is None else FRAME.assign(g=ids)
         args = (stored(frame, tmp_path / "rows.parquet"), "y", None if ids is None else "g")
@@ -78,7 +82,7 @@ def test_the_fit_equals_the_one_in_memory(loss, groups, kind, tmp_path):
     found = placed_rows(*args, None, Budget.of(BLOCKS), 1)
     assert found.places.count == (5 if kind == "Parquet" else 3)
     model.fit(*args)
-    wanted = setwise.SetClassifier(loss, "convex", tol=1e-4).fit(X, Y, groups=ids)
+    wanted = setwise.SetClassifier(loss, "convex", tol=1e-3).fit(X, Y, groups=ids)
     assert_same(model, wanted)
     local, rows = model.to_local(), FRAME.drop(columns="y") if kind == "Parquet" else X
     assert model.score(*args) == pytest.approx(local.score(rows, Y, ids), abs=1e-12)

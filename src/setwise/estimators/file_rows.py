@@ -28,7 +28,7 @@ def reader_of(X: Any, budget: Budget, features: Any = None, others: tuple[str, .
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):
         raise TypeError(
             "X must be the path of a Parquet file, or an array of NumPy, as np.load(path, mmap_mode='r') gives; got "
-            f"{type(X).__name__}. setwise.SetClassifier takes what lies in memory."
+            f"{shown(X)}; setwise.SetClassifier takes what lies in memory."
         )
     if features is not None:
         raise ValueError(f"features must be None where X is an array; got {shown(features)}.")
@@ -55,6 +55,8 @@ def _labels(y: Any, n: int) -> NDArray[Any]:
         labels = labels[:, 0]
     if labels.shape != (n,):
         raise ValueError(f"y must have shape ({n},), one label for each row of X; got shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        raise ValueError(f"y must hold labels of one kind, numbers or text; got {shown(labels.tolist())}.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not hold NaN or inf.")
     return labels

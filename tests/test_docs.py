@@ -43,7 +43,7 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
     text, namespace = page.read_text("utf-8"), {"__name__": "__page__"}
     for found in BLOCK.finditer(text):
         line = text[: found.start(1)].count("\n")
-        for extra in ("torch", "lightgbm"):
+        for extra in ("torch", "lightgbm", "distributed"):
             if extra in found.group(1):
                 pytest.importorskip(extra)
         with contextlib.redirect_stdout(io.StringIO()) as printed:

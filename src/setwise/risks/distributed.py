@@ -62,7 +62,7 @@ class DistributedRisk(Risk):
         if gathered > places.room:
             raise Refusal(
                 f"{gathered} rows of sets that span places are refused, for there is room for the scores of "
-                f"{places.room}: sort the rows by set, so that few sets span places, or give more memory."
+                f"{places.room}: give more memory, or sort the rows by set, so that few sets span places."
             )
         plans = Each([self.census.plan(k) for k in range(places.count)])
         self._rows, self._shares = rows, places.keep(Share.of, rows, truth, ids, plans, surrogate)

@@ -53,7 +53,7 @@ class ArrayBlocks:
         first, last = self.edges[k : k + 2]
         if self._stamp is None and self._X.dtype == self._dtype:
             return np.ascontiguousarray(self._X[first:last])
-        out = np.empty((last - first, self.features), dtype=self._dtype)
+        out = room_for(last - first, self.features, self._dtype)
         if self._stamp is not None:
             self._stamp.check()
         for a in range(first, last, RUN):
@@ -72,6 +72,13 @@ class ArrayBlocks:
             count, offset = (last - first) * self.features, int(X.offset) + first * width
             return np.fromfile(X.filename, X.dtype, count, offset=offset).reshape(last - first, self.features)
         return np.asarray(X[first:last])
+
+
+def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A matrix of no values yet, in memory that goes back to the system with it."""
+    # What malloc is given back by one thread stays with it, for a thread that may never come.
+    size = rows * features * dtype.itemsize
+    return np.frombuffer(mmap.mmap(-1, size), dtype, rows * features).reshape(rows, features)
 
 
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_names
 from setwise.core.given import as_float64
-from setwise.datasets.array_blocks import matrix_dtype
+from setwise.datasets.array_blocks import matrix_dtype, room_for
 from setwise.datasets.budget import Budget
 from setwise.datasets.names import some
 from setwise.datasets.stamp import Stamp
@@ -61,7 +61,7 @@ class ParquetBlocks:
 
     def rows(self, k: int) -> NDArray[Any]:
         """Block k as a matrix (m, features) of finite numbers."""
-        out = np.empty((self.edges[k + 1] - self.edges[k], self.features), dtype=self._dtype)
+        out = room_for(self.edges[k + 1] - self.edges[k], self.features, self._dtype)
         first = 0
         for group in self._groups[k]:
             # Beside the matrix there is one row group at a time.

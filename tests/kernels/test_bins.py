@@ -17,11 +17,13 @@ def problems(n=60):
     )
     for i in range(n):
         m, dtype = int(rng.choice([0, 1, 7, 511, 1500])), (np.float32, np.float64)[i % 2]
-        tops = np.unique(spreads[i % len(spreads)](int(rng.choice([1, 2, 9, 200]))))
-        near = rng.choice(np.concatenate([tops, tops[:1] - 1, np.nextafter(tops, np.inf), rng.standard_normal(5)]), m)
+        edges = np.unique(spreads[i % len(spreads)](int(rng.choice([1, 2, 9, 200]))))
+        near = rng.choice(
+            np.concatenate([edges, edges[:1] - 1, np.nextafter(edges, np.inf), rng.standard_normal(5)]), m
+        )
         with np.errstate(over="ignore"):
             scores = np.clip(near, -1e38, 1e38).astype(dtype) if dtype == np.float32 else near
-        yield scores, rng.random(m) < rng.choice([0.0, 0.4, 1.0]), LINES[i % 3 == 0], tops
+        yield scores, rng.random(m) < rng.choice([0.0, 0.4, 1.0]), LINES[i % 3 == 0], edges
 
 
 def keys_of(scores, truth, line):
@@ -31,38 +33,46 @@ def keys_of(scores, truth, line):
 
 def test_bins_are_those_of_searchsorted():
     rng = np.random.default_rng(1)
-    for scores, truth, line, tops in problems():
+    for scores, truth, line, edges in problems():
         keys = keys_of(scores, truth, line)
-        at = np.searchsorted(tops, keys, side="left")
-        found = bin_totals(scores, truth, line, tops)
-        for b, top in enumerate(tops):
+        at = np.searchsorted(edges, keys, side="left") - 1
+        within = (at >= 0) & (at < len(edges) - 1)
+        found = bin_totals(scores, truth, line, edges)
+        assert found.shape == (len(edges) - 1, 6)
+        for b, edge in enumerate(edges[1:]):
             inside = at == b
             for y in (0, 1):
                 own = inside & (truth == y)
                 assert found[b, y] == own.sum()
                 with np.errstate(over="ignore"):
-                    apart = keys[own] - top
+                    apart = keys[own] - edge
                 assert found[b, 2 + y] == pytest.approx(apart.sum(), rel=1e-12, abs=1e-12 * np.abs(apart).sum())
             assert found[b, 4] == keys[inside].min(initial=np.inf)
             assert found[b, 5] == keys[inside].max(initial=-np.inf)
-        slopes, gradient = rng.standard_normal((len(tops) + 1, 2)), np.empty_like(scores)
-        bin_slopes(scores, truth, line, tops, slopes, gradient)
-        assert np.array_equal(gradient, slopes[at, truth.astype(int)].astype(scores.dtype))
-        chosen = rng.random(len(tops) + 1) < 0.5
-        sent, labels = bin_keys(scores, truth, line, tops, chosen)
-        assert np.array_equal(sent, keys[chosen[at]])
-        assert np.array_equal(labels, truth[chosen[at]])
+        slopes, gradient = rng.standard_normal((len(edges) - 1, 2)), np.empty_like(scores)
+        bin_slopes(scores, truth, line, edges, slopes, gradient)
+        expected = np.zeros_like(scores)
+        expected[within] = slopes[at[within], truth[within].astype(int)]
+        assert np.array_equal(gradient, expected)
+        chosen = rng.random(len(edges) - 1) < 0.5
+        sent, labels = bin_keys(scores, truth, line, edges, chosen)
+        within[within] = chosen[at[within]]
+        assert np.array_equal(sent, keys[within])
+        assert np.array_equal(labels, truth[within])
 
 
-def test_without_tops_there_is_one_bin():
-    gradient = np.empty(3)
-    bin_slopes(np.arange(3.0), np.array([True, False, True]), LINES[0], np.zeros(0), np.array([[2.0, 3.0]]), gradient)
-    assert gradient.tolist() == [3.0, 2.0, 3.0]
+def test_without_bins_nothing_is_in_one():
+    y = np.array([True, False, True])
+    for edges in (np.zeros(0), np.zeros(1)):
+        gradient = np.full(3, np.nan)
+        bin_slopes(np.arange(3.0), y, LINES[0], edges, np.zeros((0, 2)), gradient)
+        assert gradient.tolist() == [0.0, 0.0, 0.0]
+        assert bin_totals(np.arange(3.0), y, LINES[0], edges).shape == (0, 6)
 
 
 def test_ranges_of_keys():
-    for scores, truth, line, tops in problems():
-        floor = tops[0]
+    for scores, truth, line, edges in problems():
+        floor = edges[0]
         counts, ends, proper = key_range(scores, truth, line, floor)
         keys = keys_of(scores, truth, line)
         assert proper

@@ -1,8 +1,7 @@
 """Totals of decisions in bins of a line on which their keys lie, each key linear in its score.
 
-The ``line`` (2, 2) holds offset and slope of the keys of negatives and of positives. The ``tops`` (k,) of bins rise
-strictly: bin i holds the keys in ``(tops[i - 1], tops[i]]``, bin 0 all up to the first top, and bin k all above the
-last one.
+The ``line`` (2, 2) holds offset and slope of the keys of negatives and of positives. The ``edges`` (k+1,) of k bins
+rise strictly: bin i holds the keys in ``(edges[i], edges[i + 1]]``. Other keys are in no bin.
 """
 
 from typing import Any
@@ -15,7 +14,7 @@ from setwise.kernels.jit import inlined, kernel
 Array = NDArray[Any]
 
 CELLS = 8
-"""The grid in which the bin of a key is looked up has about this number of cells for each bin."""
+"""The grid in which the bin of a key is looked up has about this number of cells for each edge."""
 
 BLOCK = 512
 """The keys of blocks of this size stay in the first-level cache."""
@@ -31,11 +30,11 @@ def key_range(scores: Array, truth: Array, line: Array, floor: float) -> tuple[A
     _require_same(scores, truth)
     counts, ends, proper = np.zeros((2, 2), np.int64), np.empty((2, 2)), True
     ends[:, 0], ends[:, 1] = np.inf, -np.inf
-    keys, cells = np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    keys = np.empty(BLOCK)
     for begin in range(0, len(scores), BLOCK):
         end = min(begin + BLOCK, len(scores))
         part = truth[begin:end]
-        _block_cells(scores[begin:end], part, line, 0.0, 0.0, 1, keys, cells)
+        _block_keys(scores[begin:end], part, line, keys)
         for y in range(2):
             many, above, low, high = 0, 0, np.inf, -np.inf
             # Without branches: what does not count is replaced by what changes nothing.
@@ -55,112 +54,125 @@ def key_range(scores: Array, truth: Array, line: Array, floor: float) -> tuple[A
 
 
 @kernel
-def bin_totals(scores: Array, truth: Array, line: Array, tops: Array) -> Array:
-    """Returns the totals of the bins below each top, (k, 6); O(m) if the tops are spread evenly, O(m log k) else.
+def bin_totals(scores: Array, truth: Array, line: Array, edges: Array) -> Array:
+    """Returns the totals of every bin, (k, 6); O(m) if the edges are spread evenly, O(m log k) else.
 
-    They are the numbers of negatives and of positives, the sums of their keys less the top, and the lowest and the
-    highest key. So sums of many keys are rounded no more than the width of the bin.
+    They are the numbers of negatives and of positives, the sums of their keys less the upper edge, and the lowest and
+    the highest key. So sums of many keys are rounded no more than the width of the bin.
     """
     _require_same(scores, truth)
-    out = np.zeros((len(tops) + 1, 6))
+    out = np.zeros((max(len(edges) - 1, 0), 6))
     out[:, 4], out[:, 5] = np.inf, -np.inf
-    base, scale, first = _grid(tops)
-    keys, cells, last = np.empty(BLOCK), np.empty(BLOCK, np.int64), np.int64(len(tops))
+    base, scale, first = _grid(edges)
+    keys, places = np.empty(BLOCK), np.empty(BLOCK, np.uint32)
     for begin in range(0, len(scores), BLOCK):
         end = min(begin + BLOCK, len(scores))
-        _block_cells(scores[begin:end], truth[begin:end], line, base, scale, len(first) - 1, keys, cells)
-        for j in range(end - begin):
-            key = keys[j]
-            b = _bin_of(key, cells[j], tops, first)
-            if b < last:
-                y, row = np.int64(truth[begin + j]), out[b]
-                row[y] += 1.0
-                row[2 + y] += key - tops[b]
-                row[4] = min(row[4], key)
-                row[5] = max(row[5], key)
-    return out[:-1]
+        _block_keys(scores[begin:end], truth[begin:end], line, keys)
+        for j in range(_inside(keys, end - begin, edges, places)):
+            key, y = keys[places[j]], np.uint32(truth[begin + places[j]])
+            b = _bin_of(key, edges, base, scale, first)
+            out[b, y] += 1.0
+            out[b, np.uint32(y + np.uint32(2))] += key - edges[b + 1]
+            out[b, 4] = min(out[b, 4], key)
+            out[b, 5] = max(out[b, 5], key)
+    return out
 
 
 @kernel
-def bin_keys(scores: Array, truth: Array, line: Array, tops: Array, chosen: Array) -> tuple[Array, Array]:
-    """Returns the keys and the labels of the decisions in the bins where ``chosen`` (k+1,) is true, in their order."""
+def bin_keys(scores: Array, truth: Array, line: Array, edges: Array, chosen: Array) -> tuple[Array, Array]:
+    """Returns the keys and the labels of the decisions in the bins where ``chosen`` (k,) is true, in their order."""
     _require_same(scores, truth)
-    base, scale, first = _grid(tops)
-    keys, labels, kept = np.empty(len(scores)), np.empty(len(scores), np.bool_), 0
-    for j in range(len(scores)):
-        y = np.int64(truth[j])
-        key = line[y, 0] + line[y, 1] * scores[j]
-        if chosen[_bin_of(key, _cell(key, base, scale, len(first) - 1), tops, first)]:
-            keys[kept], labels[kept] = key, truth[j]
-            kept += 1
-    return keys[:kept].copy(), labels[:kept].copy()
+    base, scale, first = _grid(edges)
+    found, labels, kept = np.empty(len(scores)), np.empty(len(scores), np.bool_), 0
+    keys, places = np.empty(BLOCK), np.empty(BLOCK, np.uint32)
+    for begin in range(0, len(scores), BLOCK):
+        end = min(begin + BLOCK, len(scores))
+        _block_keys(scores[begin:end], truth[begin:end], line, keys)
+        for j in range(_inside(keys, end - begin, edges, places)):
+            key = keys[places[j]]
+            if chosen[_bin_of(key, edges, base, scale, first)]:
+                found[kept], labels[kept] = key, truth[begin + places[j]]
+                kept += 1
+    return found[:kept].copy(), labels[:kept].copy()
 
 
 @kernel
-def bin_slopes(scores: Array, truth: Array, line: Array, tops: Array, slopes: Array, gradient: Array) -> None:
-    """Writes for each decision what ``slopes`` (k+1, 2) hold for its bin and class to ``gradient`` (m,); O(m)."""
+def bin_slopes(scores: Array, truth: Array, line: Array, edges: Array, slopes: Array, gradient: Array) -> None:
+    """Writes what ``slopes`` (k, 2) hold for the bin and class of each decision to ``gradient`` (m,), else 0; O(m)."""
     _require_same(scores, truth)
     _require_same(scores, gradient)
-    base, scale, first = _grid(tops)
-    keys, cells = np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    base, scale, first = _grid(edges)
+    gradient[:] = 0.0
+    keys, places = np.empty(BLOCK), np.empty(BLOCK, np.uint32)
     for begin in range(0, len(scores), BLOCK):
         end = min(begin + BLOCK, len(scores))
-        _block_cells(scores[begin:end], truth[begin:end], line, base, scale, len(first) - 1, keys, cells)
-        for j in range(end - begin):
-            gradient[begin + j] = slopes[_bin_of(keys[j], cells[j], tops, first), np.int64(truth[begin + j])]
+        _block_keys(scores[begin:end], truth[begin:end], line, keys)
+        for j in range(_inside(keys, end - begin, edges, places)):
+            b = _bin_of(keys[places[j]], edges, base, scale, first)
+            gradient[begin + places[j]] = slopes[b, np.uint32(truth[begin + places[j]])]
 
 
 @kernel
-def _grid(tops: Array) -> tuple[float, float, Array]:
-    """Returns base and scale of a grid of cells, and how many tops lie in the cells before each, (cells + 1,)."""
-    k = len(tops)
+def _grid(edges: Array) -> tuple[float, float, Array]:
+    """Returns base and scale of a grid of cells, and how many edges lie in the cells before each, (cells + 1,)."""
+    k = len(edges)
     cells, base, scale = CELLS * k + 1, 0.0, 0.0
     if k > 1:
-        base, high, low, most = tops[0], tops[-1], tops[k // 64], tops[k - 1 - k // 64]
-        # Few tops far away from the others would make the cells wide, so they share the first and the last cell.
+        base, high, low, most = edges[0], edges[-1], edges[k // 64], edges[k - 1 - k // 64]
+        # Few edges far away from the others would make the cells wide, so they share the first and the last cell.
         if high - base > 4.0 * (most - low):
             base, high = low, most
         scale = cells / (high - base)
-        # Tops that lie closer than float64 can divide share one cell.
+        # Edges that lie closer than float64 can divide share one cell.
         scale = scale if scale < np.inf else 0.0
-    first = np.zeros(cells + 1, np.int64)
-    for top in tops:
-        first[_cell(top, base, scale, cells) + 1] += 1
+    first = np.zeros(cells + 1, np.uint32)
+    for edge in edges:
+        first[_cell(edge, base, scale, cells) + 1] += 1
     for c in range(cells):
         first[c + 1] += first[c]
     return base, scale, first
 
 
 @kernel
-def _block_cells(
-    scores: Array, truth: Array, line: Array, base: float, scale: float, cells: int, keys: Array, found: Array
-) -> None:
-    """Writes the keys of a block of decisions and their cells."""
+def _block_keys(scores: Array, truth: Array, line: Array, keys: Array) -> None:
+    """Writes the keys of a block of decisions."""
     # Without branches, so that the loop compiles to vector instructions.
     for j in range(len(scores)):
         offset, slope = line[1, 0] if truth[j] else line[0, 0], line[1, 1] if truth[j] else line[0, 1]
         keys[j] = offset + slope * scores[j]
-        found[j] = np.int64(min(max((keys[j] - base) * scale, 0.0), cells - 1.0))
+
+
+@kernel
+def _inside(keys: Array, size: int, edges: Array, places: Array) -> int:
+    """Writes the places of those of the first ``size`` keys that are in a bin, and returns their number."""
+    kept = np.uint32(0)
+    if len(edges) > 1:
+        for j in range(size):
+            # Close the gaps without a branch: a place that is not kept is overwritten by the next.
+            places[kept] = j
+            kept += np.uint32((keys[j] > edges[0]) & (keys[j] <= edges[-1]))
+    return np.int64(kept)
 
 
 @inlined
 def _cell(key: float, base: float, scale: float, cells: int) -> Any:
     """The cell of a key, which never falls as the key rises."""
-    return np.int64(min(max((key - base) * scale, 0.0), cells - 1.0))
+    return np.uint32(np.int64(min(max((key - base) * scale, 0.0), cells - 1.0)))
 
 
 @inlined
-def _bin_of(key: float, c: int, tops: Array, first: Array) -> Any:
-    """The number of tops below the key, which lies in the cell c."""
-    # All tops of earlier cells are below the key, and none of the later ones is.
-    a, b = first[c], first[c + 1]
+def _bin_of(key: float, edges: Array, base: float, scale: float, first: Array) -> Any:
+    """The bin of a key that is in one: the number of edges below it, less 1."""
+    c = _cell(key, base, scale, len(first) - 1)
+    # All edges of earlier cells are below the key, and none of the later ones is.
+    a, b = first[c], first[np.uint32(c + np.uint32(1))]
     while a < b:
-        middle = (a + b) >> 1
-        if tops[middle] < key:
-            a = middle + 1
+        middle = np.uint32((a + b) >> np.uint32(1))
+        if edges[middle] < key:
+            a = np.uint32(middle + np.uint32(1))
         else:
             b = middle
-    return a
+    return np.uint32(a - np.uint32(1))
 
 
 @kernel

@@ -39,14 +39,14 @@ class KeyRange:
 @final
 @dataclass(frozen=True, eq=False)
 class BinTotals:
-    """Asks for :func:`setwise.kernels.bins.bin_totals` of the bins below the ``tops`` (k,) where ``chosen`` (k,)."""
+    """Asks for :func:`setwise.kernels.bins.bin_totals` of the bins of ``edges`` (k+1,), where ``chosen`` (k,)."""
 
     line: Values
-    tops: Values
+    edges: Values
     chosen: Bools
 
     def __call__(self, piece: Piece) -> tuple[Any, Values]:
-        found = bin_totals(piece.scores, piece.truth, self.line, self.tops)[self.chosen]
+        found = bin_totals(piece.scores, piece.truth, self.line, self.edges)[self.chosen]
         # Half of the bytes hold any number of decisions that one place can have.
         return found[:, :2].astype(np.uint32), found[:, 2:]
 
@@ -54,28 +54,28 @@ class BinTotals:
 @final
 @dataclass(frozen=True, eq=False)
 class BinKeys:
-    """Asks for the keys and the labels of all decisions in the bins below the ``tops`` (k,) where ``chosen`` (k,)."""
+    """Asks for the keys and the labels of all decisions in bins between the ``edges`` (k+1,), where ``chosen`` (k,)."""
 
     line: Values
-    tops: Values
+    edges: Values
     chosen: Bools
 
     def __call__(self, piece: Piece) -> tuple[Values, Bools]:
-        return bin_keys(piece.scores, piece.truth, self.line, self.tops, np.append(self.chosen, False))
+        return bin_keys(piece.scores, piece.truth, self.line, self.edges, self.chosen)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class BinSlopes:
-    """Asks for the gradient (m,): the entry of ``slopes`` (k+1, 2) of the bin and the class of each decision."""
+    """Asks for the gradient (m,): what ``slopes`` (k, 2) hold for the bin and the class of each decision, or 0."""
 
     line: Values
-    tops: Values
+    edges: Values
     slopes: Values
 
     def __call__(self, piece: Piece) -> Floats:
         gradient = np.empty_like(piece.scores)
-        bin_slopes(piece.scores, piece.truth, self.line, self.tops, self.slopes, gradient)
+        bin_slopes(piece.scores, piece.truth, self.line, self.edges, self.slopes, gradient)
         return gradient
 
 
@@ -124,7 +124,7 @@ class Leaves:
 
     def gradient(self, line: Values, slopes: Values) -> BinSlopes:
         """The question for the gradient, which is that of ``slopes`` (k, 2) in the bins and 0 outside of them."""
-        return BinSlopes(line, np.append(self.floor, self.tops), np.pad(slopes, ((1, 1), (0, 0))))
+        return BinSlopes(line, np.append(self.floor, self.tops), slopes)
 
 
 @final
@@ -176,7 +176,7 @@ def whole_range(line: Values, floor: float, negatives: int, positives: int) -> G
 
 def no_gradient(line: Values) -> BinSlopes:
     """The question for a gradient that is 0."""
-    return BinSlopes(line, np.zeros(0), np.zeros((1, 2)))
+    return BinSlopes(line, np.zeros(0), np.zeros((0, 2)))
 
 
 def refined(
@@ -253,10 +253,10 @@ def _divided(leaves: Leaves, asked: Ints, parts: Ints) -> Values:
 
 
 def _bounds(leaves: Leaves, asked: Ints, tops: Values) -> tuple[Values, Bools]:
-    """The ``tops`` inside the leaves asked with the lower ends of these leaves, and a mask of the former."""
+    """The edges of the bins of the leaves asked that have these ``tops``, and a mask of such bins."""
     lower = np.append(leaves.floor, leaves.tops)[asked]
     both = np.union1d(tops, lower)
-    return both, np.isin(both, tops)
+    return both, np.isin(both[1:], tops)
 
 
 def _of_totals(answers: Sequence[tuple[Any, Values]], tops: Values) -> Values:

@@ -6,6 +6,7 @@ import numpy as np
 
 from cases import KINDS, problem
 from setwise.core.pieces import Piece
+from setwise.surrogates.in_pieces.bins import Leaves
 
 
 def divided(rng, y, scores, n=None):
@@ -34,6 +35,18 @@ def gathered(found, pieces, places, size):
         assert part.dtype == piece.scores.dtype
         out[place] = part
     return out
+
+
+def leaves_of(keys, truth, tops):
+    """The bins up to each of ``tops`` that hold keys, with no more than is known of them; their tops are keys."""
+    at = np.searchsorted(tops, keys)
+    masks = [at == b for b in np.unique(at)]
+    high = np.array([keys[mask].max() for mask in masks])
+    classes = [(mask & ~truth, mask & truth) for mask in masks]
+    counts = [[side.sum() for side in both] for both in classes]
+    sums = [[(keys[side] - top).sum() for side in both] for both, top in zip(classes, high, strict=True)]
+    low = np.array([keys[mask].min() for mask in masks])
+    return Leaves(-np.inf, high, np.array(counts, dtype=np.float64), np.array(sums), low, high)
 
 
 def traffic(evaluator, pieces, tol):

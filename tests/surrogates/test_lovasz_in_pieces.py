@@ -19,9 +19,9 @@ from setwise.losses import (
     ZeroOne,
 )
 from setwise.surrogates import LovaszHinge
-from setwise.surrogates.in_pieces.bins import Leaves, Plan
+from setwise.surrogates.in_pieces.bins import Plan
 from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
-from surrogates.divided import divided, gathered, problems, traffic
+from surrogates.divided import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
 
@@ -195,18 +195,7 @@ def test_bounds_of_single_bins_hold():
         if evaluator.thresholded:
             # Errors above 0 alone take part.
             keys, scores = np.abs(keys), np.where(y, -np.abs(keys), np.abs(keys))
-        tops = np.unique(np.append(ends[ends < keys.max()], keys.max()))
-        own = [(keys <= top) & (keys > below) for below, top in zip([-np.inf, *tops], tops, strict=False)]
-        own = [mask for mask in own if mask.any()]
-        classes = [[mask & ~y, mask & y] for mask in own]
-        leaves = Leaves(
-            -np.inf,
-            np.array([keys[mask].max() for mask in own]),
-            np.array([[side.sum() for side in both] for both in classes], dtype=np.float64),
-            np.array([[keys[side].sum() for side in both] for both in classes]),
-            np.array([keys[mask].min() for mask in own]),
-            np.array([keys[mask].max() for mask in own]),
-        )
+        leaves = leaves_of(keys, y, np.unique(np.append(ends[ends < keys.max()], keys.max())))
         found, truth = evaluator.assess(leaves), LovaszHinge(loss)(y, scores).value
         assert max(found.value, 0.0) <= truth + 1e-9
         assert truth <= max(found.upper, 0.0) + 1e-9

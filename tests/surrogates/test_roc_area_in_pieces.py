@@ -4,9 +4,9 @@ import pytest
 from setwise.core.pieces import Piece, evaluated
 from setwise.losses import LOSSES, RocArea
 from setwise.surrogates import MarginRescaling
-from setwise.surrogates.in_pieces.bins import Leaves, Plan
+from setwise.surrogates.in_pieces.bins import Plan
 from setwise.surrogates.in_pieces.roc_area import RocAreaInPieces, roc_area_in_pieces
-from surrogates.divided import divided, gathered, problems, traffic
+from surrogates.divided import divided, gathered, leaves_of, problems, traffic
 
 PLANS = (Plan(), Plan(bins=3, most=8, few=0), Plan(bins=5, most=40, few=4))
 LEVERS = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))
@@ -79,6 +79,15 @@ def test_gradients_are_those_of_the_whole_set_without_ties():
             assert gathered(found, pieces, places, len(y)) == pytest.approx(truth, abs=near)
 
 
+def test_a_large_number_that_all_scores_share_is_not_rounded():
+    rng = np.random.default_rng(7)
+    y, scores = rng.random(20_000) < 0.3, 1e8 + np.round(rng.standard_normal(20_000), 3)
+    truth = whole()(y, scores - 1e8).value
+    found = evaluated(bound(y), divided(rng, y, scores, 3)[0], 1e-6)
+    assert found.value - 1e-7 <= truth <= found.upper + 1e-7
+    assert found.upper - found.value <= 1e-6
+
+
 def test_pairs_at_the_margin_are_not_swapped():
     y, scores = np.array([True, False, False]), np.array([1.0, 0.0, -1.0])
     found = evaluated(bound(y), [Piece(scores, y)])
@@ -92,10 +101,7 @@ def test_bounds_of_single_bins_hold():
     for _ in range(3000):
         n, m = rng.integers(1, 8, 2)
         b, a = (np.round(rng.standard_normal(k), int(rng.integers(0, 4))) for k in (n, m))
-        both = np.concatenate([a, b])
-        leaves = Leaves(
-            -np.inf, both[:1], np.array([[n, m]]), np.array([[b.sum(), a.sum()]]), *np.sort(both)[[0, -1], None]
-        )
+        leaves = leaves_of(np.concatenate([a, b]), np.arange(m + n) < m, [np.inf])
         found, truth = RocAreaInPieces(1.0, 1.0, n, m).assess(leaves), np.maximum(b[:, None] - a, 0.0).mean()
         assert found.value <= truth + 1e-12
         assert truth <= found.upper + 1e-12

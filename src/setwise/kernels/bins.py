@@ -143,7 +143,7 @@ def _block_keys(scores: Array, truth: Array, line: Array, keys: Array) -> None:
 
 
 @kernel
-def _inside(keys: Array, size: int, edges: Array, places: Array) -> int:
+def _inside(keys: Array, size: int, edges: Array, places: Array) -> Any:
     """Writes the places of those of the first ``size`` keys that are in a bin, and returns their number."""
     kept = np.uint32(0)
     if len(edges) > 1:
@@ -151,7 +151,7 @@ def _inside(keys: Array, size: int, edges: Array, places: Array) -> int:
             # Close the gaps without a branch: a place that is not kept is overwritten by the next.
             places[kept] = j
             kept += np.uint32((keys[j] > edges[0]) & (keys[j] <= edges[-1]))
-    return np.int64(kept)
+    return kept
 
 
 @inlined

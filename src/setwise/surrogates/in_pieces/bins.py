@@ -88,7 +88,7 @@ class Leaves:
     ----------
     floor : keys up to it take no part, nor do those above the last top
     tops : (k,) the ends of the bins
-    counts, sums : (k, 2) the numbers of the negatives and of the positives, and the sums of their keys
+    counts, sums : (k, 2) the numbers of the negatives and of the positives, and the sums of their keys less the top
     low, high : (k,) the lowest and the highest key
     """
 
@@ -102,13 +102,14 @@ class Leaves:
     @property
     def means(self) -> Values:
         """The mean key of each class, (k, 2); 0 for a class without decisions."""
-        return self.sums / np.maximum(self.counts, 1.0)
+        return np.where(self.counts > 0, self.tops[:, None] + self.sums / np.maximum(self.counts, 1.0), 0.0)
 
     @property
     def shares(self) -> Values:
         """Where the mean key of each class lies between the lowest key, at 0, and the highest, at 1, (k, 2)."""
         width = self.high - self.low
-        far = (self.means - self.low[:, None]) / np.where(width > 0, width, 1.0)[:, None]
+        above = (self.tops - self.low)[:, None] + self.sums / np.maximum(self.counts, 1.0)
+        far = above / np.where(width > 0, width, 1.0)[:, None]
         return np.where(self.counts > 0, np.clip(far, 0.0, 1.0), 0.0)
 
     def instead(self, asked: Ints, rows: Values, tops: Values) -> "Leaves":
@@ -260,7 +261,7 @@ def _bounds(leaves: Leaves, asked: Ints, tops: Values) -> tuple[Values, Bools]:
 
 
 def _of_totals(answers: Sequence[tuple[Any, Values]], tops: Values) -> Values:
-    """The totals of all pieces together, added up in their order, with sums of whole keys."""
+    """The totals of all pieces together, added up in their order."""
     counts, rest = zip(*answers, strict=True)
     rows = np.zeros((len(rest[0]), 6))
     for count, sums in zip(counts, rest, strict=True):
@@ -269,8 +270,8 @@ def _of_totals(answers: Sequence[tuple[Any, Values]], tops: Values) -> Values:
     rows[:, 4] = np.min([x[:, 2] for x in rest], axis=0)
     rows[:, 5] = np.max([x[:, 3] for x in rest], axis=0)
     # Many equal keys would be rounded one after another, and always in the same direction.
-    equal = (rows[:, 4] == rows[:, 5])[:, None]
-    rows[:, 2:4] = np.where(equal, 0.0, rows[:, 2:4]) + rows[:, :2] * np.where(equal, rows[:, 4:5], tops[:, None])
+    equal = rows[:, 4] == rows[:, 5]
+    rows[equal, 2:4] = rows[equal, :2] * (rows[equal, 4] - tops[equal])[:, None]
     return rows
 
 
@@ -279,4 +280,4 @@ def _of_keys(answers: Sequence[tuple[Values, Bools]]) -> Values:
     keys, place = np.unique(np.concatenate([k for k, _ in answers]), return_inverse=True)
     truth = np.concatenate([y for _, y in answers])
     counts = np.column_stack([np.bincount(place[truth == y], minlength=len(keys)) for y in (False, True)])
-    return np.column_stack([counts, counts * keys[:, None], keys, keys])
+    return np.column_stack([counts, np.zeros_like(counts), keys, keys])

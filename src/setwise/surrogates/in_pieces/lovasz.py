@@ -81,10 +81,10 @@ class LovaszInPieces(PiecedEvaluator):
         none = np.zeros(len(n))
         start, misses, alarms, last = loss(none, none), loss(m, none), loss(none, n), loss(m, n)
         # The class of larger mean comes first.
-        first = leaves.means[:, 1] >= leaves.means[:, 0]
+        first = leaves.shares[:, 1] >= leaves.shares[:, 0]
         gains = np.column_stack([np.where(first, last - misses, alarms - start), none])
         gains[:, 1] = np.where(first, misses - start, last - alarms)
-        terms = gains * np.where(leaves.counts > 0, 1.0 + leaves.means, 0.0)
+        terms = gains * (1.0 + leaves.means)
         y, x = leaves.shares.T * leaves.counts.T
         apart = _linear(lambda x: loss(x, none), x, m) + _linear(lambda y: loss(none, y), y, n) - 2.0 * start
         joined = _linear(lambda x: loss(x, n), x, m) + _linear(lambda y: loss(m, y), y, n) - last - start

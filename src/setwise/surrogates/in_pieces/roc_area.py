@@ -82,13 +82,15 @@ class RocAreaInPieces(PiecedEvaluator):
     def assess(self, leaves: Leaves) -> Assessed:
         """The bounds where the pairs of a bin are all swapped or not."""
         n, m = leaves.counts.T
-        swapped = leaves.means[:, 0] > leaves.means[:, 1]
+        swapped = leaves.shares[:, 0] > leaves.shares[:, 1]
         # Of the positives below each negative, and of the negatives above each positive.
         below = np.cumsum(m) - np.where(swapped, 0.0, m)
         above = np.cumsum(n[::-1])[::-1] - np.where(swapped, 0.0, n)
         each = 1.0 / (float(self.negatives) * self.positives)
         slopes = np.column_stack([below, -above]) * each
-        terms = slopes * leaves.sums
+        # As many keys are added as are subtracted, so any number may be subtracted from all of them: a large one that
+        # they share would be rounded.
+        terms = slopes * (leaves.sums + leaves.counts * (leaves.tops - leaves.tops[0])[:, None])
         q, p = leaves.shares.T
         gaps = each * m * n * (leaves.high - leaves.low) * np.minimum(q * (1.0 - p), p * (1.0 - q))
         return Assessed(float(terms.sum()), gaps, slopes / self.scale, float(np.abs(terms).sum()))

@@ -17,7 +17,6 @@ from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling
 from setwise.surrogates.in_pieces.bins import Plan
-from setwise.surrogates.in_pieces.roc_area import roc_area_in_pieces
 from timing import race, table
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 0.0)
@@ -61,8 +60,7 @@ def problem(size: int, kind: type) -> tuple[np.ndarray, np.ndarray, list[Piece]]
 
 def bound(name: str, y: np.ndarray) -> PiecedEvaluator:
     """The surrogate of a set in pieces."""
-    counts = int((~y).sum()), int(y.sum())
-    return LovaszHinge(Jaccard()).in_pieces(*counts) if name == "hinge" else roc_area_in_pieces(RocArea(), 1.0, *counts)
+    return SURROGATES[name].in_pieces(int((~y).sum()), int(y.sum()))
 
 
 def compared(name: str, size: int, kind: type) -> list[tuple[str, ...]]:

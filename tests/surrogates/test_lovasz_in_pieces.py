@@ -61,7 +61,7 @@ def sizes(y, scores):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_exact_values_are_those_of_the_whole_set(loss):
     for plan in PLANS:
-        for _, y, scores, pieces, _ in problems(200 if plan == Plan() else 60):
+        for _, y, scores, pieces, _ in problems(200 if plan == Plan() else 40):
             truth, found = LovaszHinge(loss)(y, scores), evaluated(of_totals(loss, y, plan), pieces)
             slack = 1e-9 * abs(truth.value) + 1e-12 * sizes(y, scores)
             assert abs(found.value - truth.value) <= slack
@@ -71,7 +71,7 @@ def test_exact_values_are_those_of_the_whole_set(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_bounds_hold_at_all_tolerances(loss):
     gaps = 0
-    for _, y, scores, pieces, _ in problems(80, seed=1):
+    for _, y, scores, pieces, _ in problems(50, seed=1):
         truth = LovaszHinge(loss)(y, scores).value
         rounding = 1e-9 * abs(truth) + 1e-12 * sizes(y, scores)
         for plan in PLANS[1:]:
@@ -82,12 +82,12 @@ def test_bounds_hold_at_all_tolerances(loss):
                 assert found.upper - found.value <= tol + rounding
                 gaps += found.upper > found.value + rounding
     # The test is one of bounds only if some of them are apart; those of a modular loss never are.
-    assert gaps > 10 or Trait.MODULAR in loss.traits
+    assert gaps > 5 or Trait.MODULAR in loss.traits
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_gradients_make_planes_below_the_hinge(loss):
-    for rng, y, scores, pieces, places in problems(60, dtypes=(np.float64,), seed=2):
+    for rng, y, scores, pieces, places in problems(30, dtypes=(np.float64,), seed=2):
         if np.abs(scores).max() > 1e9:
             continue
         whole = LovaszHinge(loss)
@@ -166,7 +166,7 @@ def test_huge_and_denormal_scores_end():
         evaluated(of_totals(1e10 * Jaccard(), y), [Piece(np.array([-1e305, 1e305] * 3), y)])
 
 
-@pytest.mark.parametrize("p", [1, 2, 4])
+@pytest.mark.parametrize("p", [1, 3])
 def test_losses_bound_to_totals_are_those_of_whole_sets(p):
     """All losses of counts are taken but those whose parameters fix the number of decisions."""
     taken = 0
@@ -180,7 +180,7 @@ def test_losses_bound_to_totals_are_those_of_whole_sets(p):
                 continue
             taken += 1
             assert found.value == pytest.approx(LovaszHinge(loss)(y, scores).value, rel=1e-9, abs=1e-12)
-    assert taken > 10
+    assert taken > 8
 
 
 def test_bounds_of_single_bins_hold():
@@ -205,9 +205,9 @@ def test_bounds_of_single_bins_hold():
 
 def test_refusals():
     for loss in (AreaWeighted(Jaccard(), [1.0, 2.0]), Hamming([1.0, 2.0]), SetFunctionLoss(lambda A, y: A.any())):
-        with pytest.raises(Refusal, match=r"refuses .* of a set in pieces: it is no function of the numbers"):
+        with pytest.raises(Refusal, match=r"refuses pieces of a set"):
             LovaszHinge(loss).in_pieces(5, 5)
-    with pytest.raises(Refusal, match="no function of the numbers"):
+    with pytest.raises(Refusal, match="refuses pieces of a set: it asks for a number of decisions"):
         LovaszHinge(Cardinality([0.0, 1.0, 1.5])).in_pieces(5, 5)
     with pytest.raises(Refusal, match="does not promise to be submodular"):
         LovaszHinge(CountFunctionLoss(tent, promises=[Trait.INCREASING])).in_pieces(5000, 5000)

@@ -13,8 +13,7 @@ LEVERS = ((1.0, 1.0), (1.0, 0.3), (2.5, 7.0))
 
 
 def bound(y, margin=1.0, scale=1.0, plan=None):
-    loss = RocArea() if margin == 1.0 else margin * RocArea()
-    found = roc_area_in_pieces(loss, scale, int((~y).sum()), int(y.sum()))
+    found = whole(margin, scale).in_pieces(int((~y).sum()), int(y.sum()))
     return found if plan is None else RocAreaInPieces(found.margin, scale, found.negatives, found.positives, plan)
 
 
@@ -133,6 +132,7 @@ def test_traffic_does_not_grow_with_the_rows():
 
 
 def test_multiples_of_the_loss_are_known_from_other_losses():
+    assert MarginRescaling(RocArea(), scale="size").in_pieces(4, 3).scale == 1.0
     found = roc_area_in_pieces(3 * RocArea(), 0.5, 4, 3)
     assert (found.margin, found.scale, found.negatives, found.positives) == (3.0, 0.5, 4, 3)
     others = [loss for name, kind in LOSSES.items() for loss in kind.examples(6) if name != "auc"]

@@ -21,7 +21,7 @@ from setwise.kernels.extension import MARGINS, NO_LIMIT, quotient_extension
 from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
-from setwise.surrogates.in_pieces.counts import structure_of_totals
+from setwise.surrogates.in_pieces.binding import structure_of_totals
 from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
 
 
@@ -82,7 +82,13 @@ class LovaszHinge(Surrogate):
         return Lovasz(structure, increases if self.increasing is None else self.increasing)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
-        structure, counts = structure_of_totals(self.loss, negatives, positives, "LovaszHinge")
+        """The surrogate bound to one set in several places, for losses of counts: found from bins of margin errors.
+
+        Raises
+        ------
+        Refusal : for losses that are no function of (fn, fp, P, N), or where the surrogate is not convex
+        """
+        structure, counts = structure_of_totals(self.loss, negatives, positives)
         self._require_submodular(structure)
         increases = Trait.INCREASING in structure.traits
         if self.increasing and not increases:

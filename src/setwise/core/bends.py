@@ -1,6 +1,8 @@
 """How much functions of counts bend over ranges of the counts: bounds on their second and mixed differences."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
@@ -22,8 +24,10 @@ def convex_monge(
     return none, none, none
 
 
-def bend_of_quotient(coefficients: Coefficients) -> Bend:
-    """Bounds for increasing quotients n / d of linear functions with these coefficients of 1, fn, fp, (n, 3) each.
+@final
+@dataclass(frozen=True)
+class QuotientBend:
+    """Bounds for increasing quotients n / d of linear functions, from their ``coefficients`` of 1, fn, fp, (n, 3) each.
 
     Along fn the first derivative is ``(n1 d - d1 n) / d^2``. Its numerator e1 >= 0 does not depend on fn, and is linear
     along fp. So the second derivative ``-2 d1 e1 / d^3`` is at least 0 where d1 <= 0, and elsewhere it is bounded by
@@ -32,14 +36,16 @@ def bend_of_quotient(coefficients: Coefficients) -> Bend:
     mean of derivatives over the counts that it spans.
     """
 
-    def bend(
-        first_fn: Values, last_fn: Values, first_fp: Values, last_fp: Values, P: Values, N: Values
+    coefficients: Coefficients
+
+    def __call__(
+        self, first_fn: Values, last_fn: Values, first_fp: Values, last_fp: Values, P: Values, N: Values
     ) -> tuple[Values, Values, Values]:
-        found = coefficients(np.atleast_1d(P), np.atleast_1d(N))
+        """The bounds, as those of any :data:`Bend`."""
+        found = self.coefficients(np.atleast_1d(P), np.atleast_1d(N))
         assert found is not None
         (n0, n1, n2), (d0, d1, d2) = (part.T for part in found)
-        rise = np.zeros(3)[:, None]
-        least = np.inf
+        rise, least = np.zeros(3)[:, None], np.full(1, np.inf)
         for fn in (first_fn, last_fn):
             for fp in (first_fp, last_fp):
                 n, d = n0 + n1 * fn + n2 * fp, d0 + d1 * fn + d2 * fp
@@ -49,5 +55,3 @@ def bend_of_quotient(coefficients: Coefficients) -> Bend:
         with np.errstate(divide="ignore", invalid="ignore"):
             along_fn, along_fp, mixed = rise / np.maximum(least, 0.0) ** 3
             return -2.0 * np.maximum(d1, 0.0) * along_fn, -2.0 * np.maximum(d2, 0.0) * along_fp, mixed
-
-    return bend

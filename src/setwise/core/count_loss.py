@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.bends import Bend, bend_of_quotient
+from setwise.core.bends import Bend, QuotientBend
 from setwise.core.counts import Ceiling, Counts, Formula, Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
@@ -107,7 +107,7 @@ class CountLoss(Loss):
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""
         quotient = self.quotient(P, N) if Trait.INCREASING in self.traits else None
         # With fp = fn + a constant, a denominator whose coefficients of fn and fp cancel is a constant.
-        bend = self.bend if quotient is None else bend_of_quotient(self.quotient)
+        bend = self.bend if quotient is None else QuotientBend(self.quotient)
         flat = quotient is not None and bool(np.isclose(quotient[1][:, 1], -quotient[1][:, 2], 1e-15, 0.0).all())
         return Counts(
             ((1.0, self.of_counts),),

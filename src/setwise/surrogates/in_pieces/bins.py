@@ -185,9 +185,9 @@ def refined(
 ) -> Generator[Question, list[Any], tuple[Leaves, Assessed]]:
     """The dialogue that divides the keys between ``ends`` into bins whose gaps add up to at most ``tol``.
 
-    A gap inside a bin is of second order in its width. So the n-th part of a bin has the n^3-th part of its gap, and
-    least parts in all are needed if bins are divided in proportion to the cube root of their gaps. Decisions that are
-    not many more than the parts would be are sent themselves; each distinct key is then a bin of its own.
+    The gap of a bin grows as its width times the square of the decisions that it holds. So an even bin in k parts has a
+    k^2-th of its gap, and the parts are fewest in all where their numbers are as the cube roots of the gaps. Decisions
+    that are not many more than the parts would be are sent themselves; each distinct key is then a bin of its own.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.datasets.budget import KEPT, Budget
 from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.file_rows import placed_rows
+from setwise.losses import Jaccard, MeanOverClasses
 from setwise.models import RowBlock
 from setwise.risks import census
 from setwise.risks.places import Each
@@ -73,7 +74,7 @@ def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, mon
     # Sets of more than so many rows are evaluated in pieces.
     monkeypatch.setattr(census, "FEW", few)
     ids = GROUPS[groups]
-    model = FileClassifier(loss, tol=1e-3, memory=BLOCKS)
+    model = FileClassifier(loss, "convex", tol=1e-3, memory=BLOCKS)
     if kind == "Parquet":
         frame = FRAME if ids is None else FRAME.assign(g=ids)
         args = (stored(frame, tmp_path / "rows.parquet"), "y", None if ids is None else "g")
@@ -88,6 +89,15 @@ def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, mon
     assert model.score(*args) == pytest.approx(local.score(rows, Y, ids), abs=1e-12)
     np.testing.assert_allclose(model.decision_function(args[0]), local.decision_function(rows), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.predict(args[0]), local.predict(rows))
+
+
+@pytest.mark.parametrize("few", [20, 1 << 16])
+def test_the_ramp_of_one_set_is_as_good_as_in_memory(few, path, monkeypatch):
+    monkeypatch.setattr(census, "FEW", few)
+    model, wanted = FileClassifier("f1", memory=BLOCKS).fit(path, "y"), setwise.SetClassifier("f1").fit(X, Y)
+    assert (model.surrogate_, model.C_) == (wanted.surrogate_, wanted.C_)
+    assert model.surrogate_ == "ramp"
+    assert model.score(path, "y") >= wanted.score(X, Y) - 0.02
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "int16", "int64", "bool", "uint8", ">f4", "mixed"])
@@ -144,8 +154,8 @@ def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
     g = {"text": names, "dates": days, "floats": SORTED / 4, "codes": pd.Categorical(names)}
     g["uint64"] = SORTED.astype(np.uint64) + np.uint64(2**63)
     path = stored(FRAME.assign(y=y, g=g[ids]), tmp_path / "rows.parquet")
-    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y", "g")
-    assert_same(model, FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(X, Y, SORTED))
+    model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS).fit(path, "y", "g")
+    assert_same(model, FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS).fit(X, Y, SORTED))
     assert model.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
     local = model.to_local().score(FRAME.drop(columns="y"), np.asarray(y), SORTED)
     assert model.score(path, "y", "g") == pytest.approx(local, abs=1e-12)
@@ -155,13 +165,13 @@ def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
 def test_bits_do_not_depend_on_the_threads(path):
     found = []
     for n_jobs in (1, 2, 4):
-        model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS, n_jobs=n_jobs).fit(path, "y")
+        model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS, n_jobs=n_jobs).fit(path, "y")
         found.append((model.coef_.tobytes(), model.objective_, model.lower_bound_))
     assert found[0] == found[1] == found[2]
 
 
 def test_features_are_chosen_by_name(path):
-    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y", features=["x1", "x0"])
+    model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS).fit(path, "y", features=["x1", "x0"])
     assert model.feature_names_in_.tolist() == ["x1", "x0"]
     assert model.n_features_in_ == 2
     np.testing.assert_array_equal(model.predict(path), model.predict(X[:, [1, 0]]))
@@ -169,7 +179,7 @@ def test_features_are_chosen_by_name(path):
 
 
 def test_models_are_stored_and_cloned(path):
-    model = FileClassifier("jaccard", tol=1e-2, memory=BLOCKS).fit(path, "y")
+    model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS).fit(path, "y")
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(path), model.predict(path))
     with pytest.raises(NotFittedError):
@@ -194,7 +204,7 @@ REFUSED = {
     "huge": (lambda p: (X * 1e200, Y), {}, OverflowError, "X is too large"),
     "complex": (lambda p: (X + 1j, Y), {}, ValueError, "X must hold real numbers"),
     "long": (lambda p: (np.full((N, 2), 2**53 + 1), Y), {}, ValueError, "X must hold numbers that float64 holds"),
-    "ramp": (lambda p: (p, "y"), {"surrogate": "ramp"}, Refusal, "surrogate='ramp'"),
+    "classes": (lambda p: (p, "y"), {"loss": MeanOverClasses(Jaccard())}, Refusal, "for more than two classes"),
     "unit": (lambda p: (p, "y"), {"memory": "1 parsec"}, ValueError, "memory must be bytes"),
     "little": (lambda p: (p, "y"), {"memory": KEPT * N}, Refusal, "memory=16000 is too small for 400 rows"),
     "groups": (lambda p: (p, "y"), {"memory": BLOCKS - 1}, Refusal, f"row group takes: give {BLOCKS} bytes or more"),
@@ -287,7 +297,7 @@ def test_sets_in_any_order_are_refused_where_they_do_not_fit(tmp_path):
     n = 20_000
     rng = np.random.default_rng(1)
     wide, labels, ids = rng.normal(size=(n, 4)), rng.integers(0, 2, n), rng.integers(0, 500, n)
-    model = FileClassifier(memory=KEPT * n + 400_000, tol=0.5)
+    model = FileClassifier(surrogate="convex", memory=KEPT * n + 400_000, tol=0.5)
     with pytest.raises(Refusal, match="20000 rows of sets that span places are refused.* or sort the rows by set"):
         model.fit(wide, labels, ids)
     assert model.fit(wide, labels, np.sort(ids)).status_ == "converged"
@@ -370,9 +380,9 @@ if kind == "npy":
     X, small = np.load(X, mmap_mode="r"), np.load(small, mmap_mode="r")
 else:
     few = "y"
-setwise.FileClassifier(tol=0.9, memory="12MB").fit(small, few)
+setwise.FileClassifier(surrogate="convex", tol=0.9, memory="12MB").fit(small, few)
 before = peak()
-model = setwise.FileClassifier(tol=0.05, memory="64MB", C=1.0).fit(X, y)
+model = setwise.FileClassifier(surrogate="convex", tol=0.05, memory="64MB", C=1.0).fit(X, y)
 score = model.score(X, y)
 print(peak() - before)
 """

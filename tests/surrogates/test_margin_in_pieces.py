@@ -29,6 +29,7 @@ from setwise.losses import (
     Tversky,
 )
 from setwise.surrogates import MarginRescaling, SlackRescaling
+from setwise.surrogates.in_pieces import boxes, margin, refining
 
 
 def taken(loss):
@@ -84,8 +85,19 @@ def scores_of(rng, p):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_random_sets_in_random_pieces(loss):
-    rng = np.random.default_rng(0)
-    for _ in range(200):
+    check_random_sets(loss, 40, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+def test_many_random_sets_in_random_pieces(loss):
+    check_random_sets(loss, 200, 1)
+
+
+def check_random_sets(loss, number, seed):
+    """Values, planes and bounds of random sets are right."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
         p = int(rng.integers(1, 31))
         scale = rng.choice([1.0, p, 0.3])
         surrogate = MarginRescaling(loss, scale="size" if scale == p else float(scale))
@@ -203,6 +215,36 @@ def test_rounds_and_traffic_do_not_grow_with_the_set(loss):
         assert max(sum(map(len, each)) for each in zip(*answers, strict=True)) <= 120_000
         # The thresholds of the gradient are a few numbers.
         assert max(len(pickle.dumps(question)) for question in found.gradients) < 1500
+
+
+@pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Tversky(0.3, 1.5), MCC(), KLD(), Q(), Jaccard() + HMean()])
+def test_few_bins_and_little_room(loss, monkeypatch):
+    # So small sets take the ways of very large ones.
+    monkeypatch.setattr(margin, "GATHERED", 4)
+    rng = np.random.default_rng(6)
+    problems = []
+    for _ in range(5):
+        truth, scores = rng.random(200) < 0.3, rng.standard_normal(200) * rng.choice([0.01, 1.0])
+        surrogate = MarginRescaling(loss)
+        problems.append((surrogate(truth, scores).value, bound_to(surrogate, truth), split(scores, truth, rng)))
+    for bins, segments in ((8, 64), (8, 2), (64, 3)):
+        monkeypatch.setattr(refining, "BINS", bins)
+        monkeypatch.setattr(refining, "SEGMENTS", segments)
+        for value, evaluator, (_, _, pieces) in problems:
+            found = evaluated(evaluator, pieces)
+            assert found.upper == found.value == pytest.approx(value, rel=1e-9)
+    # Where the search gives up, its bound holds.
+    monkeypatch.setattr(margin, "ROUNDS", 1)
+    monkeypatch.setattr(margin, "GATHERED_LATE", 4)
+    open_gaps = 0
+    for room in (1 << 17, 2):
+        monkeypatch.setattr(boxes, "ROOM", room)
+        for value, evaluator, (scores, truth, pieces) in problems:
+            found = evaluated(evaluator, pieces_of(scores, truth, pieces))
+            assert found.value - 1e-9 <= value <= found.upper + 1e-9
+            check_plane(loss, 1.0, scores, truth, pieces, found)
+            open_gaps += found.upper > found.value
+    assert open_gaps > 0
 
 
 def test_ties_are_taken_from_the_pieces_in_order():

@@ -25,16 +25,17 @@ class FileClassifier(PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` for rows in a file.
 
     The file is read block by block, twice for each plane of the objective, and a thread reads the next block while this
-    one is worked on. A set is one set, however many blocks it spans. Weights, bounds and scores are those of
-    :class:`SetClassifier` with ``surrogate="convex"``, to the rounding of sums. float32 stays float32, and all sums are
-    in float64. Nothing is read twice where all rows fit into one block.
+    one is worked on. A set is one set, however many blocks it spans. With a convex surrogate, weights, bounds and
+    scores are those of :class:`SetClassifier`, to the rounding of sums. float32 stays float32, and all sums are in
+    float64. Features are read once where all rows fit into one block.
 
     Parameters
     ----------
     loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in :class:`SetClassifier`
     surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
-        ``MarginRescaling(loss, scale="size")`` for all others; ``"lovasz"``, ``"margin"`` and ``"slack"`` name one.
-        There is no ramp here
+        ``MarginRescaling(loss, scale="size")`` for all others. ``"auto"`` takes the ramp, from logistic regression on,
+        where all rows are one set and the loss reads labels, and else the convex one. ``"lovasz"``, ``"margin"``,
+        ``"slack"`` and ``"ramp"`` name one
     memory : the number of bytes, or text as ``"500MB"``, that blocks may take together with what is kept of each row,
         40 bytes. Two blocks are in memory at most, beside what one of them is read from. Python and its libraries take
         200 MB or more besides
@@ -57,7 +58,7 @@ class FileClassifier(PlacedClassifier):
     def __init__(
         self,
         loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "convex",
+        surrogate: str | Surrogate = "auto",
         learner: str | Learner = "auto",
         C: float | str = "auto",
         tol: float = 1e-3,

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 
 import setwise
 from setwise.core.refusal import Refusal
+from setwise.risks import census
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
@@ -47,7 +48,7 @@ def assert_same(model, wanted):
 @pytest.mark.parametrize("groups", GROUPS)
 def test_the_fit_equals_the_one_of_one_place(client, loss, groups):
     ids = GROUPS[groups]
-    model = SetClassifier(loss, tol=1e-4).fit(spread(X), spread(Y), spread(ids))
+    model = SetClassifier(loss, surrogate="convex", tol=1e-4).fit(spread(X), spread(Y), spread(ids))
     assert_same(model, setwise.SetClassifier(loss, "convex", tol=1e-4).fit(X, Y, groups=ids))
     assert model.score(spread(X), spread(Y), spread(ids)) == pytest.approx(model.to_local().score(X, Y, ids), abs=1e-12)
 
@@ -60,7 +61,7 @@ def test_scores_of_any_loss_are_exact(client, loss, groups):
         # Losses of rankings want both labels in each set.
         truth[np.unique(ids, return_index=True)[1]] = 1
         truth[len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]] = 0
-    model = SetClassifier("jaccard", tol=1e-2).fit(spread(X), spread(truth), spread(ids))
+    model = SetClassifier("jaccard", "convex", tol=1e-2).fit(spread(X), spread(truth), spread(ids))
     model.loss_ = setwise.losses.as_loss(loss)
     here = model.to_local().score(X, truth, ids)
     assert model.score(spread(X), spread(truth), spread(ids)) == pytest.approx(here, abs=1e-12)
@@ -86,7 +87,7 @@ def collections():
     ("kind", "rows", "labels"), list(collections()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_collections_of_all_kinds(client, kind, rows, labels):
-    model = SetClassifier("jaccard", tol=1e-3).fit(rows, labels)
+    model = SetClassifier("jaccard", "convex", tol=1e-3).fit(rows, labels)
     assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-3).fit(X, Y))
     scores, found = model.decision_function(rows), model.predict(rows)
     assert type(scores) is type(found)
@@ -101,9 +102,9 @@ def test_collections_of_all_kinds(client, kind, rows, labels):
 
 def test_labels_of_any_kind_and_the_positive_one(client):
     words = np.where(Y == 1, "no", "yes")
-    model = SetClassifier("jaccard", pos_label="no", tol=1e-3).fit(spread(X), spread(words))
+    model = SetClassifier("jaccard", "convex", pos_label="no", tol=1e-3).fit(spread(X), spread(words))
     assert model.classes_.tolist() == ["yes", "no"]
-    same = SetClassifier("jaccard", tol=1e-3).fit(spread(X), spread(Y))
+    same = SetClassifier("jaccard", "convex", tol=1e-3).fit(spread(X), spread(Y))
     np.testing.assert_array_equal(model.coef_, same.coef_)
     np.testing.assert_array_equal(model.predict(X), np.where(same.predict(X) == 1, "no", "yes"))
 
@@ -117,7 +118,7 @@ def test_bits_do_not_depend_on_the_number_of_workers():
             ) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
         ):
-            model = SetClassifier("jaccard", client=client, tol=1e-2).fit(spread(X), spread(Y))
+            model = SetClassifier("jaccard", "convex", client=client, tol=1e-2).fit(spread(X), spread(Y))
             found.append((model.coef_.tobytes(), model.objective_, model.lower_bound_))
     assert found[0] == found[1] == found[2]
 
@@ -149,14 +150,25 @@ def test_what_does_not_fit_is_refused(client, rows, labels, kind, words):
         SetClassifier().fit(rows, labels)
 
 
-@pytest.mark.parametrize("surrogate", ["ramp", "auto"])
-def test_the_ramp_is_refused(client, surrogate):
-    with pytest.raises((Refusal, ValueError), match="surrogate"):
-        SetClassifier(surrogate=surrogate).fit(spread(X), spread(Y))
+@pytest.mark.parametrize(("loss", "few"), [("f1", 0), ("jaccard", 1 << 16), ("mcc", 0)])
+def test_the_ramp_of_one_set_is_as_good_as_in_one_place(client, loss, few, monkeypatch):
+    monkeypatch.setattr(census, "FEW", few)
+    model = SetClassifier(loss, client=client).fit(spread(X), spread(Y))
+    here = setwise.SetClassifier(loss).fit(X, Y)
+    assert (model.surrogate_, model.C_) == (here.surrogate_, here.C_) == ("ramp", here.C_)
+    assert np.isnan(model.to_local()._radius)
+    score = model.score(spread(X), spread(Y))
+    assert score == pytest.approx(model.to_local().score(X, Y), abs=1e-12)
+    assert score >= here.score(X, Y) - 0.02
+
+
+def test_classes_of_several_labels_are_refused(client):
+    with pytest.raises(Refusal, match="for more than two classes"):
+        SetClassifier(loss=setwise.losses.MeanOverClasses(setwise.losses.Jaccard())).fit(spread(X), spread(Y))
 
 
 def test_labels_that_were_not_fitted_are_refused_by_score(client):
-    model = SetClassifier("jaccard", tol=1e-2).fit(spread(X), spread(Y))
+    model = SetClassifier("jaccard", "convex", tol=1e-2).fit(spread(X), spread(Y))
     with pytest.raises(ValueError, match="y must hold the labels"):
         model.score(spread(X), spread(Y + 1))
     with pytest.raises(ValueError, match="X must have 5 features; got 4"):
@@ -195,7 +207,7 @@ def test_a_worker_that_is_killed_changes_nothing(moment):
     ):
         for killed in (False, True):
             thread = kill_soon(cluster, client, moment) if killed else None
-            model = SetClassifier("jaccard", client=client, tol=1e-3).fit(spread(X), spread(Y))
+            model = SetClassifier("jaccard", "convex", client=client, tol=1e-3).fit(spread(X), spread(Y))
             if thread is not None:
                 thread.join()
             found = model.coef_.tobytes(), model.objective_, model.lower_bound_

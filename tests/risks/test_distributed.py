@@ -16,9 +16,9 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
-from setwise.risks import DistributedRisk, MeanRisk, census
+from setwise.risks import DistributedRisk, MeanRisk, Shifted, census
 from setwise.risks.places import Here, KeptHere
-from setwise.surrogates import LovaszHinge, MarginRescaling
+from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 
 
 def scores_and_truth(piece):
@@ -215,6 +215,26 @@ def test_what_does_not_fit(rows, truth, words):
         DistributedRisk(Here(2), KeptHere([RowBlock(X) for X in rows]), labels, LovaszHinge("jaccard"))
 
 
+@pytest.mark.parametrize("scale", ["size", 0.7])
+@pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
+@pytest.mark.parametrize("groups", [False, True])
+def test_the_ramp_in_pieces_is_that_of_one_place(loss, groups, scale, monkeypatch):
+    monkeypatch.setattr(census, "FEW", 0)
+    X, truth, ids, edges = drawn(10, 300, 4, 4, 5, True)
+    ids = ids if groups else None
+    surrogate, origin = Ramp(loss, scale=scale), np.array([0.3, -0.2, 0.5, 0.0, -1.0])
+    places, rows, labels, kept = apart(X, truth, ids, edges)
+    risk, wanted = DistributedRisk(places, rows, labels, surrogate, kept), together(X, truth, ids, surrogate)
+    assert not risk.convex
+    assert risk.floor == wanted.floor
+    for w in np.random.default_rng(0).normal(size=(5, 5)):
+        assert_same(risk.cut(w), wanted.cut(w))
+        steps, whole = Shifted(risk, origin).cut(w - origin), risk.cut(w)
+        assert (steps.value, steps.upper) == pytest.approx((whole.value, whole.upper))
+        assert steps.offset + steps.slope @ (w - origin) == pytest.approx(steps.value)
+        np.testing.assert_allclose(steps.slope, whole.slope, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
 @pytest.mark.parametrize("groups", [False, True])
 def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, groups, monkeypatch):
@@ -222,11 +242,8 @@ def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, 
     X, _, ids, edges = drawn(9, 300, 4, 4, 5, True)
     truth = X[:, 0] + 0.3 * X[:, 1] + np.random.default_rng(1).normal(size=300) > 0.8
     surrogate = MarginRescaling(loss, scale="size")
-    places, rows, labels, kept = apart(X, truth, ids if groups else None, edges)
-    risk, wanted = (
-        DistributedRisk(places, rows, labels, surrogate, kept),
-        together(X, truth, ids if groups else None, surrogate),
-    )
+    places, rows, labels, kept = apart(X, truth, ids, edges)
+    risk, wanted = DistributedRisk(places, rows, labels, surrogate, kept), together(X, truth, ids, surrogate)
     assert not groups or (risk.census.kinds == census.SPREAD).any()
     rng = np.random.default_rng(0)
     for w in (np.zeros(5), rng.normal(size=5), 100.0 * rng.normal(size=5)):

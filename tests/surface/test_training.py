@@ -23,7 +23,7 @@ from setwise.models import (
     SequenceModel,
     WithConstant,
 )
-from setwise.risks import DistributedRisk, MeanRisk, Remembering
+from setwise.risks import DistributedRisk, MeanRisk, Remembering, Shifted
 from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
@@ -209,6 +209,11 @@ def risks():
     yield Parameter("DistributedRisk(weights)", lambda v: far(rows, truth, hinge, weights=v), weights)
     yield Parameter("DistributedRisk.cut(w)", far(rows, truth, hinge).cut, point)
     yield Parameter("DistributedRisk.cut(tol)", partial(far(rows, truth, hinge).cut, w), NUMBERS)
+    steps = Shifted(risk, w)
+    yield Parameter("Shifted(inner)", lambda v: Shifted(v, w), OBJECTS | {"evaluator": evaluator, "features": model})
+    yield Parameter("Shifted(origin)", partial(Shifted, risk), without(point, "None", *HUGE))
+    yield Parameter("Shifted.cut(w)", steps.cut, point)
+    yield Parameter("Shifted.cut(tol)", partial(steps.cut, w), NUMBERS)
     yield Parameter("RowBlock(X)", RowBlock, without(MATRICES, "empty"))
     yield Parameter("RowBlock(intercept)", partial(RowBlock, X), NUMBERS)
     yield Parameter("Remembering(inner)", Remembering, OBJECTS | {"evaluator": evaluator, "features": model})

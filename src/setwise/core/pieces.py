@@ -47,9 +47,11 @@ class PiecedEvaluator(ABC):
     Attributes
     ----------
     floor : a lower bound of all its values
+    convex : whether it is convex in the scores
     """
 
     floor: float = 0.0
+    convex: bool = True
 
     @abstractmethod
     def search(self, tol: float) -> Search:

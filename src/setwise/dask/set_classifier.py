@@ -28,8 +28,9 @@ class SetClassifier(PlacedClassifier):
     loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in
         :class:`setwise.SetClassifier`
     surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
-        ``MarginRescaling(loss, scale="size")`` for all others; ``"lovasz"``, ``"margin"`` and ``"slack"`` name one.
-        There is no ramp here
+        ``MarginRescaling(loss, scale="size")`` for all others. ``"auto"`` takes the ramp, from logistic regression on,
+        where all rows are one set and the loss reads labels, and else the convex one. ``"lovasz"``, ``"margin"``,
+        ``"slack"`` and ``"ramp"`` name one
     client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
         the time of the call, and warns of that
 
@@ -44,7 +45,7 @@ class SetClassifier(PlacedClassifier):
     def __init__(
         self,
         loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "convex",
+        surrogate: str | Surrogate = "auto",
         learner: str | Learner = "auto",
         C: float | str = "auto",
         tol: float = 1e-3,

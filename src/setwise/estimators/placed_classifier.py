@@ -23,14 +23,18 @@ from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.placed_counts import PlacedRows, mean_loss_of
+from setwise.estimators.placed_start import PlacedLogistic
 from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.start import scaled
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 from setwise.models import RowBlock
-from setwise.risks import DistributedRisk
+from setwise.risks import DistributedRisk, Risk, Shifted
+from setwise.risks.places import Kept
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
+from setwise.surrogates.ramp import Ramp
 
 SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
 
@@ -59,7 +63,7 @@ class Scorer:
 class PlacedClassifier(ClassifierMixin, Versioned):
     """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
 
-    The parameters are those of :class:`~setwise.SetClassifier`, of which all whose surrogate is convex are here.
+    The parameters are those of :class:`~setwise.SetClassifier`.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
@@ -67,7 +71,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     def __init__(
         self,
         loss: str | Loss = "jaccard",
-        surrogate: str | Surrogate = "convex",
+        surrogate: str | Surrogate = "auto",
         learner: str | Learner = "auto",
         C: float | str = "auto",
         tol: float = 1e-3,
@@ -105,32 +109,48 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         before = dict(self.__dict__)
         try:
             loss = as_loss(self.loss)
-            self._check(loss)
+            if loss.reads == "classes":
+                raise Refusal(f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.")
             classes = found.classes(self.pos_label)
-            truth = found.positives(classes[1])
-            rows = found.places.keep(RowBlock, found.X, self._intercept)
-            surrogate = self._surrogate(loss)
-            risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
-            learner = learner_for(self, surrogate, True, default_c(surrogate, 0, 0))
-            if learner is None:
-                raise ValueError("C must be above 0 here; got 0.")
-            bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-            fit = learner.minimize(risk, callback=bar)
-            if bar is not None:
-                bar.close()
+            trained = self._trained(found, loss, found.positives(classes[1]))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        w, constant = trained.w, bool(self._intercept)
         self.classes_, self.loss_, self._grouped = classes, loss, found.ids is not None
-        self.n_features_in_ = risk.size - bool(self._intercept)
-        self.coef_ = fit.w[None, : self.n_features_in_].copy()
-        self.intercept_ = self._intercept * fit.w[-1:] if self.fit_intercept else np.zeros(1)
-        keep_certificates(self, Trained(fit.w, learner.C, fit, surrogate.name, radius(fit, True)))
-        warn_of_end(type(self).__name__, fit)
-        if fit.status == "interrupted":
+        self.n_features_in_ = len(w) - constant
+        self.coef_ = w[None, : self.n_features_in_].copy()
+        self.intercept_ = self._intercept * w[-1:] if constant else np.zeros(1)
+        keep_certificates(self, trained)
+        warn_of_end(type(self).__name__, trained.fit)
+        if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
+
+    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept) -> Trained:
+        """The weights of the objective; those of the ramp are found from logistic regression on."""
+        rows = found.places.keep(RowBlock, found.X, self._intercept)
+        surrogate = self._surrogate(loss, found.ids is None)
+        risk: Risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
+        usual = default_c(surrogate, found.count(), risk.size - bool(self._intercept))
+        learner = learner_for(self, surrogate, risk.convex, usual)
+        if learner is None:
+            raise ValueError("C must be above 0 for rows in several places; got 0.")
+        origin = np.zeros(risk.size)
+        if not risk.convex:
+            start = PlacedLogistic(found.places, rows, truth, self._intercept)
+            origin = scaled(risk, *start.at_threshold(loss))
+            risk = Shifted(risk, origin)
+        bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
+        fit = learner.minimize(risk, callback=bar)
+        if bar is not None:
+            bar.close()
+        w = origin + fit.w
+        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+        if not risk.convex and self._loss_at(found, loss, truth, w) > self._loss_at(found, loss, truth, origin):
+            w = origin
+        return Trained(w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
 
     def _score(self, found: PlacedRows) -> float:
         """``1 - mean loss`` of the sets of other rows."""
@@ -145,20 +165,19 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     def _scorer(self) -> "Scorer":
         return Scorer(self.coef_[0], float(self.intercept_[0]), self.classes_)
 
-    def _check(self, loss: Loss) -> None:
-        """Refuse what needs all rows in one place."""
-        if loss.reads == "classes":
-            raise Refusal(f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.")
-        if self.surrogate in ("ramp", "auto"):
-            raise Refusal(
-                f"{type(self).__name__} refuses surrogate={self.surrogate!r}: use 'convex', which is certified."
-            )
+    def _loss_at(self, found: PlacedRows, loss: Loss, truth: Kept, w: NDArray[np.float64]) -> float:
+        """The mean loss of the weights on the rows."""
+        coef, intercept = (w[:-1], self._intercept * float(w[-1])) if self._intercept else (w, 0.0)
+        scorer = Scorer(coef, intercept, np.arange(2))
+        return mean_loss_of(found, loss, truth, found.places.keep(scorer.scores, found.X))
 
-    def _surrogate(self, loss: Loss) -> Surrogate:
-        """The surrogate that is asked for."""
+    def _surrogate(self, loss: Loss, single: bool) -> Surrogate:
+        """The surrogate that is asked for, for one set of all rows (``single``) or for several sets."""
         if isinstance(self.surrogate, Surrogate):
             return self.surrogate
-        if self.surrogate != "convex":
+        if self.surrogate == Ramp.name or (self.surrogate == "auto" and single and loss.reads == "labels"):
+            return Ramp(loss, scale="size")
+        if self.surrogate not in ("auto", "convex"):
             named: Surrogate = SURROGATES[str(self.surrogate)](loss)  # type: ignore[call-arg]
             return named
         submodular = loss.reads == "labels" and Trait.SUBMODULAR in loss.traits

@@ -25,6 +25,10 @@ class PlacedRows:
     y: Kept
     ids: Kept | None
 
+    def count(self) -> int:
+        """The number of rows."""
+        return int(sum(self.places.tell(len, self.y)))
+
     def classes(self, pos_label: Any) -> NDArray[Any]:
         """The two labels, the positive one last: ``pos_label``, or the last in sorted order."""
         found = np.unique(np.concatenate([some for some in self.places.tell(np.unique, self.y) if len(some)]))

@@ -85,6 +85,15 @@ class RowBlock:
             column_products(self.X, g, out, np.empty_like(out))
         return np.append(out, self.intercept * g.sum()) if self.intercept else out
 
+    def moments(self) -> Values:
+        """The number of rows, and the sums and the sums of squares of their features, (1 + 2 d,)."""
+        X = self.X
+        if issparse(X):
+            sums, squares = X.sum(axis=0, dtype=np.float64), X.astype(np.float64).power(2).sum(axis=0)
+        else:
+            sums, squares = X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+        return np.concatenate(([X.shape[0]], np.ravel(sums), np.ravel(squares)))
+
     def take(self, rows: Any) -> "RowBlock":
         """The chosen rows."""
         return RowBlock(self.X[rows], self.intercept)

@@ -4,5 +4,6 @@ from setwise.core.risk import Risk
 from setwise.risks.distributed import DistributedRisk
 from setwise.risks.mean import MeanRisk
 from setwise.risks.remembering import Remembering
+from setwise.risks.shifted import Shifted
 
-__all__ = ["DistributedRisk", "MeanRisk", "Remembering", "Risk"]
+__all__ = ["DistributedRisk", "MeanRisk", "Remembering", "Risk", "Shifted"]

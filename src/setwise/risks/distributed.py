@@ -36,7 +36,7 @@ class DistributedRisk(Risk):
     places : where the rows lie
     rows : the :class:`~setwise.models.RowBlock` of each place
     truth : the labels (m,) of the rows of each place, bool
-    surrogate : a convex one
+    surrogate : any; large sets that span places need one that can be evaluated in pieces
     ids : the ids (m,) of the sets of these rows; None makes all rows one set
     weights : (n,) non-negative, not all 0, in the order of the sorted ids; None gives all sets the same weight
     """
@@ -64,6 +64,8 @@ class DistributedRisk(Risk):
         plans = Each([self.census.plan(k) for k in range(places.count)])
         self._shares = places.keep(Share.of, rows, truth, ids, plans, surrogate)
         self._meeting = Meeting.of(self.census, places.tell(Share.gathered, self._shares), surrogate)
+        parts = [one for one in (self._meeting.evaluator, *self.census.spread.values()) if one is not None]
+        self.convex = all(places.tell(Share.convex, self._shares)) and all(one.convex for one in parts)
         floors = [*places.tell(Share.floor, self._shares), self._meeting.floor]
         floors += [one.floor for one in self.census.spread.values()]
         # Where the surrogate has a floor, the risk has one, and learners begin with it.

@@ -95,6 +95,10 @@ class Share:
         """A lower bound of the values of the whole sets; inf where there are none."""
         return np.inf if self.evaluator is None else self.evaluator.floor
 
+    def convex(self) -> bool:
+        """Whether the surrogate of the whole sets is convex."""
+        return self.evaluator is None or self.evaluator.convex
+
     def answer(self, scores: Values, questions: dict[int, Question]) -> dict[int, Any]:
         """The answers to questions about the spread sets, by their numbers."""
         return {number: questions[number](piece) for number, piece in self._pieces(scores) if number in questions}

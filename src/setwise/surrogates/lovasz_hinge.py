@@ -12,6 +12,7 @@ from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
+from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
@@ -20,6 +21,8 @@ from setwise.kernels.extension import MARGINS, NO_LIMIT, quotient_extension
 from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
+from setwise.surrogates.in_pieces.binding import structure_of_totals
+from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
 
 
 @final
@@ -73,14 +76,34 @@ class LovaszHinge(Surrogate):
             what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
             raise Refusal(f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.")
         structure = self.loss.structure(batch)
+        self._require_submodular(structure)
+        # Tables may show that a loss increases though it does not promise it, so the structure is asked.
+        increases = Trait.INCREASING in structure.traits
+        return Lovasz(structure, increases if self.increasing is None else self.increasing)
+
+    def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
+        """The surrogate bound to one set in several places, for losses of counts: found from bins of margin errors.
+
+        Raises
+        ------
+        Refusal : for losses that are no function of (fn, fp, P, N), or where the surrogate is not convex
+        """
+        structure, counts = structure_of_totals(self.loss, negatives, positives)
+        self._require_submodular(structure)
+        increases = Trait.INCREASING in structure.traits
+        if self.increasing and not increases:
+            raise Refusal(
+                f"LovaszHinge refuses increasing=True for {self.loss!r} of a set in pieces: the loss does not "
+                "increase, so the surrogate is not convex. Use increasing=None."
+            )
+        return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
+
+    def _require_submodular(self, structure: Structure) -> None:
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
                 "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds."
             )
-        # Tables may show that a loss increases though it does not promise it, so the structure is asked.
-        increases = Trait.INCREASING in structure.traits
-        return Lovasz(structure, increases if self.increasing is None else self.increasing)
 
 
 @final

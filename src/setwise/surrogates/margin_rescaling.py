@@ -17,6 +17,7 @@ from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Support
 from setwise.surrogates.in_pieces.binding import bound_of_counts
 from setwise.surrogates.in_pieces.margin import CountSearchInPieces
+from setwise.surrogates.in_pieces.roc_area import roc_area_in_pieces
 from setwise.surrogates.scale import check_scale, scale_for
 
 
@@ -69,7 +70,7 @@ class MarginRescaling(Surrogate):
         return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
-        """The surrogate bound to one set in several places, for losses of counts: found from histograms of margins.
+        """The surrogate of one set in several places, for losses of counts and the ROC area: from histograms of scores.
 
         Raises
         ------
@@ -79,6 +80,11 @@ class MarginRescaling(Surrogate):
             raise Refusal(
                 f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out."
             )
+        pairs = roc_area_in_pieces(
+            self.loss, 1.0 if isinstance(self.scale, str) else float(self.scale), negatives, positives
+        )
+        if pairs is not None:
+            return pairs
         scale = float(negatives + positives) if isinstance(self.scale, str) else float(self.scale)
         bound = bound_of_counts(self.loss, negatives, positives)
         return CountSearchInPieces(bound, negatives, positives, scale)

@@ -13,10 +13,13 @@ from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
+from setwise.core.pieces import PiecedEvaluator
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack, Support
+from setwise.surrogates.in_pieces.ramp import RampInPieces
+from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.scale import check_scale, scale_for
 
 
@@ -65,6 +68,11 @@ class Ramp(Surrogate):
         best = Support(_predictor(method, structure.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
         return Difference(worst, best, floor=0.0)
+
+    def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
+        worst = MarginRescaling(self.loss, self.inference, self.scale).in_pieces(negatives, positives)
+        scale = float(negatives + positives) if self.scale == "size" else float(self.scale)
+        return RampInPieces(worst, scale)
 
 
 def _of_single_labels(structure: Structure) -> Evaluator:

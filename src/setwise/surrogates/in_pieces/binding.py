@@ -3,9 +3,11 @@
 import numpy as np
 
 from setwise.core.checks import as_count
+from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.surrogates.in_pieces.bounds import CountBound
 
@@ -16,6 +18,19 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     Raises
     ------
     Refusal : for a loss that is no function of (fn, fp, P, N), fixes the number predicted, or has no bound
+    """
+    term = structure_of_totals(loss, negatives, positives)[1]
+    if term.bends is None and not term.bounded:
+        raise Refusal(f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.")
+    return CountBound(term)
+
+
+def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Structure, Counts]:
+    """The loss bound to a set with these numbers of negatives and positives, and the same as a function of counts.
+
+    Raises
+    ------
+    Refusal : for a loss that is no function of (fn, fp, P, N), or fixes the number predicted
     """
     for name, count in (("negatives", negatives), ("positives", positives)):
         as_count(count, name, low=0)
@@ -31,14 +46,15 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
             loss.check(batch)
     except ValueError as error:
         raise Refusal(f"{loss!r} refuses pieces of a set: it asks for a number of decisions in each batch.") from error
-    term = loss.structure(batches[0]).counts
-    if term is None or term.areas is not None:
+    structures = [loss.structure(batch) for batch in batches]
+    term, other = (structure.counts for structure in structures)
+    fn, fp = np.array([0.0, positives > 0, 0.0, positives]), np.array([0.0, 0.0, negatives > 0, negatives])
+    # A loss that counts the decisions of the batch itself would differ.
+    if term is None or term.areas is not None or other is None or (term.of(fn, fp) != other.of(fn, fp)).any():
         raise Refusal(f"{loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).")
     if term.predicted is not None:
         raise Refusal(f"{loss!r} refuses pieces of a set: it fixes the number of predicted positives.")
-    if term.bends is None and not term.bounded:
-        raise Refusal(f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.")
-    return CountBound(term)
+    return structures[0], term
 
 
 def _stand_in(negatives: int, positives: int, most: int) -> Sets:

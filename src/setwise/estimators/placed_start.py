@@ -1,0 +1,120 @@
+"""Where a fit of rows in several places starts: logistic regression with the best threshold for the loss."""
+
+from typing import Any, final
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.measure import Loss
+from setwise.core.pieces import Piece, Question, ended
+from setwise.core.refusal import Refusal
+from setwise.decisions.in_pieces import ThresholdInPieces
+from setwise.models import RowBlock
+from setwise.risks.distributed import tree_sum
+from setwise.risks.places import Kept, Places
+
+STEPS = 100
+"""The most steps of logistic regression: it is a start, and no more, so it need not converge."""
+
+
+@final
+class PlacedLogistic:
+    """``sum log(1 + exp(-t f(x))) + 0.5 |coef|^2`` over scaled features, as weights for features that are not scaled.
+
+    It is minimized by L-BFGS; each step is one pass over the rows at all places.
+
+    Parameters
+    ----------
+    places, rows, truth : the :class:`~setwise.models.RowBlock` and the labels of each place
+    intercept : the value of the constant feature, 0 for none
+
+    Attributes
+    ----------
+    w : (d,) the weights, with that of the constant feature last
+    """
+
+    def __init__(self, places: Places, rows: Kept, truth: Kept, intercept: float) -> None:
+        self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
+        sums = tree_sum(places.tell(_moments, rows))
+        n, first, second = sums[0], sums[1 : len(sums) // 2 + 1], sums[len(sums) // 2 + 1 :]
+        self.mean = first / n if intercept else np.zeros_like(first)
+        # Rounding may make a variance negative; a constant feature keeps its size.
+        spread = np.sqrt(np.maximum(second / n - (first / n) ** 2, 0.0))
+        self.scale = np.where(spread > 1e-12 * np.sqrt(second / n), spread, 1.0)
+        begin = np.zeros(len(first) + bool(intercept))
+        found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
+        self.w = self._plain(found.x)
+
+    def _plain(self, scaled: Values) -> Values:
+        """The weights of features as they are."""
+        coef = scaled[: len(self.scale)] / self.scale
+        return np.append(coef, (scaled[-1] - coef @ self.mean) / self.intercept) if self.intercept else coef
+
+    def _objective(self, scaled: Values) -> tuple[float, Values]:
+        """The objective and its gradient."""
+        parts = self.places.tell(_log_loss, self.rows, self.truth, self._plain(scaled))
+        value, slope = float(tree_sum([part[0] for part in parts])), tree_sum([part[1] for part in parts])
+        coef, d = scaled.copy(), len(self.scale)
+        gradient = slope[:d] / self.scale
+        if self.intercept:
+            total = slope[-1] / self.intercept
+            gradient, coef[-1] = np.append(gradient - total * self.mean / self.scale, total), 0.0
+        return value + 0.5 * float(coef @ coef), gradient + coef
+
+    def at_threshold(self, loss: Loss) -> tuple[Values, float]:
+        """The weights with the best threshold of all rows for the loss, and the mean size of the scores with it.
+
+        Without a constant feature, and for losses whose threshold needs all scores in one place, it is 0.
+        """
+        places, w = self.places, self.w.copy()
+        scores = places.keep(RowBlock.scores, self.rows, w)
+        negatives, positives = np.sum(places.tell(_numbers, self.truth), axis=0).tolist()
+        shift = 0.0
+        if self.intercept and loss.reads == "labels":
+            try:
+                search = ThresholdInPieces(loss, negatives, positives).search()
+                best = ended(search, lambda question: places.tell(_answer, question, scores, self.truth))
+                low, high = _range(places.tell(_ends, scores))
+                # A threshold that predicts none or all is put beyond the scores by their spread.
+                spread = max(high - low, 1.0)
+                shift = float(np.clip(best.threshold, low - spread, high + spread))
+            except Refusal:
+                shift = 0.0
+            w[-1] -= shift / self.intercept
+        sizes = places.tell(_sizes, scores, shift)
+        return w, float(sum(sizes)) / (negatives + positives)
+
+
+def _moments(rows: RowBlock) -> Values:
+    """The number of rows, and the sums and the sums of squares of their features, (1 + 2 d,)."""
+    return rows.moments()
+
+
+def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:
+    """The sum of the log-losses and its gradient by the weights."""
+    signed = rows.scores(w) * (1 - 2.0 * truth)
+    return float(np.logaddexp(0.0, signed).sum()), rows.pullback(expit(signed) * (1 - 2.0 * truth))
+
+
+def _numbers(truth: Bools) -> tuple[int, int]:
+    """The numbers of negatives and positives."""
+    return int((~truth).sum()), int(truth.sum())
+
+
+def _answer(question: Question, scores: Values, truth: Bools) -> Any:
+    return question(Piece(scores, truth))
+
+
+def _ends(scores: Values) -> tuple[float, float]:
+    return (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
+
+
+def _range(ends: list[tuple[float, float]]) -> tuple[float, float]:
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _sizes(scores: Values, shift: float) -> float:
+    """The sum of the sizes of scores less a threshold."""
+    return float(np.abs(scores - shift).sum())

@@ -1,0 +1,283 @@
+"""Questions about the keys of decisions in bins, and the search that makes bins finer where that matters."""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.pieces import Piece, PiecedEvaluation, Question
+from setwise.kernels.bins import bin_keys, bin_slopes, bin_totals, key_range
+
+ROUNDING = 5e-10
+"""A gap of this share of the value counts as none: exact values are asked for up to rounding."""
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """How many ``bins`` there are at first, how many more a round may ask for, and how ``few`` decisions are sent."""
+
+    bins: int = 512
+    most: int = 1 << 15
+    few: int = 4096
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KeyRange:
+    """Asks for :func:`setwise.kernels.bins.key_range`: counts, ends, and whether all keys are finite."""
+
+    line: Values
+    floor: float
+
+    def __call__(self, piece: Piece) -> tuple[Ints, Values, bool]:
+        return key_range(piece.scores, piece.truth, self.line, self.floor)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinTotals:
+    """Asks for :func:`setwise.kernels.bins.bin_totals` of the bins of ``edges`` (k+1,), where ``chosen`` (k,)."""
+
+    line: Values
+    edges: Values
+    chosen: Bools
+
+    def __call__(self, piece: Piece) -> tuple[Any, Values]:
+        found = bin_totals(piece.scores, piece.truth, self.line, self.edges)[self.chosen]
+        # Half of the bytes hold any number of decisions that one place can have.
+        return found[:, :2].astype(np.uint32), found[:, 2:]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinKeys:
+    """Asks for the keys and the labels of all decisions in bins between the ``edges`` (k+1,), where ``chosen`` (k,)."""
+
+    line: Values
+    edges: Values
+    chosen: Bools
+
+    def __call__(self, piece: Piece) -> tuple[Values, Bools]:
+        return bin_keys(piece.scores, piece.truth, self.line, self.edges, self.chosen)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinSlopes:
+    """Asks for the gradient (m,): what ``slopes`` (k, 2) hold for the bin and the class of each decision, or 0."""
+
+    line: Values
+    edges: Values
+    slopes: Values
+
+    def __call__(self, piece: Piece) -> Floats:
+        gradient = np.empty_like(piece.scores)
+        bin_slopes(piece.scores, piece.truth, self.line, self.edges, self.slopes, gradient)
+        return gradient
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Bins that hold decisions, by rising keys: the first holds keys above ``floor``, others above the top before.
+
+    Parameters
+    ----------
+    floor : keys up to it take no part, nor do those above the last top
+    tops : (k,) the ends of the bins
+    counts, sums : (k, 2) the numbers of the negatives and of the positives, and the sums of their keys less the top
+    low, high : (k,) the lowest and the highest key
+    """
+
+    floor: float
+    tops: Values
+    counts: Values
+    sums: Values
+    low: Values
+    high: Values
+
+    @property
+    def means(self) -> Values:
+        """The mean key of each class, (k, 2); 0 for a class without decisions."""
+        return np.where(self.counts > 0, self.tops[:, None] + self.sums / np.maximum(self.counts, 1.0), 0.0)
+
+    @property
+    def shares(self) -> Values:
+        """Where the mean key of each class lies between the lowest key, at 0, and the highest, at 1, (k, 2)."""
+        width = self.high - self.low
+        above = (self.tops - self.low)[:, None] + self.sums / np.maximum(self.counts, 1.0)
+        far = above / np.where(width > 0, width, 1.0)[:, None]
+        return np.where(self.counts > 0, np.clip(far, 0.0, 1.0), 0.0)
+
+    def instead(self, asked: Ints, rows: Values, tops: Values) -> "Leaves":
+        """The leaves with others in the place of those ``asked``: their ends, and totals as of ``bin_totals``."""
+        some, kept = rows[:, 0] + rows[:, 1] > 0, np.ones(len(self.tops), dtype=bool)
+        kept[asked] = False
+        own = np.column_stack([self.counts, self.sums, self.low, self.high])
+        # A bin without decisions is left out: that above it then reaches further down, and holds the same ones.
+        tops, rows = np.concatenate([self.tops[kept], tops[some]]), np.concatenate([own[kept], rows[some]])
+        order = np.argsort(tops)
+        rows = rows[order]
+        return Leaves(self.floor, tops[order], rows[:, :2], rows[:, 2:4], rows[:, 4], rows[:, 5])
+
+    def gradient(self, line: Values, slopes: Values) -> BinSlopes:
+        """The question for the gradient, which is that of ``slopes`` (k, 2) in the bins and 0 outside of them."""
+        return BinSlopes(line, np.append(self.floor, self.tops), slopes)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """``value``, and what it may lack in each leaf, ``gaps`` (k,); ``slopes`` (k, 2) make its gradient.
+
+    ``size`` is what the value is added up from, whose rounding no bins can mend.
+    """
+
+    value: float
+    gaps: Values
+    slopes: Values
+    size: float
+
+    @property
+    def upper(self) -> float:
+        """The upper bound that all gaps leave."""
+        return self.value + float(self.gaps.sum())
+
+    def evaluation(self, gradient: Question, pieces: int) -> PiecedEvaluation:
+        """The bounds of the value, which is not below 0, with the question for the gradient of so many pieces."""
+        return PiecedEvaluation(max(self.value, 0.0), max(self.upper, 0.0), [gradient] * pieces)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """The keys of all ``pieces`` above a floor: how many each class has, its lowest and its highest, (2,) each."""
+
+    above: Ints
+    low: Values
+    high: Values
+    pieces: int
+
+
+def whole_range(line: Values, floor: float, negatives: int, positives: int) -> Generator[Question, list[Any], Whole]:
+    """The question for the range of the keys, and a check of the numbers of all decisions."""
+    answers = yield KeyRange(line, floor)
+    counts, ends, proper = zip(*answers, strict=True)
+    if not all(proper):
+        raise ValueError("scores of the pieces must be finite; got NaN or inf.")
+    total, both = sum(counts), np.stack(ends)
+    if total[0, 0] != negatives or total[1, 0] != positives:
+        wanted = f"{negatives} negatives and {positives} positives"
+        raise ValueError(f"pieces must hold {wanted} in all; got {total[0, 0]} and {total[1, 0]}.")
+    return Whole(total[:, 1], both[:, :, 0].min(axis=0), both[:, :, 1].max(axis=0), len(answers))
+
+
+def no_gradient(line: Values) -> BinSlopes:
+    """The question for a gradient that is 0."""
+    return BinSlopes(line, np.zeros(0), np.zeros((0, 2)))
+
+
+def refined(
+    line: Values, ends: tuple[float, float], size: int, assess: Callable[[Leaves], Assessed], tol: float, plan: Plan
+) -> Generator[Question, list[Any], tuple[Leaves, Assessed]]:
+    """The dialogue that divides the keys between ``ends`` into bins whose gaps add up to at most ``tol``.
+
+    The gap of a bin grows as its width times the square of the decisions that it holds. So an even bin in k parts has a
+    k^2-th of its gap, and the parts are fewest in all where their numbers are as the cube roots of the gaps. Decisions
+    that are not many more than the parts would be are sent themselves; each distinct key is then a bin of its own.
+
+    Parameters
+    ----------
+    line : offset and slope of the keys of negatives and of positives, (2, 2)
+    ends : the lowest and the highest key that take part
+    size : no more decisions than this take part
+    assess : the value and the gap of given leaves
+    tol : the gap that is left, at least that of rounding
+    plan : the sizes of questions
+    """
+    floor = np.nextafter(ends[0], -np.inf)
+    low, high = np.array([ends[0]]), np.array([ends[1]])
+    leaves = Leaves(floor, high, np.array([[size, 0.0]]), np.zeros((1, 2)), low, high)
+    asked, parts = np.zeros(1, dtype=np.int64), np.array([plan.bins])
+    while len(asked):
+        if leaves.counts[asked].sum() <= max(plan.few, 4 * int(parts.sum())) and plan.few:
+            answers = yield BinKeys(line, *_bounds(leaves, asked, leaves.tops[asked]))
+            rows = _of_keys(answers)
+            leaves = leaves.instead(asked, rows, rows[:, 4])
+        else:
+            tops = _divided(leaves, asked, parts)
+            answers = yield BinTotals(line, *_bounds(leaves, asked, tops))
+            leaves = leaves.instead(asked, _of_totals(answers, tops), tops)
+        # An overflow is refused in one sentence, so NumPy need not warn of it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = assess(leaves)
+        if not np.isfinite(found.upper):
+            raise OverflowError("scores are too large: the surrogate of the pieces overflows float64; scale them down.")
+        # What is clipped at 0 as a whole is known once all of it is below.
+        if found.upper <= 0.0:
+            break
+        goal = max(tol, ROUNDING * abs(found.value), 1e-14 * found.size)
+        asked, parts = _undecided(found.gaps, goal, plan)
+    return leaves, found
+
+
+def _undecided(gaps: Values, goal: float, plan: Plan) -> tuple[Ints, Ints]:
+    """The leaves to divide and their numbers of parts, for gaps of about half the goal; none if it is met."""
+    if gaps.sum() <= goal:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    falling = np.argsort(-gaps, kind="stable")
+    # The smallest gaps, which make up a quarter of the goal, stay.
+    left = np.cumsum(gaps[falling][::-1])[::-1]
+    asked = falling[left > goal / 4][: max(plan.most // 2, 1)]
+    asked = asked[gaps[asked] > 0]
+    most = gaps[asked[0]]
+    roots = np.cbrt(gaps[asked] / most)
+    # A goal of 0 asks for as many parts as are allowed.
+    parts = np.sqrt(4.0 * min(most / max(goal, 1e-300), 1e30) * roots.sum()) * roots
+    parts = np.ceil(parts * min(1.0, plan.most / parts.sum()))
+    order = np.argsort(asked)
+    return asked[order], np.maximum(parts, 2.0).astype(np.int64)[order]
+
+
+def _divided(leaves: Leaves, asked: Ints, parts: Ints) -> Values:
+    """The tops of so many equal parts of the leaves asked, as far as float64 can tell them apart."""
+    owner = np.repeat(asked, parts)
+    step = np.arange(len(owner)) - np.repeat(np.cumsum(parts) - parts, parts) + 1.0
+    share = step / np.repeat(parts, parts)
+    low, high = leaves.low[owner], leaves.high[owner]
+    # The lowest key lies in the first part and the highest in the last, so every division makes progress.
+    inner = np.clip(low * (1.0 - share) + high * share, low, np.maximum(low, np.nextafter(high, -np.inf)))
+    return np.unique(np.where(share < 1.0, inner, leaves.tops[owner]))
+
+
+def _bounds(leaves: Leaves, asked: Ints, tops: Values) -> tuple[Values, Bools]:
+    """The edges of the bins of the leaves asked that have these ``tops``, and a mask of such bins."""
+    lower = np.append(leaves.floor, leaves.tops)[asked]
+    both = np.union1d(tops, lower)
+    return both, np.isin(both[1:], tops)
+
+
+def _of_totals(answers: Sequence[tuple[Any, Values]], tops: Values) -> Values:
+    """The totals of all pieces together, added up in their order."""
+    counts, rest = zip(*answers, strict=True)
+    rows = np.zeros((len(rest[0]), 6))
+    for count, sums in zip(counts, rest, strict=True):
+        rows[:, :2] += count
+        rows[:, 2:4] += sums[:, :2]
+    rows[:, 4] = np.min([x[:, 2] for x in rest], axis=0)
+    rows[:, 5] = np.max([x[:, 3] for x in rest], axis=0)
+    # Many equal keys would be rounded one after another, and always in the same direction.
+    equal = rows[:, 4] == rows[:, 5]
+    rows[equal, 2:4] = rows[equal, :2] * (rows[equal, 4] - tops[equal])[:, None]
+    return rows
+
+
+def _of_keys(answers: Sequence[tuple[Values, Bools]]) -> Values:
+    """The totals of bins with one distinct key each."""
+    keys, place = np.unique(np.concatenate([k for k, _ in answers]), return_inverse=True)
+    truth = np.concatenate([y for _, y in answers])
+    counts = np.column_stack([np.bincount(place[truth == y], minlength=len(keys)) for y in (False, True)])
+    return np.column_stack([counts, np.zeros_like(counts), keys, keys])

@@ -1,0 +1,59 @@
+"""The ramp of a set in pieces: margin rescaling less what the prediction wins over the truth."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from setwise.core.arrays import Floats
+from setwise.core.pieces import Piece, PiecedEvaluation, PiecedEvaluator, Question, Search
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RampInPieces(PiecedEvaluator):
+    """``worst - max_y <s, y - truth> / scale``, where the maximum is attained by the labels ``s > 0``.
+
+    Parameters
+    ----------
+    worst : margin rescaling of the loss with the same scale
+    scale : the number by which scores are divided
+    """
+
+    worst: PiecedEvaluator
+    scale: float
+
+    convex: bool = False
+
+    def search(self, tol: float) -> Search:
+        """The dialogue of margin rescaling, and one question more."""
+        found = yield from self.worst.search(tol)
+        won = float(np.sum((yield Won(self.scale))))
+        # Of huge scores the difference is rounding alone.
+        value, upper = max(found.value - won, self.floor), max(found.upper - won, self.floor)
+        return PiecedEvaluation(value, upper, [Less(each, self.scale) for each in found.gradients])
+
+
+@final
+@dataclass(frozen=True)
+class Won:
+    """What the prediction of a piece wins over the truth: ``sum |s| / scale`` over mistakes."""
+
+    scale: float
+
+    def __call__(self, piece: Piece) -> float:
+        wrong = (piece.scores > 0) != piece.truth
+        return float(np.abs(piece.scores[wrong]).sum(dtype=np.float64)) / self.scale
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Less:
+    """The gradient of margin rescaling less that of the score of the prediction, ``([s > 0] - truth) / scale``."""
+
+    worst: Question
+    scale: float
+
+    def __call__(self, piece: Piece) -> Floats:
+        ahead = (piece.scores > 0).view(np.int8) - piece.truth.view(np.int8)
+        return np.asarray(self.worst(piece) - ahead / self.scale)

@@ -19,10 +19,12 @@ from setwise.models import (
     Kernel,
     LandmarkModel,
     MultiLabel,
+    RowBlock,
     SequenceModel,
     WithConstant,
 )
-from setwise.risks import MeanRisk, Remembering
+from setwise.risks import DistributedRisk, MeanRisk, Remembering
+from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, OFFSETS, PARTS, Odd, Parameter, numbers, try_all, without
 
@@ -194,6 +196,21 @@ def risks():
     yield Parameter("MeanRisk.cuts(w)", lambda v: risk.cuts(v, np.array([0])), point)
     yield Parameter("MeanRisk.cuts(parts)", partial(risk.cuts, w), PARTS)
     yield Parameter("MeanRisk.cuts(tol)", partial(risk.cuts, w, np.array([1])), NUMBERS)
+    places, rows, truth = Here(1), KeptHere([RowBlock(X)]), KeptHere([np.array([True, False, True, False])])
+    far, hinge = partial(DistributedRisk, places), LovaszHinge("jaccard")
+    yield Parameter("DistributedRisk(places)", lambda v: DistributedRisk(v, rows, truth, hinge), OBJECTS)
+    yield Parameter("DistributedRisk(rows)", lambda v: far(v, truth, hinge), OBJECTS | {"array": X})
+    yield Parameter("DistributedRisk(truth)", lambda v: far(rows, v, hinge), OBJECTS | {"list": [True]})
+    yield Parameter("DistributedRisk(surrogate)", lambda v: far(rows, truth, v), OBJECTS | {"name": "lovasz"})
+    yield Parameter(
+        "DistributedRisk(ids)", lambda v: far(rows, truth, hinge, v), without(OBJECTS, "None") | {"list": [0, 0, 1, 1]}
+    )
+    weights = without(numbers(1), "None", *HUGE) | {"zero": [0.0]}
+    yield Parameter("DistributedRisk(weights)", lambda v: far(rows, truth, hinge, weights=v), weights)
+    yield Parameter("DistributedRisk.cut(w)", far(rows, truth, hinge).cut, point)
+    yield Parameter("DistributedRisk.cut(tol)", partial(far(rows, truth, hinge).cut, w), NUMBERS)
+    yield Parameter("RowBlock(X)", RowBlock, without(MATRICES, "empty"))
+    yield Parameter("RowBlock(intercept)", partial(RowBlock, X), NUMBERS)
     yield Parameter("Remembering(inner)", Remembering, OBJECTS | {"evaluator": evaluator, "features": model})
     memory = Remembering(risk)
     yield Parameter("Remembering.keep(w)", memory.keep, point)

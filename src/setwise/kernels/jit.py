@@ -10,6 +10,8 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 # Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays.
 UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 bare = njit(cache=True, nogil=True, **UNCOUNTED)
+# Sums may be taken in another order, so that they use vector instructions; the order is fixed for a machine.
+reordered = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 inlined = njit(inline="always", **UNCOUNTED)
 
 

@@ -8,6 +8,7 @@ from setwise.models.joint_labels import JointLabels
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.models.landmark_model import LandmarkModel
 from setwise.models.multi_label import MultiLabel
+from setwise.models.row_block import RowBlock
 from setwise.models.sequence_model import SequenceModel
 from setwise.models.with_constant import WithConstant
 
@@ -21,6 +22,7 @@ __all__ = [
     "Kernel",
     "LandmarkModel",
     "MultiLabel",
+    "RowBlock",
     "SequenceModel",
     "WithConstant",
 ]

@@ -1,0 +1,102 @@
+"""The partitions of Dask collections of rows, labels and ids, which lie side by side."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import Delayed, delayed
+from distributed import Client
+from scipy.sparse import issparse
+
+from setwise.dask.workers import KeptOnWorkers, Workers
+from setwise.estimators.placed_counts import PlacedRows
+
+
+def placed_rows(client: Client, X: Any, y: Any, groups: Any) -> PlacedRows:
+    """The partitions of the collections on the workers, which begin to compute them.
+
+    Raises
+    ------
+    TypeError : for what is no Dask collection
+    ValueError : where the partitions of the three do not agree
+    """
+    X, y, groups = aligned(X, y, groups)
+    given = {"X": X, "y": y, "groups": groups}
+    parts = {name: partitions(each, name) for name, each in given.items() if each is not None}
+    sizes = {name: len(each) for name, each in parts.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"X, y and groups must have as many partitions; got {sizes}.")
+    places = Workers(client, sizes["X"])
+    kept = {}
+    for name, each in parts.items():
+        wrapped = [delayed(as_rows if name == "X" else as_column)(part) for part in each]
+        kept[name] = KeptOnWorkers(client.compute(wrapped))
+    return PlacedRows(places, kept["X"], kept["y"], kept.get("groups"))
+
+
+def aligned(X: Any, *others: Any) -> tuple[Any, ...]:
+    """The collections, of which Dask arrays have the row chunks of X; unknown chunk sizes are computed where needed."""
+    if not isinstance(X, da.Array):
+        return X, *others
+    if X.ndim != 2:
+        raise ValueError(f"X must have shape (rows, features); got {X.ndim} dimensions.")
+    X, out = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X, []
+    for other in others:
+        if isinstance(other, da.Array) and other.chunks[0] != X.chunks[0]:
+            if np.isnan([*X.chunks[0], *other.chunks[0]]).any():
+                X, other = X.compute_chunk_sizes(), other.compute_chunk_sizes()
+            if other.shape[0] != X.shape[0]:
+                raise ValueError(f"X and y must have as many rows; got {X.shape[0]} and {other.shape[0]}.")
+            other = other.rechunk({0: X.chunks[0]})
+        out.append(other)
+    return X, *out
+
+
+def partitions(collection: Any, name: str) -> Sequence[Any]:
+    """The partitions of a Dask array, dataframe or series, or of a list of delayed objects."""
+    if isinstance(collection, list | tuple) and collection and all(isinstance(part, Delayed) for part in collection):
+        return collection
+    if is_dask_collection(collection) and hasattr(collection, "to_delayed"):
+        return list(np.ravel(collection.to_delayed()))
+    raise TypeError(
+        f"{name} must be a Dask array or dataframe, or a list of delayed objects; got {type(collection).__name__}. "
+        "setwise.SetClassifier takes what lies in memory."
+    )
+
+
+def as_rows(part: Any) -> Any:
+    """A partition of X as a matrix, in float32 where all of it is."""
+    if issparse(part):
+        return part.tocsr()
+    values = np.asarray(part)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def as_column(part: Any) -> Any:
+    """A partition of labels or ids as a flat array."""
+    values = np.asarray(part)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y and groups must be flat, one entry for each row; got shape {values.shape}.")
+    return values
+
+
+def mapped(function: Any, X: Any, dtype: Any) -> Any:
+    """The function of each partition, as a collection of the kind of X."""
+    if isinstance(X, da.Array):
+        whole = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+        return whole.map_blocks(lambda rows: function(as_rows(rows)), dtype=dtype, drop_axis=1)
+    if isinstance(X, list | tuple):
+        return [delayed(lambda rows: function(as_rows(rows)))(part) for part in partitions(X, "X")]
+    if is_dask_collection(X) and hasattr(X, "map_partitions"):
+        return X.map_partitions(_series, function, meta=(None, dtype))
+    return function(as_rows(X))
+
+
+def _series(frame: Any, function: Any) -> Any:
+    import pandas as pd
+
+    return pd.Series(function(as_rows(frame)), index=frame.index)

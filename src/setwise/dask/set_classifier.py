@@ -1,0 +1,114 @@
+"""SetClassifier for rows on the workers of a Dask cluster."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self, final
+
+import numpy as np
+from distributed import Client, default_client
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.evaluator import Surrogate
+from setwise.core.learner import Learner
+from setwise.core.measure import Loss
+from setwise.dask.partitions import mapped, placed_rows
+from setwise.estimators.placed_classifier import PlacedClassifier
+
+
+@final
+class SetClassifier(PlacedClassifier):
+    """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
+
+    A set is one set however its rows are spread: partitions do not cut it, and nothing is a mean of what workers found.
+    Weights, bounds and scores are those of :class:`setwise.SetClassifier` on the same rows in one place. Rows stay on
+    the workers; :class:`~setwise.risks.DistributedRisk` says what travels. Results depend on the partitions, to the
+    rounding of their sums, and not on the number of workers; what a lost worker held is computed anew.
+
+    Parameters
+    ----------
+    loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in
+        :class:`setwise.SetClassifier`
+    surrogate : ``"convex"`` takes the Lovász hinge for losses that promise to be submodular, as Jaccard, and
+        ``MarginRescaling(loss, scale="size")`` for all others; ``"lovasz"``, ``"margin"`` and ``"slack"`` name one.
+        There is no ramp here
+    client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
+        the time of the call, and warns of that
+
+    Attributes
+    ----------
+    coef_, intercept_ : (1, d) and (1,)
+    classes_ : the two labels, the positive one last
+    surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, loss_,
+    n_features_in_ : as in :class:`setwise.SetClassifier`
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "jaccard",
+        surrogate: str | Surrogate = "convex",
+        learner: str | Learner = "auto",
+        C: float | str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        pos_label: Any = None,
+        verbose: int = 0,
+        client: Client | None = None,
+    ) -> None:
+        super().__init__(
+            loss, surrogate, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose
+        )
+        self.client = client
+
+    _parameter_constraints = PlacedClassifier._parameter_constraints | {"client": [Client, None]}
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Train on the sets of (X, y).
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed matrices; float32 stays float32
+        y : the labels (n,), two different ones, in partitions that go with those of X
+        groups : the id of the set of each row, (n,); None makes all rows one set
+        """
+        self._validate_params()
+        with self._cluster() as client:
+            return self._fit(placed_rows(client, X, y, groups))
+
+    def decision_function(self, X: Any) -> Any:
+        """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""
+        check_is_fitted(self)
+        return mapped(self._scorer.scores, X, np.float64)
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row, as a collection of the kind of X; an array for an array of NumPy."""
+        check_is_fitted(self)
+        return mapped(self._scorer.labels, X, self.classes_.dtype)
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread."""
+        check_is_fitted(self)
+        with self._cluster() as client:
+            return self._score(placed_rows(client, X, y, groups))
+
+    @contextmanager
+    def _cluster(self) -> Iterator[Client]:
+        """The client, for the time of a call."""
+        if self.client is not None:
+            yield self.client
+            return
+        try:
+            found = default_client()
+        except ValueError:
+            found = None
+        if found is not None:
+            yield found
+            return
+        warnings.warn("there is no Dask client, so a cluster of this machine is started for this call.", stacklevel=4)
+        with Client(dashboard_address=None) as own:
+            yield own
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}

@@ -1,0 +1,169 @@
+"""A linear classifier for measures of sets whose rows lie in several places."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Values
+from setwise.core.checks import as_number
+from setwise.core.evaluator import Surrogate
+from setwise.core.learner import Learner
+from setwise.core.measure import Loss
+from setwise.core.progress import ProgressBar
+from setwise.core.refusal import Refusal
+from setwise.core.traits import Trait
+from setwise.estimators.certain import radius
+from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.descent import Trained
+from setwise.estimators.fitting import keep_certificates
+from setwise.estimators.learner import default_c, learner_for
+from setwise.estimators.notices import warn_of_end
+from setwise.estimators.placed_counts import PlacedRows, mean_loss_of
+from setwise.estimators.set_classifier import SetClassifier
+from setwise.estimators.versioned import Versioned
+from setwise.losses import as_loss
+from setwise.models import RowBlock
+from setwise.risks import DistributedRisk
+from setwise.surrogates import SURROGATES
+from setwise.surrogates.lovasz_hinge import LovaszHinge
+from setwise.surrogates.margin_rescaling import MarginRescaling
+
+SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What travels to rows to score them: weights (d,), an intercept and the two labels."""
+
+    coef: Values
+    intercept: float
+    classes: NDArray[Any]
+
+    def scores(self, X: Any) -> Values:
+        """The scores of some rows, (m,)."""
+        block = RowBlock(X, 0.0)
+        if block.size != len(self.coef):
+            raise ValueError(f"X must have {len(self.coef)} features; got {block.size}.")
+        return np.asarray(block.scores(self.coef) + self.intercept)
+
+    def labels(self, X: Any) -> NDArray[Any]:
+        """The predicted labels of some rows, (m,)."""
+        return np.asarray(self.classes[(self.scores(X) > 0).astype(np.int64)])
+
+
+class PlacedClassifier(ClassifierMixin, Versioned):
+    """``0.5 |w|^2 + C mean over sets of surrogate(loss)``, where rows stay where they lie; a subclass finds the places.
+
+    The parameters are those of :class:`~setwise.SetClassifier`, of which all whose surrogate is convex are here.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
+
+    def __init__(
+        self,
+        loss: str | Loss = "jaccard",
+        surrogate: str | Surrogate = "convex",
+        learner: str | Learner = "auto",
+        C: float | str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        pos_label: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.surrogate = surrogate
+        self.learner = learner
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.pos_label = pos_label
+        self.verbose = verbose
+
+    def to_local(self) -> SetClassifier:
+        """The fitted :class:`~setwise.SetClassifier` of this process, which knows nothing of places."""
+        check_is_fitted(self)
+        local = SetClassifier(**{name: getattr(self, name) for name in SHARED})
+        for name in vars(self):
+            if name.endswith("_") or name == "_radius":
+                setattr(local, name, getattr(self, name))
+        local._layout, local._grouped, local.threshold_ = "vector", self._grouped, 0.0
+        # The rows of the training are elsewhere.
+        local.certain_share_ = np.nan
+        return local
+
+    def _fit(self, found: PlacedRows) -> Self:
+        """Train on the rows; Ctrl-C stores the best weights so far and goes on."""
+        before = dict(self.__dict__)
+        try:
+            loss = as_loss(self.loss)
+            self._check(loss)
+            classes = found.classes(self.pos_label)
+            truth = found.positives(classes[1])
+            rows = found.places.keep(RowBlock, found.X, self._intercept)
+            surrogate = self._surrogate(loss)
+            risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
+            learner = learner_for(self, surrogate, True, default_c(surrogate, 0, 0))
+            if learner is None:
+                raise ValueError("C must be above 0 here; got 0.")
+            bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
+            fit = learner.minimize(risk, callback=bar)
+            if bar is not None:
+                bar.close()
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self.classes_, self.loss_, self._grouped = classes, loss, found.ids is not None
+        self.n_features_in_ = risk.size - bool(self._intercept)
+        self.coef_ = fit.w[None, : self.n_features_in_].copy()
+        self.intercept_ = self._intercept * fit.w[-1:] if self.fit_intercept else np.zeros(1)
+        keep_certificates(self, Trained(fit.w, learner.C, fit, surrogate.name, radius(fit, True)))
+        warn_of_end(type(self).__name__, fit)
+        if fit.status == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    def _score(self, found: PlacedRows) -> float:
+        """``1 - mean loss`` of the sets of other rows."""
+        check_is_fitted(self)
+        truth, scores = (
+            found.positives(self.classes_[1], self.classes_),
+            found.places.keep(self._scorer.scores, found.X),
+        )
+        return 1.0 - mean_loss_of(found, self.loss_, truth, scores)
+
+    @property
+    def _scorer(self) -> "Scorer":
+        return Scorer(self.coef_[0], float(self.intercept_[0]), self.classes_)
+
+    def _check(self, loss: Loss) -> None:
+        """Refuse what needs all rows in one place."""
+        if loss.reads == "classes":
+            raise Refusal(f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.")
+        if self.surrogate in ("ramp", "auto"):
+            raise Refusal(
+                f"{type(self).__name__} refuses surrogate={self.surrogate!r}: use 'convex', which is certified."
+            )
+
+    def _surrogate(self, loss: Loss) -> Surrogate:
+        """The surrogate that is asked for."""
+        if isinstance(self.surrogate, Surrogate):
+            return self.surrogate
+        if self.surrogate != "convex":
+            named: Surrogate = SURROGATES[str(self.surrogate)](loss)  # type: ignore[call-arg]
+            return named
+        submodular = loss.reads == "labels" and Trait.SUBMODULAR in loss.traits
+        return LovaszHinge(loss) if submodular else MarginRescaling(loss, scale="size")
+
+    @property
+    def _intercept(self) -> float:
+        return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0

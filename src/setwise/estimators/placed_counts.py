@@ -1,0 +1,104 @@
+"""Rows in several places, with their labels and sets, and the loss of predictions for them."""
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.counts import Counts
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.risks.census import MOST
+from setwise.risks.places import Kept, Places
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlacedRows:
+    """Features X (m, d), labels y (m,) and ids (m,) of the sets of the rows of each place; no ids are one set."""
+
+    places: Places
+    X: Kept
+    y: Kept
+    ids: Kept | None
+
+    def classes(self, pos_label: Any) -> NDArray[Any]:
+        """The two labels, the positive one last: ``pos_label``, or the last in sorted order."""
+        found = np.unique(np.concatenate([some for some in self.places.tell(np.unique, self.y) if len(some)]))
+        if len(found) != 2:
+            raise ValueError(f"y must have two labels; got {len(found)}: {found[:10].tolist()}.")
+        if pos_label is None:
+            return found
+        if pos_label not in found.tolist():
+            raise ValueError(f"pos_label must be one of the labels {found.tolist()}; got {pos_label!r}.")
+        return found if found.tolist().index(pos_label) == 1 else found[::-1].copy()
+
+    def positives(self, positive: Any, known: NDArray[Any] | None = None) -> Kept:
+        """Which rows have the positive label, at each place; ValueError for labels that are not ``known``."""
+        if known is not None:
+            for some in self.places.tell(np.unique, self.y):
+                odd = [label for label in some.tolist() if label not in known.tolist()]
+                if odd:
+                    raise ValueError(f"y must hold the labels {known.tolist()} that were fitted; got {odd[0]!r}.")
+        return self.places.keep(_equals, self.y, positive)
+
+
+def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> float:
+    """The mean loss of the sets, where scores above 0 are predicted positive: exact, from counts of each place.
+
+    A loss that is no function of counts needs the scores, which are gathered where they are not too many.
+    """
+    if loss.reads == "labels":
+        tallies = found.places.tell(_tally, truth, scores, found.ids)
+        ids, sums = _summed(tallies)
+        P, N = sums[:, 0], sums[:, 1]
+        totals = np.column_stack([N, P])
+        sets = Sets(P > 0, np.arange(len(ids) + 1, dtype=np.int64), totals=totals)
+        terms = loss.structure(sets).terms
+        counts = [term for term in terms if isinstance(term, Counts) and term.areas is None]
+        if len(counts) == len(terms):
+            losses = [term.of(sums[:, 2], sums[:, 3]) for term in counts]
+            return float(reduce(np.add, losses, np.zeros(len(ids))).mean())
+    parts = found.places.tell(_whole, truth, scores, found.ids)
+    truths, values, owners = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if len(truths) > MOST:
+        raise Refusal(f"a score for {loss!r} is refused: it needs all scores in one place, {len(truths)} of {MOST}.")
+    order = np.argsort(owners, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.unique(owners, return_counts=True)[1]))).astype(np.int64)
+    batch = Sets(truths[order], offsets)
+    given = values[order] if loss.reads == "scores" else values[order] > 0
+    return float(loss.values(batch, given).mean())
+
+
+def _equals(labels: NDArray[Any], positive: Any) -> Bools:
+    return np.asarray(labels == positive)
+
+
+def _tally(truth: Bools, scores: Values, ids: Any) -> tuple[Any, Values]:
+    """The ids of the sets at a place, and their numbers of positives, negatives, misses and false alarms, (m, 4)."""
+    known, owners = (np.zeros(min(len(truth), 1), int), np.zeros(len(truth), int)) if ids is None else _numbered(ids)
+    wrong = (scores > 0) != truth
+    kinds = truth, ~truth, wrong & truth, wrong & ~truth
+    return known, np.column_stack([np.bincount(owners[kind], minlength=len(known)) for kind in kinds]).astype(float)
+
+
+def _numbered(ids: Any) -> tuple[Any, Ints]:
+    known, owners = np.unique(ids, return_inverse=True)
+    return known, np.ravel(owners)
+
+
+def _summed(tallies: list[tuple[Any, Values]]) -> tuple[Any, Values]:
+    """The ids of all sets, and the sums of their numbers."""
+    ids, owners = _numbered(np.concatenate([known for known, _ in tallies if len(known)]))
+    sums = np.zeros((len(ids), 4))
+    np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
+    return ids, sums
+
+
+def _whole(truth: Bools, scores: Values, ids: Any) -> tuple[Bools, Values, Any]:
+    """Everything that a place has."""
+    return truth, scores, np.zeros(len(truth), int) if ids is None else np.asarray(ids)

@@ -1,0 +1,90 @@
+"""Some rows of a data set, as they lie in one place: their scores, and what gradients of the scores give weights."""
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from scipy.sparse import issparse
+
+from setwise.core.arrays import Floats, Values
+from setwise.core.checks import as_array, as_number
+from setwise.kernels.products import column_products, row_lengths, row_products
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """``s_i = <w, x_i> + intercept b`` for the rows x_i of ``X``, with b last in w; all sums are in float64.
+
+    Rows of float32 are never copied to float64. There may be no rows. ``lengths`` (m,) are the Euclidean lengths of the
+    rows with their constant feature.
+
+    Parameters
+    ----------
+    X : (m, features) float32 or float64, dense or CSR, finite
+    intercept : the value of a constant feature; 0 leaves it out
+
+    Raises
+    ------
+    ValueError : where X is no matrix of finite numbers
+    OverflowError : where the length of a row is not finite
+    """
+
+    X: Any
+    intercept: float = 1.0
+    lengths: Values = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        X: Any = self.X if issparse(self.X) else as_array(self.X, "X")
+        if X.ndim != 2:
+            raise ValueError(f"X must have shape (rows, features); got shape {X.shape}.")
+        if X.dtype not in (np.float32, np.float64):
+            if X.dtype.kind not in "biuf":
+                raise ValueError(f"X must hold numbers, in a dense or sparse matrix; got dtype {X.dtype}.")
+            X = X.astype(np.float64)
+        X = X.tocsr() if issparse(X) else np.ascontiguousarray(X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "intercept", as_number(self.intercept, "intercept", low=0.0))
+        # What is not finite is refused here.
+        object.__setattr__(self, "lengths", self._lengths())
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return int(self.X.shape[1]) + bool(self.intercept)
+
+    def _lengths(self) -> Values:
+        out = np.empty(self.X.shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            if issparse(self.X):
+                squares = self.X.astype(np.float64).power(2).sum(axis=1)
+                out[:] = np.sqrt(np.ravel(squares) + self.intercept**2)
+            else:
+                row_lengths(self.X, self.intercept, out)
+        if not np.isfinite(out).all() and not np.isfinite(self.X.data if issparse(self.X) else self.X).all():
+            raise ValueError("X must be finite; got NaN or inf.")
+        if not np.isfinite(out).all():
+            raise OverflowError("X is too large: the length of a row leaves float64; scale X down.")
+        return out
+
+    def scores(self, w: Values) -> Values:
+        """The scores of the rows, (m,), for weights (size,)."""
+        plain, constant = (w[:-1], self.intercept * float(w[-1])) if self.intercept else (w, 0.0)
+        if issparse(self.X):
+            return np.asarray(self.X @ plain + constant, dtype=np.float64)
+        out = np.empty(len(self.X))
+        row_products(self.X, np.ascontiguousarray(plain), constant, out)
+        return out
+
+    def pullback(self, gradient: Floats) -> Values:
+        """The sum of the rows with their constant feature, each times its entry of the gradient (m,); (size,)."""
+        g, out = np.asarray(gradient, dtype=np.float64), np.zeros(self.X.shape[1])
+        if issparse(self.X):
+            out += self.X.T @ g
+        else:
+            column_products(self.X, g, out, np.empty_like(out))
+        return np.append(out, self.intercept * g.sum()) if self.intercept else out
+
+    def take(self, rows: Any) -> "RowBlock":
+        """The chosen rows."""
+        return RowBlock(self.X[rows], self.intercept)

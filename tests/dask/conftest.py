@@ -1,0 +1,13 @@
+"""A cluster of two workers, in threads of this process, that all tests share."""
+
+import pytest
+
+
+@pytest.fixture(scope="package")
+def client():
+    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found

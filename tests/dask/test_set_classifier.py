@@ -1,0 +1,203 @@
+"""A classifier on a Dask cluster equals the one of this process."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import setwise
+from setwise.core.refusal import Refusal
+
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
+
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+import pandas as pd  # noqa: E402
+
+from dask import delayed  # noqa: E402
+from setwise.dask import SetClassifier  # noqa: E402
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 5))
+Y = (X[:, 0] - 0.5 * X[:, 1] + 0.5 * RNG.normal(size=400) > 0.6).astype(int)
+SORTED = np.sort(RNG.integers(0, 30, 400))
+CHUNKS = (100, 1, 7, 92, 200)
+GROUPS = {"one set": None, "sorted": SORTED, "falling": SORTED[::-1].copy(), "mixed": RNG.permutation(SORTED)}
+
+
+def spread(array, chunks=CHUNKS):
+    return None if array is None else da.from_array(array, chunks=(chunks, *array.shape[1:]))
+
+
+def assert_same(model, wanted):
+    """Both objectives lie between the bounds of the other fit."""
+    assert (model.status_, model.surrogate_, model.C_) == ("converged", wanted.surrogate_, wanted.C_)
+    assert model.lower_bound_ <= wanted.objective_ * (1 + 1e-9)
+    assert wanted.lower_bound_ <= model.objective_ * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["jaccard", "f1"])
+@pytest.mark.parametrize("groups", GROUPS)
+def test_the_fit_equals_the_one_of_one_place(client, loss, groups):
+    ids = GROUPS[groups]
+    model = SetClassifier(loss, tol=1e-4).fit(spread(X), spread(Y), spread(ids))
+    assert_same(model, setwise.SetClassifier(loss, "convex", tol=1e-4).fit(X, Y, groups=ids))
+    assert model.score(spread(X), spread(Y), spread(ids)) == pytest.approx(model.to_local().score(X, Y, ids), abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["auc", "average_precision", "hamming", "zero_one", "max"])
+@pytest.mark.parametrize("groups", ["one set", "mixed"])
+def test_scores_of_any_loss_are_exact(client, loss, groups):
+    ids, truth = GROUPS[groups], Y.copy()
+    if ids is not None:
+        # Losses of rankings want both labels in each set.
+        truth[np.unique(ids, return_index=True)[1]] = 1
+        truth[len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]] = 0
+    model = SetClassifier("jaccard", tol=1e-2).fit(spread(X), spread(truth), spread(ids))
+    model.loss_ = setwise.losses.as_loss(loss)
+    here = model.to_local().score(X, truth, ids)
+    assert model.score(spread(X), spread(truth), spread(ids)) == pytest.approx(here, abs=1e-12)
+
+
+def collections():
+    parts = np.cumsum(CHUNKS)[:-1]
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    yield "other chunks of y", da.from_array(X, chunks=(150, 2)), da.from_array(Y, chunks=100)
+    unknown = spread(X)[spread(X)[:, 0] > -np.inf], spread(Y)[spread(X)[:, 0] > -np.inf]
+    yield "unknown chunks", *unknown
+    yield "unknown and other chunks", unknown[0], da.from_array(Y, chunks=64)
+    yield "dataframe", dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(Y), npartitions=3)
+    rows, labels = np.split(X, parts), np.split(Y, parts)
+    yield "delayed", [delayed(np.asarray)(part) for part in rows], [delayed(np.asarray)(part) for part in labels]
+    yield "sparse", [delayed(csr_matrix)(part) for part in rows], [delayed(np.asarray)(part) for part in labels]
+    yield "float32", spread(X.astype(np.float32)), spread(Y)
+    columns = [delayed(np.reshape)(part, (-1, 1)) for part in labels]
+    yield "columns of y", [delayed(np.asarray)(part) for part in rows], columns
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "labels"), list(collections()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_collections_of_all_kinds(client, kind, rows, labels):
+    model = SetClassifier("jaccard", tol=1e-3).fit(rows, labels)
+    assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-3).fit(X, Y))
+    scores, found = model.decision_function(rows), model.predict(rows)
+    assert type(scores) is type(found)
+    if isinstance(rows, list):
+        scores, found = (np.concatenate([part.compute() for part in each]) for each in (scores, found))
+    else:
+        assert isinstance(found, da.Array if isinstance(rows, da.Array) else dd.Series)
+        scores, found = scores.compute(), found.compute()
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-5)
+    np.testing.assert_array_equal(np.asarray(scores) > 0, np.asarray(found) == 1)
+
+
+def test_labels_of_any_kind_and_the_positive_one(client):
+    words = np.where(Y == 1, "no", "yes")
+    model = SetClassifier("jaccard", pos_label="no", tol=1e-3).fit(spread(X), spread(words))
+    assert model.classes_.tolist() == ["yes", "no"]
+    same = SetClassifier("jaccard", tol=1e-3).fit(spread(X), spread(Y))
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    np.testing.assert_array_equal(model.predict(X), np.where(same.predict(X) == 1, "no", "yes"))
+
+
+def test_bits_do_not_depend_on_the_number_of_workers():
+    found = []
+    for workers in (1, 2, 4):
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            model = SetClassifier("jaccard", client=client, tol=1e-2).fit(spread(X), spread(Y))
+            found.append((model.coef_.tobytes(), model.objective_, model.lower_bound_))
+    assert found[0] == found[1] == found[2]
+
+
+def test_models_are_stored_without_their_client(client):
+    model = SetClassifier("jaccard", tol=1e-2, client=client).fit(spread(X), spread(Y))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(model.to_local().predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "kind", "words"),
+    [
+        (X, Y, TypeError, "X must be a Dask array or dataframe, or a list of delayed objects; got ndarray"),
+        (spread(X), Y, TypeError, "y must be a Dask array"),
+        (spread(X), spread(Y[:-1], (399,)), ValueError, "X and y must have as many rows; got 400 and 399"),
+        (spread(X), spread(0 * Y), ValueError, "y must have two labels; got 1"),
+        (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
+        (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
+        (spread(X), [delayed(Y)], ValueError, "as many partitions"),
+        (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
+        (spread(X), spread(Y.astype(float) + np.where(np.arange(400) == 7, np.nan, 0)), ValueError, "y must"),
+    ],
+)
+def test_what_does_not_fit_is_refused(client, rows, labels, kind, words):
+    with pytest.raises(kind, match=words):
+        SetClassifier().fit(rows, labels)
+
+
+@pytest.mark.parametrize("surrogate", ["ramp", "auto"])
+def test_the_ramp_is_refused(client, surrogate):
+    with pytest.raises((Refusal, ValueError), match="surrogate"):
+        SetClassifier(surrogate=surrogate).fit(spread(X), spread(Y))
+
+
+def test_labels_that_were_not_fitted_are_refused_by_score(client):
+    model = SetClassifier("jaccard", tol=1e-2).fit(spread(X), spread(Y))
+    with pytest.raises(ValueError, match="y must hold the labels"):
+        model.score(spread(X), spread(Y + 1))
+    with pytest.raises(ValueError, match="X must have 5 features; got 4"):
+        model.predict(X[:, :4])
+
+
+def test_setwise_does_not_import_dask_and_says_how_to_install_it():
+    code = (
+        "import sys; sys.modules['dask'] = None; import setwise; assert 'distributed' not in sys.modules\n"
+        "try:\n    import setwise.dask\nexcept ImportError as error:\n    print(error)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.\n"
+
+
+def kill_soon(cluster, client, seconds):
+    """End the process of one worker after some seconds."""
+    pids = list(client.run(os.getpid).values())
+
+    def kill():
+        time.sleep(seconds)
+        os.kill(pids[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", np.linspace(0.0, 2.0, 4))
+def test_a_worker_that_is_killed_changes_nothing(moment):
+    wanted = None
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        for killed in (False, True):
+            thread = kill_soon(cluster, client, moment) if killed else None
+            model = SetClassifier("jaccard", client=client, tol=1e-3).fit(spread(X), spread(Y))
+            if thread is not None:
+                thread.join()
+            found = model.coef_.tobytes(), model.objective_, model.lower_bound_
+            wanted = wanted or found
+    assert found == wanted

@@ -1,26 +1,17 @@
 """What a checkpoint says of the fit of an estimator: its data, its loss and its parameters, each as a text."""
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from scipy.sparse import issparse
-from sklearn.utils.metadata_routing import UNUSED
-
 from setwise.core.checkpoint import Kept, opened
-from setwise.core.fingerprint import fingerprint
+from setwise.estimators.said import described, of_rows
 from setwise.estimators.training import Problem
 
 NOT_SAID = frozenset({"loss", "tol", "max_iter", "n_jobs", "random_state", "verbose", "warm_start"})
 """Parameters that may change from a fit to the one that goes on; the loss is said with what it became for the data."""
 
-UNROUTED = {"checkpoint": UNUSED, "resume": UNUSED}
-"""Metadata routing does not send these to ``fit``: one file belongs to one fit, and routes lead to many."""
-
 Keep = Callable[[Problem], Kept | None]
 """A function that gives the checkpoint of a problem, or None."""
-
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def about(model: Any, problem: Problem, groups: Any, sample_weight: Any) -> dict[str, str]:
@@ -45,18 +36,3 @@ def keeper(model: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume:
 
 def no_file(problem: Problem) -> None:
     """The checkpoint of a fit that writes none."""
-
-
-def of_rows(X: Any, y: Any, groups: Any, sample_weight: Any) -> dict[str, str]:
-    """The fingerprints of the arguments of ``fit``."""
-    rows = {"y": y, "groups": groups, "sample_weight": sample_weight}
-    return {"X": fingerprint(*_arrays(X))} | {name: fingerprint(values) for name, values in rows.items()}
-
-
-def described(value: Any) -> str:
-    """``repr(value)``, which for an object without a repr of its own names its class."""
-    return ADDRESS.sub("", repr(value))
-
-
-def _arrays(X: Any) -> Iterable[Any]:
-    return (X.shape, X.data, X.indices, X.indptr) if issparse(X) else (X,)

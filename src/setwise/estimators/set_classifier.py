@@ -24,9 +24,10 @@ from setwise.estimators.fitting import keep_certificates, shift_of, solve
 from setwise.estimators.grouping import group
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.problem import problem_of
-from setwise.estimators.resuming import UNROUTED, Keep, keeper, no_file
+from setwise.estimators.resuming import Keep, keeper, no_file
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.said import UNROUTED
 from setwise.estimators.target import as_target
 from setwise.estimators.training import Problem
 from setwise.estimators.versioned import Versioned

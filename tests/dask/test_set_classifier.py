@@ -113,7 +113,7 @@ def test_bits_do_not_depend_on_the_number_of_workers():
     for workers in (1, 2, 4):
         with (
             distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None
+                n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=":0"
             ) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
         ):
@@ -190,7 +190,7 @@ def kill_soon(cluster, client, seconds):
 def test_a_worker_that_is_killed_changes_nothing(moment):
     wanted = None
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         for killed in (False, True):

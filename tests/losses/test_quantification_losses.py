@@ -12,7 +12,21 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference.counts.bound import monge_sets
 from setwise.inference.counts.search import CountSearch
-from setwise.losses import AE, KLD, LOSSES, NKLD, QF1, QGM, RAE, CountFunctionLoss, Hamming, Q, QAcc, parse_losses
+from setwise.losses import (
+    AE,
+    KLD,
+    LOSSES,
+    NKLD,
+    QF1,
+    QGM,
+    RAE,
+    CountFunctionLoss,
+    Hamming,
+    OneClass,
+    Q,
+    QAcc,
+    parse_losses,
+)
 from setwise.surrogates import MarginRescaling, SlackRescaling
 
 OF_THE_NUMBER = (KLD(), NKLD(), AE(), RAE())
@@ -239,3 +253,14 @@ def test_tables_of_any_size_are_taken_where_a_ceiling_is_known():
     won = np.concatenate(([0.0], np.cumsum(np.sort(s[~y])[::-1])))
     values = Q().of_counts(fn.astype(float), fp.astype(float), np.float64(P), np.float64(p - P)) + won[fp] - lost[fn]
     assert values.max() <= found.value + 1e-12
+
+
+@pytest.mark.parametrize("loss", [Q(2.0), QF1(), QGM()])
+def test_the_ceiling_of_the_other_class_is_that_of_exchanged_labels(loss):
+    # The table has more cells than are scanned, so that the ceiling prunes it.
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        y, s = rng.random(600) < 0.7, 5e-3 * rng.standard_normal(600)
+        found, wanted = MarginRescaling(OneClass(loss, 0))(y, s), MarginRescaling(loss)(~y, -s)
+        assert found.value == pytest.approx(wanted.value, abs=1e-12)
+        assert found.exact

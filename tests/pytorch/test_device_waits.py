@@ -63,9 +63,9 @@ def test_targets_are_encoded_without_values_on_the_host():
 HARMLESS = {
     "_to_copy", "abs", "add", "alias", "arange", "bitwise_and", "bitwise_not", "bitwise_or", "cat", "clamp", "clone",
     "constant_pad_nd", "cumsum", "div", "empty_like", "eq", "expand", "expm1", "full", "full_like", "gather", "ge",
-    "gt", "le", "logical_and", "lt", "max", "maximum", "minimum", "mul", "ne", "neg", "rsub", "scalar_tensor",
-    "scatter", "searchsorted", "select", "signbit", "slice", "sort", "sqrt", "stack", "sub", "sum", "unsqueeze", "view",
-    "where", "zeros_like",
+    "gt", "le", "logical_and", "lt", "max", "maximum", "minimum", "mul", "ne", "neg", "reciprocal", "rsub",
+    "scalar_tensor", "scatter", "searchsorted", "select", "signbit", "slice", "sort", "sqrt", "stack", "sub", "sum",
+    "unsqueeze", "view", "where", "zeros_like",
 }  # fmt: skip
 
 

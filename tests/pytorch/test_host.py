@@ -54,7 +54,7 @@ def test_a_second_derivative_is_refused(monkeypatch, module, eager):
     logits = torch.randn(5, 2, requires_grad=True)
     value = module(mode="multiclass")(logits, torch.arange(5) % 2)
     (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
-    with pytest.raises(RuntimeError, match="piecewise linear"):
+    with pytest.raises(RuntimeError, match="have corners"):
         gradient.sum().backward()
 
 
@@ -93,3 +93,13 @@ def test_the_order_of_small_scores_is_that_of_float64(loss, scale):
     exact = on_host(form, scores.double(), codes).gradient
     for found in (on_host(form, scores, codes), form.on_device(scores, codes)):
         assert torch.linalg.norm(found.gradient.double() - exact) <= 1e-7 * torch.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("mode", ["multiclass", "multilabel"])
+def test_a_second_derivative_by_a_weight_of_the_loss_is_refused(mode):
+    logits, weight = torch.randn(2, 3, 40, requires_grad=True), torch.ones((), requires_grad=True)
+    target = torch.randint(0, 2, (2, 3, 40) if mode == "multilabel" else (2, 40))
+    value = weight * (logits.square().sum() + LovaszSoftmaxLoss(mode=mode)(logits, target))
+    (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
+    with pytest.raises(RuntimeError, match="have corners"):
+        torch.autograd.grad(gradient.square().sum(), weight)

@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 
 from setwise.torch import LovaszSoftmaxLoss, folding  # noqa: E402
 from setwise.torch.folding import folded_sigmoid, folded_softmax  # noqa: E402
+from setwise.torch.lovasz_form import Errors, LovaszForm  # noqa: E402
 
 MARGINS = [0.0, 4.0, 8.0, 12.0, 20.0, 40.0]
 
@@ -58,11 +59,37 @@ def test_multilabel(margin):
     assert of_gradient <= 1e-5
 
 
-@pytest.mark.parametrize("margin", [8.0, 20.0])
-def test_any_submodular_loss(margin):
-    of_value, of_gradient = distance(LovaszSoftmaxLoss(2.0 * Jaccard()), *drawn(5, margin))
-    assert of_value <= 1e-6
-    assert of_gradient <= 1e-5
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("classes", [3, 19])
+def test_any_submodular_loss(classes, margin):
+    logits, target = drawn(classes, margin)
+    value, right = evaluated(LovaszSoftmaxLoss(), logits.double(), target)
+    twice, found = evaluated(LovaszSoftmaxLoss(2.0 * Jaccard()), logits, target)
+    assert twice == pytest.approx(2.0 * value, rel=1e-6)
+    assert (found - 2.0 * right).norm() <= 1e-5 * 2.0 * right.norm()
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("wrong", [0.02, 0.5])
+def test_a_device_has_the_order_of_errors_near_one(margin, wrong):
+    logits, target = drawn(5, margin, wrong)
+    folded = folded_softmax(logits.double())[0].flatten(1)
+    codes = (target.flatten() == torch.arange(5)[:, None]).to(torch.int8)
+    form = LovaszForm(Jaccard(), Errors.FOLDED)
+    host, device = form.on_host(folded.numpy(), codes.numpy()), form.on_device(folded, codes)
+    torch.testing.assert_close(device.values, torch.from_numpy(host.values), rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(device.gradient, torch.from_numpy(host.gradient), rtol=1e-9, atol=1e-18)
+
+
+def test_small_images_are_as_large_ones():
+    logits = torch.randn(300, 7, 1, dtype=torch.float64)
+    one = folded_softmax(logits.movedim(0, 2).reshape(1, 7, 300))
+    torch.testing.assert_close(folded_softmax(logits), one[0].T[:, :, None], rtol=0.0, atol=0.0)
+    leaf, whole = logits.clone().requires_grad_(), logits[:, :, 0].T[None].clone().requires_grad_()
+    change = torch.randn(300, 7, 1, dtype=torch.float64)
+    folded_softmax(leaf).backward(change)
+    folded_softmax(whole).backward(change[:, :, 0].T[None])
+    torch.testing.assert_close(leaf.grad[:, :, 0].T, whole.grad[0], rtol=0.0, atol=0.0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

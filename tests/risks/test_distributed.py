@@ -213,3 +213,29 @@ def test_what_does_not_fit(rows, truth, words):
     labels = KeptHere([np.array(y, dtype=bool) for y in truth])
     with pytest.raises((ValueError, OverflowError), match=words):
         DistributedRisk(Here(2), KeptHere([RowBlock(X) for X in rows]), labels, LovaszHinge("jaccard"))
+
+
+@pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "mcc"])
+@pytest.mark.parametrize("groups", [False, True])
+def test_large_sets_in_pieces_have_the_value_and_the_optimum_of_one_place(loss, groups, monkeypatch):
+    monkeypatch.setattr(census, "FEW", 0)
+    X, _, ids, edges = drawn(9, 300, 4, 4, 5, True)
+    truth = X[:, 0] + 0.3 * X[:, 1] + np.random.default_rng(1).normal(size=300) > 0.8
+    surrogate = MarginRescaling(loss, scale="size")
+    places, rows, labels, kept = apart(X, truth, ids if groups else None, edges)
+    risk, wanted = (
+        DistributedRisk(places, rows, labels, surrogate, kept),
+        together(X, truth, ids if groups else None, surrogate),
+    )
+    assert not groups or (risk.census.kinds == census.SPREAD).any()
+    rng = np.random.default_rng(0)
+    for w in (np.zeros(5), rng.normal(size=5), 100.0 * rng.normal(size=5)):
+        cut = risk.cut(w)
+        assert cut.value == pytest.approx(wanted.cut(w).value, rel=1e-9, abs=1e-12)
+        assert cut.offset + cut.slope @ w == pytest.approx(cut.value, rel=1e-9, abs=1e-9)
+        for other in rng.normal(size=(20, 5)) * 10.0 ** rng.uniform(-2, 2, (20, 1)):
+            assert cut.offset + cut.slope @ other <= wanted.cut(other).value * (1 + 1e-9) + 1e-9
+    found, right = (OneSlack(100.0, tol=1e-4).minimize(each) for each in (risk, wanted))
+    assert found.status == right.status == "converged"
+    assert found.lower_bound <= right.objective * (1 + 1e-9)
+    assert right.lower_bound <= found.objective * (1 + 1e-9)

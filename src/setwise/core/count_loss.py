@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.bends import Bend, QuotientBend
 from setwise.core.counts import Ceiling, Counts, Formula, Quotient
 from setwise.core.measure import Loss
 from setwise.core.refusal import BrokenPromise, Refusal
@@ -64,6 +65,15 @@ class CountLoss(Loss):
         """
         return None
 
+    @property
+    def bend(self) -> Bend | None:
+        """Bounds on the second differences of f over ranges of fn and fp; None: unknown.
+
+        With them large sets in several pieces need few rounds of histograms. For quotients they are known, so only
+        other losses need to tell.
+        """
+        return None
+
     def predicted(self, P: Values, N: Values) -> Values | None:
         """The number of decisions that must be predicted positive for the loss to be defined, (n,); None allows any."""
         return None
@@ -97,6 +107,7 @@ class CountLoss(Loss):
         """The formula for sets with these numbers of positives and negatives, (n,) each, as a term."""
         quotient = self.quotient(P, N) if Trait.INCREASING in self.traits else None
         # With fp = fn + a constant, a denominator whose coefficients of fn and fp cancel is a constant.
+        bend = self.bend if quotient is None else QuotientBend(self.quotient)
         flat = quotient is not None and bool(np.isclose(quotient[1][:, 1], -quotient[1][:, 2], 1e-15, 0.0).all())
         return Counts(
             ((1.0, self.of_counts),),
@@ -109,6 +120,7 @@ class CountLoss(Loss):
             affine=True if flat else self.affine,
             diluted=self.diluted,
             ceilings=None if self.ceiling is None else ((1.0, self.ceiling),),
+            bends=None if bend is None else ((1.0, bend),),
         )
 
     def _costs(self, batch: Sets, P: Values, N: Values) -> Values | None:
@@ -134,6 +146,8 @@ def _compared_with_best(batch: Sets, predicted: Values) -> Sets:
     The best of them have the fewest mistakes. The truth itself is not allowed where its number of positives differs.
     """
     P, N = batch.positives, batch.negatives
+    if batch.totals is not None:
+        N, P = batch.totals.T
     if (predicted == P).all():
         return batch
     # With fewer predicted positives than P every positive is chosen equally often, and no negative. With more, all

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.bends import Bend
 from setwise.core.sets import Orders, Sets
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import SHAPES, Trait
@@ -45,6 +46,8 @@ class Counts(MistakesTerm):
         None promises nothing
     ceilings : pairs (factor, bound on a formula over ranges of fn and fp), one for each formula, for sums that do not
         increase; None where a bound is not known
+    bends : pairs (factor, bounds on second differences of a formula over ranges), one for each formula; None where they
+        are not known
     """
 
     formulas: tuple[tuple[float, Formula], ...]
@@ -59,6 +62,7 @@ class Counts(MistakesTerm):
     affine: bool | None = None
     diluted: bool | None = None
     ceilings: tuple[tuple[float, Ceiling], ...] | None = None
+    bends: tuple[tuple[float, Bend], ...] | None = None
 
     @property
     def traits(self) -> frozenset[Trait]:
@@ -87,6 +91,13 @@ class Counts(MistakesTerm):
             for costs, count in zip(self.linear[at].T, (fn, fp), strict=True):
                 parts.append(np.maximum(costs * count[0], costs * count[1]))
         return reduce(np.add, parts)
+
+    def bent(self, fn: tuple[Values, Values], fp: tuple[Values, Values], at: Any = slice(None)) -> Any:
+        """Bounds on the second differences along fn and along fp and on mixed ones, over such ranges, if known."""
+        assert self.bends is not None
+        none = 0.0 * (fn[0] + fp[0])
+        parts = [(factor, bend(*fn, *fp, self.P[at], self.N[at])) for factor, bend in self.bends]
+        return [reduce(np.add, [factor * each[k] for factor, each in parts], none) for k in range(3)]
 
     @cached_property
     def origin(self) -> Values:
@@ -165,6 +176,7 @@ class Counts(MistakesTerm):
             quotient=None if self.quotient is None else (factor * self.quotient[0], self.quotient[1]),
             linear=None if self.linear is None else factor * self.linear,
             ceilings=None if self.ceilings is None else tuple((factor * c, most) for c, most in self.ceilings),
+            bends=None if self.bends is None else tuple((factor * c, bend) for c, bend in self.bends),
         )
 
     def merged(self, other: Term) -> Term | None:
@@ -184,6 +196,7 @@ class Counts(MistakesTerm):
             affine=True if self.affine and other.affine else None,
             diluted=True if self.diluted and other.diluted else None,
             ceilings=None if self.ceilings is None or other.ceilings is None else self.ceilings + other.ceilings,
+            bends=None if self.bends is None or other.bends is None else self.bends + other.bends,
         )
 
     def take(self, batch: Batch, parts: Ints) -> "Counts":
@@ -200,7 +213,9 @@ class Counts(MistakesTerm):
     def allowed(self, batch: Batch) -> Term | None:
         if self.predicted is None:
             return None
-        return replace(self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None, ceilings=None)
+        return replace(
+            self, formulas=((1.0, _nothing),), quotient=None, monge=None, linear=None, ceilings=None, bends=None
+        )
 
     def zero(self, batch: Batch) -> Term:
         if Trait.INCREASING not in self.traits or self.predicted is not None or self.linear is not None:

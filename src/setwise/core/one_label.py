@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.counts import Counts, Formula
+from setwise.core.bends import Bend
+from setwise.core.counts import Ceiling, Counts, Formula
 from setwise.core.set_function import SetFunction
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
@@ -63,7 +64,18 @@ def flip_back(sets: Sets, structure: Structure) -> Structure:
                 None if term.quotient is None else (term.quotient[0][:, [0, 2, 1]], term.quotient[1][:, [0, 2, 1]])
             )
             formulas = tuple((c, _exchanged(f)) for c, f in term.formulas)
-            terms.append(replace(term, formulas=formulas, P=term.N, N=term.P, quotient=exchanged))
+            ceilings, bends = term.ceilings, term.bends
+            terms.append(
+                replace(
+                    term,
+                    formulas=formulas,
+                    P=term.N,
+                    N=term.P,
+                    quotient=exchanged,
+                    ceilings=None if ceilings is None else tuple((c, _exchanged_ceiling(f)) for c, f in ceilings),
+                    bends=None if bends is None else tuple((c, _exchanged_bend(f)) for c, f in bends),
+                )
+            )
         elif isinstance(term, SetFunction):
             terms.append(_flipped_function(term))
         else:
@@ -75,6 +87,23 @@ def flip_back(sets: Sets, structure: Structure) -> Structure:
 def _exchanged(f: Formula) -> Formula:
     """The formula with the two classes exchanged."""
     return lambda fn, fp, P, N: f(fp, fn, N, P)
+
+
+def _exchanged_ceiling(most: Ceiling) -> Ceiling:
+    """The bound of the formula with the two classes exchanged."""
+    return lambda fn, last_fn, fp, last_fp, P, N: most(fp, last_fp, fn, last_fn, N, P)
+
+
+def _exchanged_bend(bend: Bend) -> Bend:
+    """The bounds on differences of the formula with the two classes exchanged."""
+
+    def exchanged(
+        fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
+    ) -> tuple[Values, Values, Values]:
+        along_fn, along_fp, mixed = bend(fp, last_fp, fn, last_fn, N, P)
+        return along_fp, along_fn, mixed
+
+    return exchanged
 
 
 def _flipped_function(term: SetFunction) -> SetFunction:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from setwise.core.arrays import Bools, Floats
 
@@ -34,8 +34,11 @@ class PiecedEvaluation:
     gradients: Sequence[Question]
 
 
-Search = Generator[Question, list[Any], PiecedEvaluation]
-"""A dialogue: it yields questions, is sent the answers of all pieces in their order, and returns the evaluation."""
+Found = TypeVar("Found")
+Dialogue = Generator[Question, list[Any], Found]
+"""It yields questions, is sent the answers of all pieces in their order, and returns what it has found."""
+
+Search = Dialogue[PiecedEvaluation]
 
 
 class PiecedEvaluator(ABC):
@@ -58,11 +61,15 @@ class PiecedEvaluator(ABC):
 
 def evaluated(evaluator: PiecedEvaluator, pieces: Sequence[Piece], tol: float = 0.0) -> PiecedEvaluation:
     """The evaluation of a set whose pieces all lie in this process."""
-    search = evaluator.search(tol)
+    return ended(evaluator.search(tol), lambda question: [question(piece) for piece in pieces])
+
+
+def ended(dialogue: Dialogue[Found], ask: Callable[[Question], list[Any]]) -> Found:
+    """What a dialogue finds, where ``ask`` returns the answers of all pieces."""
     try:
-        question = next(search)
+        question = next(dialogue)
         while True:
-            question = search.send([question(piece) for piece in pieces])
+            question = dialogue.send(ask(question))
     except StopIteration as end:
-        found: PiecedEvaluation = end.value
+        found: Found = end.value
         return found

@@ -153,7 +153,7 @@ class Structure:
             return replace(counts, promises=self.traits | (counts.promises & kinds), linear=linear, quotient=None)
         P, N = self.batch.count(1), self.batch.count(0)
         # The mixed differences of a linear function are 0, so it has the Monge property.
-        return Counts((), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True)
+        return Counts((), P, N, self.traits | kinds, linear=linear, monge=True, affine=True, diluted=True, bends=())
 
     def __add__(self, other: object) -> "Structure":
         if not isinstance(other, Structure):

@@ -10,7 +10,8 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.dask needs dask and distributed: pip install 'setwise[dask]'.") from None
 
+from setwise.dask.measure_classifier import MeasureClassifier
 from setwise.dask.set_classifier import SetClassifier
 from setwise.dask.workers import Workers
 
-__all__ = ["SetClassifier", "Workers"]
+__all__ = ["MeasureClassifier", "SetClassifier", "Workers"]

@@ -1,6 +1,6 @@
 """The partitions of Dask collections of rows, labels and ids, which lie side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask.array as da
@@ -13,9 +13,25 @@ from scipy.sparse import issparse
 from setwise.dask.workers import KeptOnWorkers, Workers
 from setwise.estimators.placed_counts import PlacedRows
 
+Read = Callable[[Any], Any]
+"""How a partition of X becomes what is computed with."""
 
-def placed_rows(client: Client, X: Any, y: Any, groups: Any) -> PlacedRows:
-    """The partitions of the collections on the workers, which begin to compute them.
+
+def as_rows(part: Any) -> Any:
+    """A partition of X as a matrix, in float32 where all of it is."""
+    if issparse(part):
+        return part.tocsr()
+    values = np.asarray(part)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def untouched(part: Any) -> Any:
+    """A partition of X as it is."""
+    return part
+
+
+def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_rows) -> PlacedRows:
+    """The partitions of the collections on the workers, which begin to compute them; X is read by ``read``.
 
     Raises
     ------
@@ -31,7 +47,7 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any) -> PlacedRows:
     places = Workers(client, sizes["X"])
     kept = {}
     for name, each in parts.items():
-        wrapped = [delayed(as_rows if name == "X" else as_column)(part) for part in each]
+        wrapped = [delayed(read if name == "X" else as_column)(part) for part in each]
         kept[name] = KeptOnWorkers(client.compute(wrapped))
     return PlacedRows(places, kept["X"], kept["y"], kept.get("groups"))
 
@@ -66,14 +82,6 @@ def partitions(collection: Any, name: str) -> Sequence[Any]:
     )
 
 
-def as_rows(part: Any) -> Any:
-    """A partition of X as a matrix, in float32 where all of it is."""
-    if issparse(part):
-        return part.tocsr()
-    values = np.asarray(part)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
-
-
 def as_column(part: Any) -> Any:
     """A partition of labels or ids as a flat array."""
     values = np.asarray(part)
@@ -84,19 +92,19 @@ def as_column(part: Any) -> Any:
     return values
 
 
-def mapped(function: Any, X: Any, dtype: Any) -> Any:
+def mapped(function: Callable[[Any], Any], X: Any, dtype: Any, read: Read = as_rows) -> Any:
     """The function of each partition, as a collection of the kind of X."""
     if isinstance(X, da.Array):
         whole = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
-        return whole.map_blocks(lambda rows: function(as_rows(rows)), dtype=dtype, drop_axis=1)
+        return whole.map_blocks(lambda rows: function(read(rows)), dtype=dtype, drop_axis=1)
     if isinstance(X, list | tuple):
-        return [delayed(lambda rows: function(as_rows(rows)))(part) for part in partitions(X, "X")]
+        return [delayed(lambda rows: function(read(rows)))(part) for part in partitions(X, "X")]
     if is_dask_collection(X) and hasattr(X, "map_partitions"):
-        return X.map_partitions(_series, function, meta=(None, dtype))
-    return function(as_rows(X))
+        return X.map_partitions(_series, function, read, meta=(None, dtype))
+    return function(read(X))
 
 
-def _series(frame: Any, function: Any) -> Any:
+def _series(frame: Any, function: Callable[[Any], Any], read: Read) -> Any:
     import pandas as pd
 
-    return pd.Series(function(as_rows(frame)), index=frame.index)
+    return pd.Series(function(read(frame)), index=frame.index)

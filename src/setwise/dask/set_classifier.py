@@ -1,17 +1,15 @@
 """SetClassifier for rows on the workers of a Dask cluster."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self, final
 
 import numpy as np
-from distributed import Client, default_client
+from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
+from setwise.dask.clusters import cluster
 from setwise.dask.partitions import mapped, placed_rows
 from setwise.estimators.placed_classifier import PlacedClassifier
 
@@ -74,7 +72,7 @@ class SetClassifier(PlacedClassifier):
         groups : the id of the set of each row, (n,); None makes all rows one set
         """
         self._validate_params()
-        with self._cluster() as client:
+        with cluster(self.client) as client:
             return self._fit(placed_rows(client, X, y, groups))
 
     def decision_function(self, X: Any) -> Any:
@@ -90,25 +88,8 @@ class SetClassifier(PlacedClassifier):
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread."""
         check_is_fitted(self)
-        with self._cluster() as client:
+        with cluster(self.client) as client:
             return self._score(placed_rows(client, X, y, groups))
-
-    @contextmanager
-    def _cluster(self) -> Iterator[Client]:
-        """The client, for the time of a call."""
-        if self.client is not None:
-            yield self.client
-            return
-        try:
-            found = default_client()
-        except ValueError:
-            found = None
-        if found is not None:
-            yield found
-            return
-        warnings.warn("there is no Dask client, so a cluster of this machine is started for this call.", stacklevel=4)
-        with Client(dashboard_address=None) as own:
-            yield own
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}

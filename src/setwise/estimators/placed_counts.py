@@ -1,17 +1,16 @@
 """Rows in several places, with their labels and sets, and the loss of predictions for them."""
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.counts import Counts
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
+from setwise.core.traits import Trait
 from setwise.risks.census import MOST
 from setwise.risks.places import Kept, Places
 
@@ -54,15 +53,14 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> fl
     """
     if loss.reads == "labels":
         tallies = found.places.tell(_tally, truth, scores, found.ids)
-        ids, sums = _summed(tallies)
-        P, N = sums[:, 0], sums[:, 1]
-        totals = np.column_stack([N, P])
-        sets = Sets(P > 0, np.arange(len(ids) + 1, dtype=np.int64), totals=totals)
-        terms = loss.structure(sets).terms
-        counts = [term for term in terms if isinstance(term, Counts) and term.areas is None]
-        if len(counts) == len(terms):
-            losses = [term.of(sums[:, 2], sums[:, 3]) for term in counts]
-            return float(reduce(np.add, losses, np.zeros(len(ids))).mean())
+        sums = _summed(tallies)
+        # One decision of each class stands for all of them.
+        there = sums[:, 1::-1] > 0
+        offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        sets = Sets(np.nonzero(there)[1] == 1, offsets, totals=sums[:, 1::-1])
+        term = loss.structure(sets).counts if Trait.COUNTS in loss.traits else None
+        if term is not None and term.areas is None and term.predicted is None:
+            return float(term.of(sums[:, 2], sums[:, 3]).mean())
     parts = found.places.tell(_whole, truth, scores, found.ids)
     truths, values, owners = (np.concatenate(column) for column in zip(*parts, strict=True))
     if len(truths) > MOST:
@@ -91,12 +89,12 @@ def _numbered(ids: Any) -> tuple[Any, Ints]:
     return known, np.ravel(owners)
 
 
-def _summed(tallies: list[tuple[Any, Values]]) -> tuple[Any, Values]:
-    """The ids of all sets, and the sums of their numbers."""
+def _summed(tallies: list[tuple[Any, Values]]) -> Values:
+    """The sums of the numbers of all sets, in the order of their ids, (n, 4)."""
     ids, owners = _numbered(np.concatenate([known for known, _ in tallies if len(known)]))
     sums = np.zeros((len(ids), 4))
     np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
-    return ids, sums
+    return sums
 
 
 def _whole(truth: Bools, scores: Values, ids: Any) -> tuple[Bools, Values, Any]:

@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.bends import Bend, convex_monge
 from setwise.core.count_loss import CountLoss
 from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.recalls import recalls
@@ -51,3 +52,8 @@ class GMean(CountLoss):
         """True: the product has one factor that falls with fn and one that falls with fp."""
         # So the mixed differences of the product are not negative, and those of the loss not positive.
         return True
+
+    @property
+    def bend(self) -> Bend:
+        """The loss is convex along fn and fp, as the root is concave, and Monge."""
+        return convex_monge

@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.bends import Bend, convex_monge
 from setwise.core.count_loss import CountLoss
 from setwise.core.traits import CURVATURES, Trait
 from setwise.losses.recalls import recalls
@@ -49,3 +50,8 @@ class HMean(CountLoss):
     def monge(self) -> bool:
         """True: the mixed derivative of the harmonic mean of a and b, ``4 a b / (a + b)^3``, is not negative."""
         return True
+
+    @property
+    def bend(self) -> Bend:
+        """The loss is convex along fn and fp, as the harmonic mean is concave in each recall, and Monge."""
+        return convex_monge

@@ -6,6 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.bends import Bend
 from setwise.core.count_loss import CountLoss
 from setwise.core.traits import CURVATURES, Trait
 
@@ -53,3 +54,45 @@ class MCC(CountLoss):
         scale = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt(P * N)
         # Where the scale is 0 the numerator is 0 too.
         return 1.0 - (tp * tn - fp * fn) / np.where(scale > 0, scale, 1.0)
+
+    @property
+    def bend(self) -> Bend:
+        """Bounds from the ranges of two factors: one is linear, the other depends on the number predicted alone."""
+        return _bend
+
+
+def _bend(
+    fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
+) -> tuple[Values, Values, Values]:
+    """Bounds on the second derivatives of ``1 - n h`` with the linear ``n = P N - N fn - P fp`` and a convex h of q.
+
+    ``h = (P N q (P + N - q))^(-1/2)`` is symmetric, and its second derivative is least in the middle. By the rule of
+    products, with the derivatives -1 and 1 of q, the loss has the second derivatives ``-2 N h' - n h''`` along fn,
+    ``2 P h' - n h''`` along fp, and the mixed one ``(N - P) h' + n h''``. Each is bounded term by term.
+    """
+    p = P + N
+    first, last = P - last_fn + fp, P - fn + last_fp
+    most = P * N - N * fn - P * fp
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes, ends, middle = (
+            _derivatives(first, p, P * N),
+            _derivatives(last, p, P * N),
+            _derivatives(np.clip(p / 2.0, first, last), p, P * N),
+        )
+        highest, lowest = np.maximum(slopes[1], ends[1]), middle[1]
+        product = np.where(most > 0, most * highest, most * lowest)
+        # Where one class is predicted alone the loss is 1, whatever the formula tends to.
+        inside = (first > 0) & (last < p) & (P * N > 0)
+        mixed = np.maximum((N - P) * slopes[0], (N - P) * ends[0]) + product
+        out = (-2.0 * N * ends[0] - product, 2.0 * P * slopes[0] - product, mixed)
+    unknown = (-np.inf, -np.inf, np.inf)
+    constant = P * N == 0
+    found = [np.where(constant, 0.0, np.where(inside, x, none)) for x, none in zip(out, unknown, strict=True)]
+    return found[0], found[1], found[2]
+
+
+def _derivatives(q: Values, p: Values, scale: Values) -> tuple[Values, Values]:
+    """The first and the second derivative of ``(scale q (p - q))^(-1/2)``."""
+    r, tilt = q * (p - q), p - 2.0 * q
+    h = 1.0 / (np.sqrt(scale) * np.sqrt(r))
+    return -0.5 * h * tilt / r, h * (0.75 * (tilt / r) ** 2 + 1.0 / r)

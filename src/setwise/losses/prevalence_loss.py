@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from setwise.core.bends import Bend, convex_monge
 from setwise.core.count_loss import CountLoss
 from setwise.core.traits import CURVATURES, Trait
 
@@ -38,3 +39,8 @@ class PrevalenceLoss(CountLoss):
     def diluted(self) -> bool:
         """True, as the class says."""
         return True
+
+    @property
+    def bend(self) -> Bend:
+        """A convex function of ``fp - fn`` is convex along both, and Monge."""
+        return convex_monge

@@ -64,7 +64,14 @@ class Saturating(Loss):
         # These are the traits of the first part alone; the sum is a modular term of its own.
         promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.COUNTS, Trait.CARDINALITY, Trait.LABEL_FREE})
         terms: tuple[Term, ...] = (
-            Counts(((1.0, self._of_counts),), batch.count(1), batch.count(0), promises, diluted=True),
+            Counts(
+                ((1.0, self._of_counts),),
+                batch.count(1),
+                batch.count(0),
+                promises,
+                diluted=True,
+                bends=((1.0, self._bend),),
+            ),
         )
         if self.weights is not None:
             terms = (*terms, Mistakes(np.asarray(self.weights)[batch.places]))
@@ -73,6 +80,13 @@ class Saturating(Loss):
     def _of_counts(self, fn: Values, fp: Values, P: Values, N: Values) -> Values:
         # ``expm1`` keeps the digits of a small exponent, which ``1 - exp`` would lose.
         return -np.expm1(-self.alpha * (fn + fp))
+
+    def _bend(
+        self, fn: Values, last_fn: Values, fp: Values, last_fp: Values, P: Values, N: Values
+    ) -> tuple[Values, Values, Values]:
+        # Second and mixed derivatives are equal, at most 0, and least where there are fewest mistakes.
+        least = -(self.alpha**2) * np.exp(-self.alpha * (fn + fp))
+        return least, least, 0.0 * least
 
     def __repr__(self) -> str:
         tail = f", {weights_repr(self.weights)}" if self.weights is not None else ""

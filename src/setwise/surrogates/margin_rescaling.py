@@ -8,11 +8,15 @@ from setwise.core.differences import Difference
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
+from setwise.core.pieces import PiecedEvaluator
+from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.inference.kept import Kept
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Support
+from setwise.surrogates.in_pieces.binding import bound_of_counts
+from setwise.surrogates.in_pieces.margin import CountSearchInPieces
 from setwise.surrogates.scale import check_scale, scale_for
 
 
@@ -63,6 +67,21 @@ class MarginRescaling(Surrogate):
             return worst
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
         return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
+
+    def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
+        """The surrogate bound to one set in several places, for losses of counts: found from histograms of margins.
+
+        Raises
+        ------
+        Refusal : for losses that are no function of (fn, fp, P, N), or have no bound, and for a given inference
+        """
+        if self.inference is not None:
+            raise Refusal(
+                f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out."
+            )
+        scale = float(negatives + positives) if isinstance(self.scale, str) else float(self.scale)
+        bound = bound_of_counts(self.loss, negatives, positives)
+        return CountSearchInPieces(bound, negatives, positives, scale, repr(self))
 
 
 def _completions(method: Inference, least: Structure) -> Maximizer:

@@ -11,10 +11,13 @@ CELLS = 1 << 21
 """So many mistakes of all sets are evaluated at once, at most."""
 
 
-def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool, level: float = 0.0) -> Evaluated:
+def extension(
+    counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool, level: float = 0.0, folded: bool = False
+) -> Evaluated:
     """``(l(none) + sum_j e_(j) gain_j)_+`` along errors (S, p), sorted down, and its derivative by the errors.
 
-    The errors e are ``level + errors``; a sum in float32 would round small scores to the same number. With ``clipped``
+    The errors e are ``level + errors``; a sum in float32 would round small scores to the same number. If they are
+    ``folded``, a number x above 1 stands for the error ``1 - 1 / x``, so that errors near 1 differ. With ``clipped``
     errors below 0 count as 0. One stable sort; gains and sums are float64. Sets with errors that are NaN or inf have
     values that are, and a gradient of NaN.
     """
@@ -29,6 +32,7 @@ def extension(counts: DeviceCounts, errors: Tensor, codes: Tensor, clipped: bool
     step, pieces = max(1, CELLS // max(len(codes), 1)), []
     for a in range(0, codes.shape[1], step):
         top = ordered[:, a : a + step].double() + level
+        top = torch.where(top > 1.0, 1.0 - 1.0 / top, top) if folded else top
         idle = (labels[:, a : a + step] < 0) | (top <= 0) if clipped else labels[:, a : a + step] < 0
         gains = torch.where(idle, 0.0, counts.gains(running[:, a : a + step + 1], a, P, N))
         sums = sums + (torch.where(idle, 0.0, top) * gains).sum(dim=1)

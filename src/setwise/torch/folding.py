@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from setwise.kernels.folding import BLOCK, softmax_gradient
 from setwise.kernels.folding import folded_softmax as softmax_of
-from setwise.kernels.folding import softmax_gradient
 from setwise.kernels.threads import allowed
 from setwise.torch.host import is_eager, once
 
@@ -38,7 +38,7 @@ class _FoldedSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor) -> Tensor:
         with allowed(torch.get_num_threads()):
-            found = torch.from_numpy(softmax_of(_array(logits))).reshape(logits.shape)
+            found = _tensor(softmax_of(_array(logits)), logits.shape)
         ctx.save_for_backward(found)
         return found
 
@@ -47,9 +47,21 @@ class _FoldedSoftmax(torch.autograd.Function):
         (folded,) = ctx.saved_tensors
         with allowed(torch.get_num_threads()):
             slope = softmax_gradient(_array(folded), _array(change))
-        return once(torch.from_numpy(slope).reshape(folded.shape), folded)
+        return once(_tensor(slope, folded.shape), folded, change)
 
 
 def _array(x: Tensor) -> Any:
-    """The numbers of a tensor (N, C, ...) as an array (N, C, pixels)."""
-    return x.detach().reshape(*x.shape[:2], math.prod(x.shape[2:])).contiguous().numpy()
+    """The numbers of a tensor (N, C, ...) as an array (N, C, pixels), or (1, C, N pixels) for small images."""
+    flat = x.detach().reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    if flat.shape[2] < BLOCK:
+        # The kernels work on rows of pixels, which should not be short.
+        flat = flat.movedim(0, 1).reshape(1, x.shape[1], x.shape[0] * flat.shape[2])
+    return flat.contiguous().numpy()
+
+
+def _tensor(x: Any, shape: torch.Size) -> Tensor:
+    """The tensor of this shape whose array is x."""
+    found = torch.from_numpy(x)
+    if math.prod(shape[2:]) < BLOCK:
+        found = found.reshape(shape[1], shape[0], *shape[2:]).movedim(0, 1)
+    return found.reshape(shape)

@@ -122,23 +122,23 @@ def _laid_back(rows: Tensor, shape: torch.Size, arguments: Arguments) -> Tensor:
     return found.reshape(shape)
 
 
-def once(gradient: Tensor, source: Tensor) -> Tensor:
-    """A gradient at the ``source``, of which no further one can be taken."""
+def once(gradient: Tensor, *sources: Tensor) -> Tensor:
+    """A gradient that was found from the ``sources``, of which no further one can be taken."""
     if not torch.is_grad_enabled():
         return gradient
-    found: Tensor = _Once.apply(gradient, source)  # type: ignore[no-untyped-call]
+    found: Tensor = _Once.apply(gradient, *sources)  # type: ignore[no-untyped-call]
     return found
 
 
 class _Once(torch.autograd.Function):
-    """A gradient as it is, whose own gradient is refused, also with respect to the scores at which it was found."""
+    """A gradient as it is, whose own gradient is refused, also with respect to the tensors from which it was found."""
 
     @staticmethod
-    def forward(gradient: Tensor, scores: Tensor) -> Tensor:
+    def forward(gradient: Tensor, *sources: Tensor) -> Tensor:
         return gradient.clone()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         pass
 
     @staticmethod

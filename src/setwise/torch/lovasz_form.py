@@ -124,8 +124,10 @@ class LovaszForm(Form):
         structure = self.loss.structure(sets)
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.")
-        errors = self._of_places(flat, sets.truth)
-        items, labels, ordered, starts = sort_falling(errors, sets.truth, sets.offsets, above_zero=True)
+        keys = self._keys(flat, sets.truth)
+        items, labels, ordered, starts = sort_falling(keys, sets.truth, sets.offsets, above_zero=True)
+        if self.errors is Errors.FOLDED:
+            ordered = np.where(ordered > 1.0, 1.0 - 1.0 / ordered, ordered)
         gains = structure.gains_of(Orders(items, labels, starts))
         gradient = np.zeros_like(flat)
         values = lovasz_values(ordered, gains, items, labels, starts, structure.at_empty(), gradient)
@@ -133,13 +135,17 @@ class LovaszForm(Form):
             gradient[sets.truth] *= -1
         return OnHost(found.spread_rows(values, scores), found.spread(gradient, scores))
 
-    def _of_places(self, flat: Floats, truth: Bools) -> Floats:
-        """The errors of scores; of a folded probability in float64, where those near 1 differ."""
+    def _keys(self, flat: Floats, truth: Bools) -> Floats:
+        """What rises with the errors of scores: the errors, and ``1 / (1 - e)`` of folded ones e above 1/2.
+
+        Different errors near 1 would be equal in float64.
+        """
         if self.errors is Errors.PROBABILITY:
             return np.where(truth, 1 - flat, flat)
         if self.errors is Errors.FOLDED:
             folded = np.where(truth, -flat, flat).astype(np.float64)
-            return folded + np.signbit(folded)
+            with np.errstate(divide="ignore"):
+                return np.where(np.signbit(folded), np.minimum(-1.0 / folded, LARGEST), folded)
         return flat
 
     def _check(self, flat: Floats) -> None:
@@ -179,7 +185,9 @@ class LovaszForm(Form):
             found = extension(counts, torch.where(positive, -scores, scores), codes, clipped, level=1.0)
         elif self.errors is Errors.FOLDED:
             folded = torch.where(positive, -scores, scores).double()
-            found = extension(counts, folded + torch.signbit(folded), codes, clipped=True)
+            # Different errors near 1 would be equal in float64.
+            keys = torch.where(torch.signbit(folded), -1.0 / folded, folded)
+            found = extension(counts, keys, codes, clipped=True, folded=True)
         else:
             found = extension(counts, torch.where(positive, 1 - scores, scores), codes, clipped=True)
         slopes = torch.where(positive, -found.gradient, found.gradient)

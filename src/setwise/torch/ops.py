@@ -15,8 +15,8 @@ from setwise.torch.forms import form_of
 from setwise.torch.wording import worded
 
 NO_SECOND = (
-    "a second derivative of a loss of setwise was asked for, but the losses are piecewise linear in the scores, so it "
-    "is 0 or does not exist: leave out create_graph=True."
+    "a second derivative of a loss of setwise was asked for, and there is none: the losses have corners, at which it "
+    "does not exist. Leave out create_graph=True."
 )
 
 

@@ -1,0 +1,160 @@
+"""MeasureClassifier for rows on the workers of a Dask cluster: the best threshold of a fitted classifier."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from distributed import Client
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from setwise.core.arrays import Bools, Values
+from setwise.core.measure import Loss
+from setwise.core.pieces import Piece, Question, ended
+from setwise.dask.clusters import cluster
+from setwise.dask.partitions import mapped, placed_rows, untouched
+from setwise.decisions.in_pieces import ThresholdInPieces
+from setwise.estimators.choosing.base_model import check_prefit
+from setwise.estimators.choosing.responses import method_of, scores_of
+from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.placed_counts import mean_loss_of
+from setwise.estimators.versioned import Versioned
+from setwise.losses import as_loss
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """What travels to rows: a fitted classifier, its method, the two labels, and the threshold of its scores."""
+
+    estimator: Any
+    method: str
+    classes: NDArray[Any]
+    threshold: float = 0.0
+
+    def scores(self, X: Any) -> Values:
+        """The scores of some rows for the positive label, (m,)."""
+        if not len(X):
+            return np.empty(0)
+        scores = scores_of(self.estimator, X, self.method, self.classes[1])
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"{type(self.estimator).__name__}.{self.method} gave NaN or inf; the scores must be finite."
+            )
+        return scores
+
+    def above(self, X: Any) -> Values:
+        """1 where the score of a row reaches the threshold, else -1, (m,)."""
+        return np.where(self.scores(X) >= self.threshold, 1.0, -1.0)
+
+    def labels(self, X: Any) -> NDArray[Any]:
+        """The labels of some rows, (m,)."""
+        return np.asarray(self.classes[(self.above(X) > 0).astype(np.int64)])
+
+
+@final
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
+    """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
+
+    The threshold is that of :func:`setwise.decisions.best_threshold` for all rows at once. Their scores stay on the
+    workers, which send histograms of them; see :class:`setwise.decisions.in_pieces.ThresholdInPieces`. The rows should
+    be others than those that the classifier was fitted to, as for ``setwise.MeasureClassifier(cv="prefit")``.
+
+    Parameters
+    ----------
+    estimator : a fitted classifier of two labels, with ``predict_proba`` or ``decision_function``; partitions of X go
+        to it as they are
+    loss : a loss of the counts of mistakes, or its name
+    response_method : ``"auto"`` takes ``predict_proba``, or else ``decision_function``
+    pos_label : the positive one of the two labels, by default the last in sorted order
+    client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
+        the time of the call, and warns of that
+
+    Attributes
+    ----------
+    best_threshold_ : the scores that reach it are predicted positive
+    best_score_ : ``1 - loss`` of these rows
+    threshold_interval_ : the thresholds from the first to the second number have the same loss
+    classes_ : the two labels, the positive one last
+    loss_ : the loss
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["predict_proba"]), HasMethods(["decision_function"])],
+        "loss": CONSTRAINTS["loss"],
+        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
+        "pos_label": CONSTRAINTS["pos_label"],
+        "client": [Client, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        loss: str | Loss = "f1",
+        *,
+        response_method: str = "auto",
+        pos_label: Any = None,
+        client: Client | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.response_method = response_method
+        self.pos_label = pos_label
+        self.client = client
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the threshold for all rows of X, a Dask collection, with labels y (n,)."""
+        self._validate_params()
+        loss = as_loss(self.loss)
+        with cluster(self.client) as client:
+            found = placed_rows(client, X, y, None, untouched)
+            classes = found.classes(self.pos_label)
+            check_prefit(self.estimator, np.sort(classes))
+            scoring = Scoring(self.estimator, method_of(self.estimator, self.response_method), classes)
+            truth, places = found.positives(classes[1]), found.places
+            scores = places.keep(scoring.scores, found.X)
+            sizes = np.sum(places.tell(_sizes, truth, scores), axis=0)
+            search = ThresholdInPieces(loss, *sizes.tolist()).search()
+            best = ended(search, lambda question: places.tell(_answer, question, scores, truth))
+        self.classes_, self.loss_ = classes, loss
+        self.best_threshold_, self.best_score_ = best.threshold, 1.0 - best.loss
+        self.threshold_interval_ = best.low, best.high
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row, as a collection of the kind of X; an array for rows of this process."""
+        return mapped(self._scoring.labels, X, self.classes_.dtype, untouched)
+
+    def decision_function(self, X: Any) -> Any:
+        """The score of each row for the positive label, which is predicted where it reaches ``best_threshold_``."""
+        return mapped(self._scoring.scores, X, np.float64, untouched)
+
+    def score(self, X: Any, y: Any) -> float:
+        """``1 - loss`` of all rows of (X, y) as one set, exact however they are spread."""
+        scoring = self._scoring
+        with cluster(self.client) as client:
+            found = placed_rows(client, X, y, None, untouched)
+            truth = found.positives(self.classes_[1], self.classes_)
+            return 1.0 - mean_loss_of(found, self.loss_, truth, found.places.keep(scoring.above, found.X))
+
+    @property
+    def _scoring(self) -> Scoring:
+        check_is_fitted(self, "best_threshold_")
+        method = method_of(self.estimator, self.response_method)
+        return Scoring(self.estimator, method, self.classes_, self.best_threshold_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}
+
+
+def _answer(question: Question, scores: Values, truth: Bools) -> Any:
+    return question(Piece(scores, truth))
+
+
+def _sizes(truth: Bools, scores: Values) -> tuple[int, int]:
+    """The numbers of negatives and positives at a place."""
+    if len(truth) != len(scores):
+        raise ValueError(f"X and y must have as many rows in each partition; got {len(scores)} and {len(truth)}.")
+    return int((~truth).sum()), int(truth.sum())

@@ -1,0 +1,195 @@
+"""The best threshold of a set whose scores lie in several places, from histograms, without a sort of all."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Ints, Values
+from setwise.core.checks import as_count
+from setwise.core.measure import Loss
+from setwise.core.pieces import Dialogue, Piece
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.core.traits import Trait
+from setwise.decisions.sweep import Falling, Sweep, Threshold
+from setwise.kernels.histograms import Histograms, class_histograms, values_between
+from setwise.kernels.thresholds import EQUAL
+from setwise.surrogates.in_pieces.profile import new_edges
+
+GATHERED = 1 << 14
+"""Up to this number of scores are asked for one by one."""
+
+MOST = 1 << 22
+"""Of losses that may fall with a further mistake all scores are asked for, up to this number."""
+
+BINS = 1024
+"""About how many bins a question asks about."""
+
+SIGNS = np.ones(2)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """How many scores of each class lie between rising edges (k + 1,), and the least and the largest."""
+
+    edges: Values
+
+    def __call__(self, piece: Piece) -> Histograms:
+        """The histograms of a piece."""
+        return class_histograms(piece.scores, piece.truth, SIGNS, np.stack([self.edges] * 2))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of each class in ranges (w, 2), ends included; at most ``size`` in all."""
+
+    ranges: Values
+    size: int
+
+    def __call__(self, piece: Piece) -> list[Values]:
+        """The sorted scores of each class of a piece."""
+        edges = np.column_stack([self.ranges[:, 0], np.nextafter(self.ranges[:, 1], np.inf)]).ravel()
+        return values_between(piece.scores, piece.truth, SIGNS, np.stack([edges] * 2), [self.size] * 2)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Ranges of scores that do not overlap, downwards: their least and largest score, and how many of each class.
+
+    Parameters
+    ----------
+    least, most : (k,) scores
+    counts : (k, 2) the numbers of negatives and positives, not both 0
+    """
+
+    least: Values
+    most: Values
+    counts: Ints
+
+    @classmethod
+    def of(cls, answers: list[Histograms]) -> "Segments":
+        """Those of the bins that are not empty, from the answers of all pieces."""
+        counts = np.sum([each.counts for each in answers], axis=0).T[::-1]
+        least = np.min([each.least for each in answers], axis=(0, 1))[::-1]
+        most = np.max([each.most for each in answers], axis=(0, 1))[::-1]
+        some = counts.sum(axis=1) > 0
+        return cls(least[some], most[some], counts[some])
+
+    @classmethod
+    def of_scores(cls, answers: list[list[Values]]) -> "Segments":
+        """One for each different score."""
+        classes = [np.concatenate([answer[c] for answer in answers]) for c in range(2)]
+        scores, places = np.unique(np.concatenate(classes), return_inverse=True)
+        labels = np.repeat([0, 1], [len(each) for each in classes])
+        counts = np.bincount(2 * np.ravel(places) + labels, minlength=2 * len(scores)).reshape(-1, 2)
+        return cls(scores[::-1], scores[::-1], counts[::-1])
+
+    def take(self, where: Any) -> "Segments":
+        """The chosen segments."""
+        return Segments(self.least[where], self.most[where], self.counts[where])
+
+    def joined(self, other: "Segments") -> "Segments":
+        """The segments of both, which do not overlap."""
+        order = np.argsort(-np.concatenate([self.most, other.most]), kind="stable")
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("least", "most", "counts"))
+        return Segments(*(each[order] for each in both))
+
+
+@final
+class ThresholdInPieces:
+    """``argmin over t of loss(y, [scores >= t])`` for one set in pieces; see :func:`setwise.decisions.best_threshold`.
+
+    The pieces tell how many scores of each class lie in bins. Between the edges of a bin a cut misses at least the
+    positives below it, and has at least the false alarms above it; where the loss of these counts is above that of an
+    edge, no cut inside is best. Other bins get new bins inside, until few scores are left, which are then sent.
+
+    Parameters
+    ----------
+    loss : a loss of counts
+    negatives, positives : the numbers of the whole set
+
+    Raises
+    ------
+    Refusal : for other losses, and for those that may fall with a further mistake where the set is large
+    """
+
+    def __init__(self, loss: Loss, negatives: int, positives: int) -> None:
+        N, P = as_count(negatives, "negatives", low=0), as_count(positives, "positives", low=0)
+        there = np.array([label for label, count in ((False, N), (True, P)) if count])
+        if not len(there):
+            raise ValueError("negatives and positives must not both be 0.")
+        totals = np.array([[N, P]], dtype=np.float64)
+        counts = Trait.COUNTS in loss.traits and loss.reads == "labels"
+        structure = loss.structure(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
+        term = None if structure is None else structure.counts
+        if term is None or term.areas is not None:
+            raise Refusal(f"a threshold for {loss!r} refuses pieces of a set: it is no function of (fn, fp, P, N).")
+        if term.predicted is not None:
+            raise Refusal(f"a threshold refuses {loss!r}: it allows only some numbers of predicted positives.")
+        self.term, self.N, self.P = term, N, P
+        self.increasing = structure is not None and Trait.INCREASING in structure.traits
+        if not self.increasing and N + P > MOST:
+            raise Refusal(
+                f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: a further mistake "
+                "may make the loss smaller."
+            )
+
+    def search(self) -> Dialogue[Threshold]:
+        """The dialogue that finds the best threshold."""
+        segments = Segments.of((yield Bins(np.array([-np.inf, np.inf]))))
+        while True:
+            unknown = self._unknown(segments)
+            size = int(segments.counts[unknown].sum())
+            if not size:
+                return self._best(segments)
+            chosen = segments.take(unknown)
+            if size <= GATHERED or not self.increasing:
+                ranges = np.column_stack([chosen.least, chosen.most])[::-1]
+                known = Segments.of_scores((yield Scores(ranges, size)))
+            else:
+                known = Segments.of((yield Bins(_edges(chosen))))
+            segments = segments.take(~unknown).joined(known)
+
+    def _losses(self, misses: Ints, alarms: Ints) -> Values:
+        """The loss at counts of mistakes, (m,)."""
+        return self.term.of(misses.astype(np.float64), alarms.astype(np.float64), 0)
+
+    def _at_ends(self, segments: Segments) -> Values:
+        """The loss where the first 0, 1, ..., k segments are predicted, (k + 1,)."""
+        found = np.concatenate((np.zeros((1, 2), np.int64), np.cumsum(segments.counts, axis=0)))
+        return self._losses(self.P - found[:, 1], found[:, 0])
+
+    def _unknown(self, segments: Segments) -> Any:
+        """A mask of the segments in which a cut may be best."""
+        several = segments.least < segments.most
+        if not self.increasing:
+            return several
+        found = np.cumsum(segments.counts, axis=0)
+        # A cut inside misses what comes after the segment, and has the false alarms before it.
+        lower = self._losses(self.P - found[:, 1], found[:, 0] - segments.counts[:, 0])
+        ends = self._at_ends(segments)
+        both = (segments.counts > 0).all(axis=1)
+        return several & both & (lower <= ends.min() + EQUAL * np.abs(ends).max())
+
+    def _best(self, segments: Segments) -> Threshold:
+        """The threshold of least loss at the ends of segments."""
+        ends, several = self._at_ends(segments), segments.least < segments.most
+        # A segment of several scores is two entries, of which no cut comes after the first.
+        sizes = 1 + several
+        scores, losses = np.repeat(segments.least, sizes), np.repeat(ends[1:], sizes)
+        first = (np.cumsum(sizes) - sizes)[several]
+        scores[first], losses[first] = segments.most[several], np.inf
+        none = np.zeros(len(scores), dtype=np.int32)
+        order = Falling(none, none.astype(bool), scores, np.array([0, len(scores)]))
+        return Sweep(order, losses, ends[:1]).best()[0]
+
+
+def _edges(segments: Segments) -> Values:
+    """Rising edges of new bins in the segments, with a bin between one and the next."""
+    parts = max(BINS // len(segments.least), 4)
+    pairs = zip(segments.least[::-1].tolist(), segments.most[::-1].tolist(), strict=True)
+    return np.unique(np.concatenate([new_edges(low, high, parts, np.empty(0)) for low, high in pairs]))

@@ -25,7 +25,7 @@ from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
 from setwise.compare.words import foreign
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.losses import parse_losses
 
 QUICK_ROWS = 3000
@@ -81,7 +81,7 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
 
 
 @contextlib.contextmanager
-def _written(kept: Kept | None) -> Iterator[None]:
+def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
     """Write the checkpoint at the end, also after Ctrl-C, which then says so."""
     try:
         yield
@@ -102,7 +102,12 @@ def made_folders(out: Path) -> list[Path]:
 
 
 def _answered(
-    options: Options, work: Sequence[Work], say: Callable[[str], None], bold: bool, begin: float, kept: Kept | None
+    options: Options,
+    work: Sequence[Work],
+    say: Callable[[str], None],
+    bold: bool,
+    begin: float,
+    kept: OpenCheckpoint | None,
 ) -> tuple[list[str], list[Path]]:
     """Run the comparison, save the model and write the report."""
     budget = options.time_budget
@@ -139,7 +144,7 @@ def run(
     options: Options,
     budget: float | None,
     say: Callable[[str], None],
-    kept: Kept | None = None,
+    kept: OpenCheckpoint | None = None,
 ) -> list[Answer]:
     """Measure the time, plan by it, say what is expected, and run every comparison.
 

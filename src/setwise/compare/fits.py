@@ -11,7 +11,7 @@ from setwise.compare.floors import short_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.choosing import Problem as Rows
@@ -52,7 +52,7 @@ class Fits:
     """
 
     def __init__(
-        self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance, kept: Kept | None = None
+        self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance, kept: OpenCheckpoint | None = None
     ) -> None:
         self.rows, self.seconds = rows, dict[str, float]()
         folds = rows.folds(plan.inner, SEED)

@@ -19,7 +19,7 @@ from setwise.compare.problem import Problem
 from setwise.compare.resuming import judged, keep_judged
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_kind, as_number, shown
 from setwise.core.refusal import Refusal
 from setwise.decisions import UnmetFloor
@@ -37,7 +37,7 @@ def compare(
     test: Problem | None = None,
     notes: Sequence[str] = (),
     budget: float | None = None,
-    checkpoint: Kept | None = None,
+    checkpoint: OpenCheckpoint | None = None,
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
@@ -64,7 +64,7 @@ def compare(
     plan = Plan() if plan is None else plan
     _check(problem, measures, plan, advance, test, notes, budget)
     if checkpoint is not None:
-        as_kind(checkpoint, "checkpoint", Kept, "Checkpoint('fit.npz').open()")
+        as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
     of_all = None if checkpoint is None else checkpoint.part("all rows")
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
-from setwise.core.checkpoint import Checkpoint, Kept
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.fingerprint import fingerprint
 from setwise.estimators.said import described, of_rows
 
@@ -21,7 +21,7 @@ NOT_SAID = frozenset({"data", "test", "n_jobs", "time_budget", "save", "out", "c
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
 
-def open_for_comparison(options: Any, problems: Iterable[Problem]) -> Kept | None:
+def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckpoint | None:
     """The checkpoint that the options ask for, or None.
 
     Raises
@@ -42,7 +42,7 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> Kept | Non
     )
 
 
-def planned(kept: Kept | None, plan: Plan) -> tuple[Plan, int, list[str]] | None:
+def planned(kept: OpenCheckpoint | None, plan: Plan) -> tuple[Plan, int, list[str]] | None:
     """The plan, the number of rows and the sentences that an earlier run has settled on; None if there was none."""
     held = None if kept is None else kept.arrays.get("plan")
     if kept is None or held is None:
@@ -59,7 +59,7 @@ def planned(kept: Kept | None, plan: Plan) -> tuple[Plan, int, list[str]] | None
         raise ValueError(f"{kept.name} is no checkpoint of this comparison: its plan cannot be read.") from None
 
 
-def keep_plan(kept: Kept | None, plan: Plan, rows: int, notes: list[str]) -> None:
+def keep_plan(kept: OpenCheckpoint | None, plan: Plan, rows: int, notes: list[str]) -> None:
     """Keep the plan of a comparison, the number of its rows, and sentences on what was left out."""
     if kept is not None:
         held = {name: getattr(plan, name) for name in PLANNED} | {"skipped": sorted(plan.skipped)}
@@ -67,7 +67,7 @@ def keep_plan(kept: Kept | None, plan: Plan, rows: int, notes: list[str]) -> Non
         kept.write()
 
 
-def judged(kept: Kept | None) -> tuple[dict[Key, float], Key] | None:
+def judged(kept: OpenCheckpoint | None) -> tuple[dict[Key, float], Key] | None:
     """The losses of all ways in an outer fold, and the way that was chosen in it; None if it was not finished."""
     arrays = {} if kept is None else kept.arrays
     if kept is None or not arrays:
@@ -81,7 +81,7 @@ def judged(kept: Kept | None) -> tuple[dict[Key, float], Key] | None:
     return losses, chosen
 
 
-def keep_judged(kept: Kept | None, losses: Mapping[Key, float], chosen: Key) -> None:
+def keep_judged(kept: OpenCheckpoint | None, losses: Mapping[Key, float], chosen: Key) -> None:
     """Keep what :func:`judged` gives."""
     if kept is not None:
         ways = list(losses)

@@ -49,7 +49,7 @@ class Checkpoint:
             raise TypeError(f"checkpoint must be the path of a file; got {shown(self.path)}.")
         as_number(self.every, "every", low=0.0)
 
-    def open(self, about: Mapping[str, str] | None = None, *, resume: bool = False) -> "Kept":
+    def open(self, about: Mapping[str, str] | None = None, *, resume: bool = False) -> "OpenCheckpoint":
         """The file, made ready for a fit that the texts ``about`` describe by their names.
 
         With ``resume`` what an earlier fit wrote is read, if there is such a file; otherwise there must be none.
@@ -80,10 +80,10 @@ class Checkpoint:
         part_of(path).touch()
         part_of(path).unlink()
         arrays |= {f"{ABOUT}{name}": np.array(text) for name, text in about.items()}
-        return Kept(_File(path, float(self.every), arrays), WORK)
+        return OpenCheckpoint(_File(path, float(self.every), arrays), WORK)
 
 
-def opened(checkpoint: Any, resume: bool, about: Callable[[], Mapping[str, str]]) -> "Kept | None":
+def opened(checkpoint: Any, resume: bool, about: Callable[[], Mapping[str, str]]) -> "OpenCheckpoint | None":
     """What ``fit(checkpoint=..., resume=...)`` asks for: a path, a :class:`Checkpoint`, or None for no file."""
     if checkpoint is None:
         if as_flag(resume, "resume"):
@@ -145,7 +145,7 @@ class _File:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Kept:
+class OpenCheckpoint:
     """One part of an open checkpoint: arrays by their names. All parts share one file, and are written together."""
 
     file: _File = field(repr=False)
@@ -156,9 +156,9 @@ class Kept:
         """The name of the file."""
         return self.file.path.name
 
-    def part(self, name: str) -> "Kept":
+    def part(self, name: str) -> "OpenCheckpoint":
         """A part of this part."""
-        return Kept(self.file, f"{self.prefix}{name}/")
+        return OpenCheckpoint(self.file, f"{self.prefix}{name}/")
 
     @property
     def arrays(self) -> Arrays:

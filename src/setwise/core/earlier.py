@@ -6,7 +6,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Kept, refuse_others
+from setwise.core.checkpoint import OpenCheckpoint, refuse_others
 from setwise.core.cut import Bundle, Cut
 from setwise.core.risk import Risk
 from setwise.core.sealed import Arrays
@@ -60,7 +60,7 @@ class Earlier:
         return found
 
     @classmethod
-    def of(cls, kept: Kept, learner: str, C: float, risk: Risk) -> Self | None:
+    def of(cls, kept: OpenCheckpoint, learner: str, C: float, risk: Risk) -> Self | None:
         """What a checkpoint holds of a fit of ``risk``, or None if it holds nothing; O(t d) and one cut.
 
         The risk is evaluated at the best weights, where it must be what was written, and no plane may be above it.

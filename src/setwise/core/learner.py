@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_count, as_kind, as_number, as_reals, shown
 from setwise.core.cut import Bundle, Cut
 from setwise.core.earlier import Earlier
@@ -129,7 +129,7 @@ class Learner(ABC):
         *,
         w0: Values | None = None,
         callback: Callback | None = None,
-        checkpoint: Kept | None = None,
+        checkpoint: OpenCheckpoint | None = None,
     ) -> Fit:
         """Minimize F and return the best weights with their certificate.
 
@@ -157,7 +157,7 @@ class Learner(ABC):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
         if checkpoint is not None:
-            as_kind(checkpoint, "checkpoint", Kept, "Checkpoint('fit.npz').open()")
+            as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
         earlier = None if checkpoint is None else Earlier.of(checkpoint, self.name, self.C, risk)
         start, begin = self._start(risk, w0 if earlier is None else earlier.w), time.perf_counter()
         # The floor of the risk bounds the minimum from below before the first plane does.
@@ -203,7 +203,7 @@ class Learner(ABC):
         objective = max(track.objective, track.lower)
         return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))
 
-    def _write(self, checkpoint: Kept, track: "_Track", history: list[Record], status: str) -> None:
+    def _write(self, checkpoint: OpenCheckpoint, track: "_Track", history: list[Record], status: str) -> None:
         """Write what was found so far."""
         bundle = None if track.bundle is None else track.bundle()
         if track.bundle is not None and bundle is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.interrupts import plain_interrupts
@@ -153,7 +153,7 @@ class Training(ABC):
         may_replace: bool,
         last: Values | None = None,
         callback: Callback | None = None,
-        checkpoint: Kept | None = None,
+        checkpoint: OpenCheckpoint | None = None,
     ) -> Trained:
         """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
 
@@ -197,7 +197,7 @@ class Training(ABC):
         make: MakeLearner,
         last: Values | None,
         callback: Callback | None,
-        checkpoint: Kept | None,
+        checkpoint: OpenCheckpoint | None,
     ) -> tuple[Trained, Risk]:
         """The result of one surrogate, and its risk."""
         kept = None if checkpoint is None else checkpoint.part(surrogate.name)
@@ -237,7 +237,7 @@ class Training(ABC):
         risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
         return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
 
-    def _risk(self, surrogate: Surrogate, kept: Kept | None) -> tuple[Risk, Values]:
+    def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
         start = None if kept is None else kept.part("start")
         evaluator, features = surrogate.on(self.batch), self.features

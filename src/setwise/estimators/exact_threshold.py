@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.refusal import Refusal
 from setwise.estimators.grouping import group
 from setwise.estimators.splits import FOLDS, Split, folds
@@ -26,7 +26,7 @@ def refuse_without_threshold(problem: Problem) -> None:
 
 
 def held_out_thresholds(
-    model: Any, problem: Problem, groups: Any, sample_weight: Any, checkpoint: Kept | None = None
+    model: Any, problem: Problem, groups: Any, sample_weight: Any, checkpoint: OpenCheckpoint | None = None
 ) -> Values | float:
     """The best thresholds of scores that models like ``model`` give to rows held out of their training.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.learner import Learner
 from setwise.core.progress import ProgressBar
 from setwise.estimators.descent import Trained, Training
@@ -22,7 +22,7 @@ def solve(
     problem: Training,
     last: Values | None,
     descent: type[Learner] = NRBM,
-    checkpoint: Kept | None = None,
+    checkpoint: OpenCheckpoint | None = None,
 ) -> Trained:
     """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on.
 

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setwise.core.checkpoint import Checkpoint, Kept
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.measure import Loss
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Choice, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
@@ -262,7 +262,9 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     def _folds(self, problem: Problem, seed: int) -> Folds:
         return problem.folds(5 if self.cv is None or is_prefit(self.cv) else self.cv, seed)
 
-    def _bases(self, problem: Problem, prefit: bool, folds: Folds, kept: Kept | None) -> Mapping[str, OutOfFold]:
+    def _bases(
+        self, problem: Problem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
+    ) -> Mapping[str, OutOfFold]:
         base = self._base(problem.X)
         return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept)}
 

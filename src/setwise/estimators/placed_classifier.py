@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
+from setwise.core.checkpoint import opened
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
@@ -22,7 +23,9 @@ from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.placed_counts import PlacedRows, mean_loss_of
+from setwise.estimators.placed_counts import PlacedRows, fingerprints, mean_loss_of
+from setwise.estimators.resuming import about_rows
+from setwise.estimators.said import UNROUTED
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
@@ -62,6 +65,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     The parameters are those of :class:`~setwise.SetClassifier`, of which all whose surrogate is convex are here.
     """
 
+    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
 
     def __init__(
@@ -100,7 +104,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         local.certain_share_ = np.nan
         return local
 
-    def _fit(self, found: PlacedRows) -> Self:
+    def _fit(self, found: PlacedRows, checkpoint: Any = None, resume: bool = False) -> Self:
         """Train on the rows; Ctrl-C stores the best weights so far and goes on."""
         before = dict(self.__dict__)
         try:
@@ -115,7 +119,8 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             if learner is None:
                 raise ValueError("C must be above 0 here; got 0.")
             bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-            fit = learner.minimize(risk, callback=bar)
+            kept = opened(checkpoint, resume, lambda: about_rows(self, fingerprints(found), loss))
+            fit = learner.minimize(risk, callback=bar, checkpoint=kept)
             if bar is not None:
                 bar.close()
         except BaseException:

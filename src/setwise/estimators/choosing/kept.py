@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.checkpoint import Kept, opened
+from setwise.core.checkpoint import OpenCheckpoint, opened
 from setwise.core.fingerprint import fingerprint
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.responses import Response
@@ -26,7 +26,7 @@ class KeptResponses:
     shape : the shape of a response, (n,) or (n, p)
     """
 
-    def __init__(self, kept: Kept | None, shape: tuple[int, ...]) -> None:
+    def __init__(self, kept: OpenCheckpoint | None, shape: tuple[int, ...]) -> None:
         self._kept, self._shape = kept, shape
 
     def get(self, name: str) -> Response | None:
@@ -55,7 +55,7 @@ class KeptResponses:
 @contextmanager
 def open_for_choice(
     model: Any, problem: Any, folds: Folds, sample_weight: Any, checkpoint: Any, resume: bool
-) -> Iterator[Kept | None]:
+) -> Iterator[OpenCheckpoint | None]:
     """The checkpoint that ``fit(checkpoint=..., resume=...)`` of ``model`` asks for, or None; written at the end.
 
     Raises ValueError where nothing would be kept, and for the file of another fit.

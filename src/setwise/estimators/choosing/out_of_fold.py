@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checkpoint import Kept
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.fingerprint import fingerprint
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
@@ -63,7 +63,7 @@ class OutOfFold(Base):
         weight_name: str | None = None,
         prefit: bool = False,
         n_jobs: int | None = None,
-        kept: Kept | None = None,
+        kept: OpenCheckpoint | None = None,
     ) -> None:
         self.estimator, self.X, self.target, self.truth, self.folds = estimator, X, target, truth, folds
         self.positive, self.groups, self.response_method = positive, groups, response_method

@@ -237,7 +237,7 @@ class Training(ABC):
         risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
         return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
 
-    def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None) -> tuple[Risk, Values]:
+    def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
         start = None if kept is None else kept.part("start")
         evaluator, features = surrogate.on(self.batch), self.features

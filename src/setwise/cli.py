@@ -179,6 +179,11 @@ def _add_compare(commands: Any) -> None:
     )  # fmt: skip
     add.add_argument("--save", type=Path, metavar="FILE", help="write the recommended model, as model.skops")
     add.add_argument(
+        "--checkpoint", type=Path, metavar="FILE",
+        help="write to this file every so often what was found, so that --resume can go on from there",
+    )  # fmt: skip
+    add.add_argument("--resume", action="store_true", help="go on from the file of --checkpoint, if there is one")
+    add.add_argument(
         "--out", type=Path, default=Path("setwise-report"), metavar="DIR",
         help="folder for the report, empty or with an earlier report to replace (default: setwise-report)",
     )  # fmt: skip
@@ -188,7 +193,8 @@ def _add_compare(commands: Any) -> None:
 def _compare(options: argparse.Namespace) -> int:
     """The command ``setwise compare``."""
     # Imports are inside the commands, so that --help and --version do not wait for them.
-    from setwise.compare.command import Options, compare_command
+    from setwise.compare.command import compare_command
+    from setwise.compare.options import Options
 
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(Options)}

@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 from setwise.cli import main
-from setwise.compare.command import Options, plan_of, work_of
+from setwise.compare.command import work_of
+from setwise.compare.options import Options, plan_of
 
 LEAST = ("--quick", "--folds", "2", "--base", "linear", "--levers", "threshold", "--time-budget", "3600")
 

@@ -8,8 +8,9 @@ import pytest
 from compare.test_run import F1, FAST, made
 from setwise.compare import Measured, Plan, Problem, compare
 from setwise.compare.bundled import digit_traits
-from setwise.compare.command import Options, Work, plan_for, unfit
+from setwise.compare.command import Work, unfit
 from setwise.compare.floors import FlooredThreshold, NearestThreshold
+from setwise.compare.options import Options, plan_for
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
 from setwise.compare.words import details, headline

@@ -29,7 +29,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5))
 Y = (X[:, 0] - 0.5 * X[:, 1] + 0.5 * RNG.normal(size=400) > 0.6).astype(int)
 SORTED = np.sort(RNG.integers(0, 30, 400))
-CHUNKS = (100, 1, 7, 92, 200)
+CHUNKS = (199, 1, 200)
 GROUPS = {"one set": None, "sorted": SORTED, "falling": SORTED[::-1].copy(), "mixed": RNG.permutation(SORTED)}
 
 
@@ -48,8 +48,8 @@ def assert_same(model, wanted):
 @pytest.mark.parametrize("groups", GROUPS)
 def test_the_fit_equals_the_one_of_one_place(client, loss, groups):
     ids = GROUPS[groups]
-    model = SetClassifier(loss, surrogate="convex", tol=1e-4).fit(spread(X), spread(Y), spread(ids))
-    assert_same(model, setwise.SetClassifier(loss, "convex", tol=1e-4).fit(X, Y, groups=ids))
+    model = SetClassifier(loss, surrogate="convex", tol=1e-2).fit(spread(X), spread(Y), spread(ids))
+    assert_same(model, setwise.SetClassifier(loss, "convex", tol=1e-2).fit(X, Y, groups=ids))
     assert model.score(spread(X), spread(Y), spread(ids)) == pytest.approx(model.to_local().score(X, Y, ids), abs=1e-12)
 
 
@@ -87,8 +87,8 @@ def collections():
     ("kind", "rows", "labels"), list(collections()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_collections_of_all_kinds(client, kind, rows, labels):
-    model = SetClassifier("jaccard", "convex", tol=1e-3).fit(rows, labels)
-    assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-3).fit(X, Y))
+    model = SetClassifier("jaccard", "convex", tol=1e-2).fit(rows, labels)
+    assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-2).fit(X, Y))
     scores, found = model.decision_function(rows), model.predict(rows)
     assert type(scores) is type(found)
     if isinstance(rows, list):
@@ -102,9 +102,9 @@ def test_collections_of_all_kinds(client, kind, rows, labels):
 
 def test_labels_of_any_kind_and_the_positive_one(client):
     words = np.where(Y == 1, "no", "yes")
-    model = SetClassifier("jaccard", "convex", pos_label="no", tol=1e-3).fit(spread(X), spread(words))
+    model = SetClassifier("jaccard", "convex", pos_label="no", tol=1e-2).fit(spread(X), spread(words))
     assert model.classes_.tolist() == ["yes", "no"]
-    same = SetClassifier("jaccard", "convex", tol=1e-3).fit(spread(X), spread(Y))
+    same = SetClassifier("jaccard", "convex", tol=1e-2).fit(spread(X), spread(Y))
     np.testing.assert_array_equal(model.coef_, same.coef_)
     np.testing.assert_array_equal(model.predict(X), np.where(same.predict(X) == 1, "no", "yes"))
 
@@ -207,7 +207,7 @@ def test_a_worker_that_is_killed_changes_nothing(moment):
     ):
         for killed in (False, True):
             thread = kill_soon(cluster, client, moment) if killed else None
-            model = SetClassifier("jaccard", "convex", client=client, tol=1e-3).fit(spread(X), spread(Y))
+            model = SetClassifier("jaccard", "convex", client=client, tol=1e-2).fit(spread(X), spread(Y))
             if thread is not None:
                 thread.join()
             found = model.coef_.tobytes(), model.objective_, model.lower_bound_

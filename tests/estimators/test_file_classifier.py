@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.file_rows import placed_rows
 from setwise.losses import Jaccard, MeanOverClasses
 from setwise.models import RowBlock
-from setwise.risks import census
+from setwise.risks import DistributedRisk, census
 from setwise.risks.places import Each
 from setwise.risks.stored import Blocks, Stored
 
@@ -168,6 +169,34 @@ def test_bits_do_not_depend_on_the_threads(path):
         model = FileClassifier("jaccard", "convex", tol=1e-2, memory=BLOCKS, n_jobs=n_jobs).fit(path, "y")
         found.append((model.coef_.tobytes(), model.objective_, model.lower_bound_))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("ids", [None, "g"])
+def test_a_fit_goes_on_from_a_checkpoint(ids, tmp_path, monkeypatch):
+    frame = FRAME.assign(g=[f"set {i}" for i in SORTED])
+    args, file = (stored(frame, tmp_path / "rows.parquet"), "y", ids), tmp_path / "fit.npz"
+    named = [f"x{j}" for j in range(D)]
+    model = FileClassifier("jaccard", "convex", tol=1e-4, memory=BLOCKS)
+    full, half = clone(model).fit(*args, named), clone(model)
+    cut, calls = DistributedRisk.cut, []
+
+    def stopped(self, w, tol=0.0):
+        calls.append(w)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return cut(self, w, tol)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DistributedRisk, "cut", stopped)
+        with pytest.raises(KeyboardInterrupt), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+            half.fit(*args, named, checkpoint=file)
+    assert half.feature_names_in_.tolist() == named
+    after = clone(model).fit(*args, named, checkpoint=file, resume=True)
+    assert_same(after, full)
+    assert after.history_["lower_bound"][5] >= half.lower_bound_
+    other = stored(frame.assign(x3=0.0), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="another fit: X differs"):
+        clone(model).fit(other, *args[1:], named, checkpoint=file, resume=True)
 
 
 def test_features_are_chosen_by_name(path):

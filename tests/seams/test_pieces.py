@@ -9,8 +9,10 @@ from setwise.core.sets import Sets
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.models import Independent
-from setwise.risks import MeanRisk
-from setwise.surrogates import LovaszHinge
+from setwise.models.row_block import RowBlock
+from setwise.risks import DistributedRisk, MeanRisk, census
+from setwise.risks.places import Here, KeptHere
+from setwise.surrogates import LovaszHinge, MarginRescaling
 
 
 class Pieces(Risk):
@@ -77,3 +79,27 @@ def test_three_pieces_are_the_whole_set(data):
     # Bound to their own truths, the pieces would answer another question.
     local = [LovaszHinge("jaccard")(y[c], (X[c] @ np.ones(4))).value for c in cuts]
     assert abs(np.mean(local) - LovaszHinge("jaccard")(y, X @ np.ones(4)).value) > 1e-3
+
+
+@pytest.mark.parametrize("loss", ["f1", "jaccard", "mcc"])
+def test_margin_rescaling_learns_over_places_what_it_learns_in_one(loss, monkeypatch):
+    # No set is so small that its scores are gathered: the places send histograms.
+    monkeypatch.setattr(census, "FEW", 0)
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((4000, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.standard_normal(4000) > 1.5
+    cuts, surrogate = [slice(0, 500), slice(500, 500), slice(500, 4000)], MarginRescaling(loss, scale="size")
+    rows = KeptHere([RowBlock(X[c], 1.0) for c in cuts])
+    apart = DistributedRisk(Here(3), rows, KeptHere([y[c] for c in cuts]), surrogate)
+    whole = MeanRisk(Independent(X, np.array([0, 4000]), 1.0), surrogate.on(Sets.single(y)))
+    for w in rng.standard_normal((10, 4)) * 10.0 ** rng.integers(-3, 2, (10, 1)):
+        for tol in (0.0, 1e-3):
+            found, wanted = apart.cut(w, tol), whole.cut(w)
+            assert found.value <= wanted.value + 1e-9
+            assert wanted.value <= found.upper + 1e-9
+            assert found.upper - found.value <= tol + 1e-12
+            # The plane is nowhere above the risk.
+            for v in w + rng.standard_normal((5, 4)):
+                assert found.offset + found.slope @ v <= whole.cut(v).value + 1e-9
+    ours, theirs = (OneSlack(C=100.0, tol=1e-4).minimize(risk) for risk in (apart, whole))
+    assert ours.objective == pytest.approx(theirs.objective, rel=2e-4)

@@ -28,6 +28,7 @@ def of_compare():
         "test": without(OBJECTS, "None") | {"array": X, "other": Problem("p", "Made up.", X[:, :1], Y)},
         "notes": {"text": "a", "number": 3, "numbers": [3]},
         "budget": without(NUMBERS, "None") | {"zero": 0.0},
+        "checkpoint": without(OBJECTS, "None") | {"path": "fit.npz"},
     }
     for name, wrong in values.items():
         yield Parameter(f"compare({name})", lambda v, name=name: run(**{name: v}), wrong)

@@ -51,6 +51,8 @@ def calls():
     yield Parameter("FileClassifier.fit(groups)", lambda v: clone(MODEL).fit(X, Y, v), IDS)
     names = without(OBJECTS, "None") | {"text": "a", "list of names": ["a", "b"]}
     yield Parameter("FileClassifier.fit(features)", lambda v: clone(MODEL).fit(X, Y, None, v), names)
+    files = without(OBJECTS, "None") | {"folder": "none/fit.npz"}
+    yield Parameter("FileClassifier.fit(checkpoint)", lambda v: clone(MODEL).fit(X, Y, checkpoint=v), files)
     new = without(MATRICES, "short") | FILES | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for method in ("predict", "decision_function"):
         yield Parameter(f"FileClassifier.{method}(X)", getattr(fitted, method), new)

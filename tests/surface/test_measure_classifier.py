@@ -74,6 +74,9 @@ def of_methods():
         "words", "strings", "bytes", "words in a table", "objects", "beyond floats", "ragged", "lists", "object", "NAs",
         "records", "text", "number", "dict", "sparse flat", "complex", "sparse complex", "None",
     )  # fmt: skip
+    files = without(OBJECTS, "None") | {"empty text": "", "a folder": "."}
+    yield Parameter("fit(checkpoint)", lambda v: clone(MODEL).fit(X, Y, checkpoint=v), files)
+    yield Parameter("fit(resume)", lambda v: clone(MODEL).fit(X, Y, resume=v), FLAGS | {"without a file": True})
     yield Parameter("fit(X, y, estimator)", lambda v: clone(MODEL).fit(v, Y), without(MATRICES, *readable))
     yield Parameter("fit(y, Y)", lambda v: clone(MODEL).fit(X, v), TARGETS)
     yield Parameter("fit(groups)", lambda v: clone(MODEL).fit(X, Y, groups=v), IDS)

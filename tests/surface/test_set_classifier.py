@@ -98,6 +98,9 @@ def calls():
         yield Parameter(
             f"SetClassifier({name})", lambda v, name=name: clone(MODEL).set_params(**{name: v}).fit(X, Y), values
         )
+    files = without(OBJECTS, "None") | {"empty text": "", "a folder": "."}
+    yield Parameter("fit(checkpoint)", lambda v: clone(MODEL).fit(X, Y, checkpoint=v), files)
+    yield Parameter("fit(resume)", lambda v: clone(MODEL).fit(X, Y, resume=v), FLAGS | {"without a file": True})
     yield Parameter("fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES)
     yield Parameter("fit(y, Y)", lambda v: clone(MODEL).fit(X, v), TARGETS)
     yield Parameter("fit(groups)", lambda v: clone(MODEL).fit(X, Y, groups=v), IDS)

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_matrix
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.sets import Sets
-from setwise.learners import LEARNERS
+from setwise.learners import LEARNERS, Checkpoint
 from setwise.models import (
     GraphModel,
     GridModel,
@@ -228,6 +228,14 @@ def risks():
         yield Parameter(f"{name}(w0)", lambda v, one=learner: one.minimize(risk, w0=v), starts)
         calls = {"text": "a", "number": 3, "list": []}
         yield Parameter(f"{name}(callback)", lambda v, one=learner: one.minimize(risk, callback=v), calls)
+        files = without(OBJECTS, "None") | {"text": "fit.npz", "not open": Checkpoint("fit.npz")}
+        yield Parameter(f"{name}(checkpoint)", lambda v, one=learner: one.minimize(risk, checkpoint=v), files)
+    yield Parameter("Checkpoint(path)", Checkpoint, OBJECTS | {"empty text": ""})
+    yield Parameter("Checkpoint(every)", partial(Checkpoint, "fit.npz"), NUMBERS)
+    new = Checkpoint("fit.npz")
+    yield Parameter("Checkpoint.open(resume)", lambda v: new.open(resume=v), FLAGS)
+    texts = without(OBJECTS, "None", "dict") | {"number in it": {"about": 1.0}, "None in it": {"about": None}}
+    yield Parameter("Checkpoint.open(about)", new.open, texts)
 
 
 @pytest.mark.parametrize(

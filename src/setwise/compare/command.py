@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
@@ -10,22 +10,22 @@ from typing import final
 from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
-from setwise.compare.bases import BASES, GRID, QUICK_GRID
 from setwise.compare.bundled import bags, breast_cancer, digit_traits
 from setwise.compare.figures import listed, seconds_text
-from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
+from setwise.compare.options import Options, plan_for, plan_of, usual_loss
 from setwise.compare.outer import check_size, compare
 from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
 from setwise.compare.progress import ProgressLine
 from setwise.compare.reading import read, read_test
 from setwise.compare.report import earlier, write_report
+from setwise.compare.resuming import keep_plan, open_for_comparison, planned
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
 from setwise.compare.words import foreign
-from setwise.estimators.levers import LEVERS
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.losses import parse_losses
 
 QUICK_ROWS = 3000
@@ -34,38 +34,8 @@ QUICK_ROWS = 3000
 BUDGET, QUICK_BUDGET = 600.0, 60.0
 """The seconds for a file if no budget is given."""
 
-PRECISION, RECALL = "tversky:1:1e-9", "tversky:1e-9:1"
-"""1 - tp / (tp + fp), and 1 - tp / (tp + fn), but for a weight of 1e-9 that breaks ties by the other mistakes."""
-
 SMALL = 200_000
 """Up to so many cells of a table one process is faster than several, which must be started."""
-
-
-@final
-@dataclass(frozen=True)
-class Options:
-    """The options of the command, as they were given."""
-
-    data: str | None = None
-    target: str | None = None
-    positive: str | None = None
-    group: str | None = None
-    drop: str | None = None
-    loss: str | None = None
-    average: str | None = None
-    base: str | None = None
-    levers: str | None = None
-    recall_at_least: float | None = None
-    precision_at_least: float | None = None
-    confidence: float | None = None
-    test: str | None = None
-    quick: bool = False
-    folds: int | None = None
-    seed: int = 0
-    n_jobs: int | None = None
-    time_budget: float | None = None
-    save: Path | None = None
-    out: Path = Path("setwise-report")
 
 
 @final
@@ -97,15 +67,31 @@ def compare_command(options: Options, say: Callable[[str], None], bold: bool = F
         check(one, plan, options)
     if options.save is not None:
         check_place(options.save)
+    kept = open_for_comparison(options, [one.problem for one in work])
     made = made_folders(options.out)
     try:
-        return _answered(options, work, say, bold, begin)
+        with _written(kept):
+            return _answered(options, work, say, bold, begin, kept)
     except BaseException:
         # An interrupted run leaves no empty folders behind.
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+@contextlib.contextmanager
+def _written(kept: OpenCheckpoint | None) -> Iterator[None]:
+    """Write the checkpoint at the end, also after Ctrl-C, which then says so."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept is None or not kept.arrays:
+            raise
+        raise KeyboardInterrupt(f"{kept.name} holds what was done; --resume goes on from it") from None
+    finally:
+        if kept is not None:
+            kept.write()
 
 
 def made_folders(out: Path) -> list[Path]:
@@ -116,74 +102,24 @@ def made_folders(out: Path) -> list[Path]:
 
 
 def _answered(
-    options: Options, work: Sequence[Work], say: Callable[[str], None], bold: bool, begin: float
+    options: Options,
+    work: Sequence[Work],
+    say: Callable[[str], None],
+    bold: bool,
+    begin: float,
+    kept: OpenCheckpoint | None,
 ) -> tuple[list[str], list[Path]]:
     """Run the comparison, save the model and write the report."""
     budget = options.time_budget
     if budget is None and options.data is not None:
         budget = QUICK_BUDGET if options.quick else BUDGET
-    found = run(work, options, budget, say)
+    found = run(work, options, budget, say, kept)
     if options.save is not None:
         save(found[0], options.save, options.group)
         found = [replace(found[0], saved=str(options.save))]
     title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
     files = write_report(options.out, found, title, time.perf_counter() - begin)
     return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
-
-
-def plan_of(options: Options) -> Plan:
-    """The plan of the options; ValueError where one is out of range."""
-    if options.folds is not None and options.folds < 2:
-        raise ValueError(f"--folds must be at least 2; got {options.folds}.")
-    if options.seed < 0:
-        raise ValueError(f"--seed must not be negative; got {options.seed}.")
-    if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
-        raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
-    if options.time_budget is not None and not options.time_budget > 0:
-        raise ValueError(f"--time-budget must be a number of seconds above 0; got {options.time_budget}.")
-    bases = ("linear", "boosted") if options.quick else tuple(BASES)
-    # Weighted fits cost the most and seldom gain anything over a threshold.
-    levers = tuple(name for name in LEVERS if not options.quick or name != "class_weight")
-    return Plan(
-        options.folds or 5,
-        3 if options.quick else 5,
-        QUICK_GRID if options.quick else GRID,
-        _names(options.base, BASES, "--base", "base model", bases),
-        _names(options.levers, LEVERS, "--levers", "lever", levers),
-        options.seed,
-        options.n_jobs or 1,
-        floor=floor_of(options),
-    )
-
-
-def plan_for(options: Options, problem: Problem) -> Plan:
-    """The plan of the options for one problem. For many sets ``--quick`` leaves the ramp to the cheaper stack."""
-    plan = plan_of(options)
-    if not options.quick or options.levers is not None or (problem.groups is None and not problem.many):
-        return plan
-    return replace(plan, levers=tuple(name for name in plan.levers if name != "ramp"))
-
-
-def floor_of(options: Options) -> FlooredThreshold | None:
-    """The threshold that keeps the floors of the options, or None; ValueError where one is out of range."""
-    given = (options.recall_at_least, options.precision_at_least)
-    if given == (None, None):
-        if options.confidence is not None:
-            raise ValueError("--confidence is that of a floor; give --recall-at-least or --precision-at-least too.")
-        return None
-    for option, value in (("--recall-at-least", given[0]), ("--precision-at-least", given[1])):
-        if value is not None and not 0.0 <= value <= 1.0:
-            raise ValueError(f"{option} must be a share from 0 to 1; got {value:g}.")
-    if options.confidence is not None and not 0.0 < options.confidence < 1.0:
-        raise ValueError(f"--confidence must be a probability between 0 and 1; got {options.confidence:g}.")
-    return FlooredThreshold(*given, options.confidence)
-
-
-def usual_loss(options: Options) -> str:
-    """The measure where none is named: F1, or under a floor of recall precision, and the other way round."""
-    if options.recall_at_least is not None:
-        return "f1" if options.precision_at_least is not None else PRECISION
-    return "f1" if options.precision_at_least is None else RECALL
 
 
 def check(work: Work, plan: Plan, options: Options) -> None:
@@ -203,44 +139,60 @@ def check(work: Work, plan: Plan, options: Options) -> None:
         raise ValueError("--average says what a set is in a label matrix; name several target columns.")
 
 
-def run(work: Sequence[Work], options: Options, budget: float | None, say: Callable[[str], None]) -> list[Answer]:
-    """Measure the time, plan by it, say what is expected, and run every comparison."""
-    say("Measuring how long it takes ...")
-    planned: list[tuple[Work, Plan, list[str]]] = []
+def run(
+    work: Sequence[Work],
+    options: Options,
+    budget: float | None,
+    say: Callable[[str], None],
+    kept: OpenCheckpoint | None = None,
+) -> list[Answer]:
+    """Measure the time, plan by it, say what is expected, and run every comparison.
+
+    Where a checkpoint holds a plan, the time is not measured again.
+    """
+    places = [None if kept is None else kept.part(f"problem {k}") for k in range(len(work))]
+    plans: list[tuple[Work, Plan, list[str]]] = []
     expected, begin = 0.0, time.perf_counter()
-    for one in work:
+    for one, place in zip(work, places, strict=True):
         n = len(one.problem.y)
         small = n * one.problem.X.shape[1] <= SMALL
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own = replace(plan_for(options, one.problem), n_jobs=jobs)
-        notes = unfit(options, own, one)
-        costs = measured_costs(one.problem, one.measures, own, warm=bool(planned))
-        if budget is not None:
-            # Each problem has an equal share of the budget, less what the measuring took so far.
-            left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
-            own, rows, cuts = within(own, costs, n, left / len(work))
-            notes += cuts
-            if rows < n:
-                drawn = one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed)
-                about = f"{drawn.about} A random part of {len(drawn.y):,} of its {n:,} rows."
-                one = replace(one, problem=replace(drawn, about=about))
-        expected += costs.expected(own, len(one.problem.y))
-        planned.append((one, own, notes))
-    say(f"Expected time: {seconds_text(expected)}.")
-    for _, _, notes in planned:
+        rows, notes, earlier = n, unfit(options, own, one), planned(place and place.part("plan"), own)
+        if earlier is not None:
+            own, rows, notes = earlier
+        else:
+            if not plans:
+                say("Measuring how long it takes ...")
+            costs = measured_costs(one.problem, one.measures, own, warm=bool(plans))
+            if budget is not None:
+                # Each problem has an equal share of the budget, less what the measuring took so far.
+                left = max(budget - (time.perf_counter() - begin), 0.2 * budget)
+                own, rows, cuts = within(own, costs, n, left / len(work))
+                notes += cuts
+            keep_plan(place and place.part("plan"), own, rows, notes)
+        if rows < n:
+            drawn = one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed)
+            about = f"{drawn.about} A random part of {len(drawn.y):,} of its {n:,} rows."
+            one = replace(one, problem=replace(drawn, about=about))
+        if earlier is None:
+            expected += costs.expected(own, len(one.problem.y))
+        plans.append((one, own, notes))
+    if expected:
+        say(f"Expected time: {seconds_text(expected)}.")
+    for _, _, notes in plans:
         for note in notes:
             say(note)
-    line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in planned), "compare")
+    line = ProgressLine(sum(own.steps(one.problem, len(one.measures)) for one, own, _ in plans), "compare")
 
     found: list[Answer] = []
-    for one, own, notes in planned:
+    for (one, own, notes), place in zip(plans, places, strict=True):
 
         def advance(what: str, steps: int, name: str = one.problem.name) -> None:
             line.advance(f"{name}: {what}", steps)
 
-        found += compare(
-            one.problem, one.measures, own, advance, one.test, notes, None if budget is None else budget / len(work)
-        )
+        share = None if budget is None else budget / len(work)
+        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place)
     line.close()
     return found
 
@@ -285,16 +237,3 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
 def measures_of(text: str, average: str) -> tuple[Measured, ...]:
     """The losses in a text that joins their names by commas; ValueError for a name that does not exist."""
     return tuple(Measured(name, loss, average) for name, loss in parse_losses(text).items())
-
-
-def _names(
-    text: str | None, known: Mapping[str, object], option: str, what: str, default: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The names in a text that joins them by commas; ValueError for one that is unknown."""
-    if text is None:
-        return default
-    names = tuple(dict.fromkeys(name.strip().lower() for name in text.split(",")))
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{option}: there is no {what} {name!r}; use {', '.join(known)}.")
-    return names

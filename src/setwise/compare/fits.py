@@ -11,6 +11,7 @@ from setwise.compare.floors import short_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.choosing import Problem as Rows
@@ -47,9 +48,12 @@ class Fits:
     plan : the base models and the folds
     where : the words for the rows in the line of progress
     advance : called with words on what was done and with the number of steps
+    kept : the part of a checkpoint that keeps the responses, or None
     """
 
-    def __init__(self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance) -> None:
+    def __init__(
+        self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance, kept: OpenCheckpoint | None = None
+    ) -> None:
         self.rows, self.seconds = rows, dict[str, float]()
         folds = rows.folds(plan.inner, SEED)
         self._sources: dict[str, dict[float | None, OutOfFold]] = {}
@@ -57,7 +61,8 @@ class Fits:
             found = self._sources[base.name] = {}
             for constant in base.constants(plan.grid):
                 advance(f"{where}: {base.title}", 0)
-                source = rows.out_of_fold(base.build(problem, constant, plan.seed), folds, n_jobs=plan.n_jobs)
+                model = base.build(problem, constant, plan.seed)
+                source = rows.out_of_fold(model, folds, n_jobs=plan.n_jobs, kept=kept)
                 source.name = base.title
                 source.prepare()
                 found[constant] = source

@@ -16,8 +16,10 @@ from setwise.compare.floors import Reached, short_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
+from setwise.compare.resuming import judged, keep_judged
 from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_kind, as_number, shown
 from setwise.core.refusal import Refusal
 from setwise.decisions import UnmetFloor
@@ -35,6 +37,7 @@ def compare(
     test: Problem | None = None,
     notes: Sequence[str] = (),
     budget: float | None = None,
+    checkpoint: OpenCheckpoint | None = None,
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
@@ -51,6 +54,8 @@ def compare(
     test : further rows on which the recommendation and the reference are judged, or None
     notes : sentences on what was left out before
     budget : the seconds after which further outer folds are given up, once there are three; None gives up none
+    checkpoint : an open one, as ``Checkpoint("fit.npz").open(resume=True)``, that keeps what outer folds and fits of
+        base models have found, and gives what an earlier comparison of the same data and plan has; None for none
 
     Raises
     ------
@@ -58,6 +63,9 @@ def compare(
     """
     plan = Plan() if plan is None else plan
     _check(problem, measures, plan, advance, test, notes, budget)
+    if checkpoint is not None:
+        as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
+    of_all = None if checkpoint is None else checkpoint.part("all rows")
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
     folds, fits = _outer(problem, whole, plan), None
@@ -65,17 +73,31 @@ def compare(
     if plan.floor is not None:
         # A floor that nothing keeps on all rows is refused before the work in outer folds, not after it.
         plan.floor.check(whole.target)
-        fits = Fits(whole, problem, plan, "all rows", advance)
+        fits = Fits(whole, problem, plan, "all rows", advance, of_all)
         for judge in judges:
             judge.require_floor(fits)
     for k, (train, held_out) in enumerate(folds, 1):
         if _is_late(begin, budget, k - 1):
             late = f"Only {k - 1} of {plan.folds} outer folds are run: they take longer than was expected."
             break
-        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance)
-        for judge in judges:
+        # What a rule under floors has reached is not kept.
+        outer = None if checkpoint is None or plan.floor is not None else checkpoint.part(f"outer fold {k}")
+        parts = [None if outer is None else outer.part(str(i)) for i in range(len(judges))]
+        known = [judged(part) for part in parts]
+        if all(one is not None for one in known):
+            for judge, one in zip(judges, known, strict=True):
+                judge.remember(one)
+            advance(f"outer fold {k}", plan.steps(problem, len(measures)) // (plan.folds + 1))
+            continue
+        responses = None if checkpoint is None else checkpoint.part(f"responses {k}")
+        part = Fits(whole.take(train), problem, plan, f"outer fold {k}", advance, responses)
+        for judge, place in zip(judges, parts, strict=True):
             judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
-    fits = fits or Fits(whole, problem, plan, "all rows", advance)
+            keep_judged(place, judge.losses[-1], judge.chosen[-1])
+        if responses is not None and outer is not None:
+            # What was judged is not asked for again.
+            responses.put({})
+    fits = fits or Fits(whole, problem, plan, "all rows", advance, of_all)
     notes = (*shared_words(problem, plan.models(problem)), *notes, *([late] if late else []))
     return [judge.answer(fits, test, notes, advance) for judge in judges]
 
@@ -161,6 +183,12 @@ class _Judge:
         self.chosen.append(decision.chosen)
         self.reached.append(reached)
         self.seconds += time.perf_counter() - start
+
+    def remember(self, known: tuple[dict[Key, float], Key] | None) -> None:
+        """Take what an earlier run has found in an outer fold."""
+        assert known is not None
+        self.losses.append(known[0])
+        self.chosen.append(known[1])
 
     def _decide(self, fits: Fits, where: str, advance: Advance) -> Decision:
         task = judged_by(fits.rows.task, self.measured)

@@ -92,12 +92,15 @@ class Counts(MistakesTerm):
                 parts.append(np.maximum(costs * count[0], costs * count[1]))
         return reduce(np.add, parts)
 
-    def bent(self, fn: tuple[Values, Values], fp: tuple[Values, Values], at: Any = slice(None)) -> Any:
+    def bent(
+        self, fn: tuple[Values, Values], fp: tuple[Values, Values], at: Any = slice(None)
+    ) -> tuple[Values, Values, Values]:
         """Bounds on the second differences along fn and along fp and on mixed ones, over such ranges, if known."""
         assert self.bends is not None
         none = 0.0 * (fn[0] + fp[0])
         parts = [(factor, bend(*fn, *fp, self.P[at], self.N[at])) for factor, bend in self.bends]
-        return [reduce(np.add, [factor * each[k] for factor, each in parts], none) for k in range(3)]
+        along_fn, along_fp, mixed = (sum((c * each[k] for c, each in parts), none) for k in range(3))
+        return along_fn, along_fp, mixed
 
     @cached_property
     def origin(self) -> Values:

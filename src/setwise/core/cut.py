@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from setwise.core.arrays import Values
 
 
@@ -20,6 +22,31 @@ class Cut:
     value: float
     upper: float
     rounding: float = 0.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Planes that a learner holds: ``risk(v) >= offsets_t + <slopes_t, v>`` for all v, up to ``roundings_t``; (t, ...).
+
+    They lie below the whole risk each, or, if not ``whole``, below one part each, in the order of the parts.
+    """
+
+    offsets: Values
+    slopes: Values
+    roundings: Values
+    whole: bool = True
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The planes of the whole risk one by one; none, if they are those of parts."""
+        rows = zip(self.offsets, self.slopes, self.roundings, strict=True) if self.whole else ()
+        return tuple(Cut(float(offset), slope, -np.inf, np.inf, float(lost)) for offset, slope, lost in rows)
+
+    def at(self, w: Values) -> float:
+        """The largest value of the planes at ``w``, less their rounding; of those of parts it is the sum."""
+        known = self.offsets - self.roundings + self.slopes @ w
+        return float(known.max(initial=-np.inf) if self.whole else known.sum())
 
 
 @final

@@ -3,14 +3,16 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_number, as_reals, shown
-from setwise.core.cut import Cut
+from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.checks import as_count, as_kind, as_number, as_reals, shown
+from setwise.core.cut import Bundle, Cut
+from setwise.core.earlier import Earlier
 from setwise.core.interrupts import plain_interrupts
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
@@ -66,6 +68,7 @@ class Step:
     lower : a lower bound of the minimum
     stalled : whether no further progress is possible
     local : whether descent on a risk that is not convex has come to its end
+    bundle : a function that gives the planes behind the lower bound, for a checkpoint; None if there are none
     """
 
     w: Values
@@ -74,6 +77,7 @@ class Step:
     lower: float
     stalled: bool = False
     local: bool = False
+    bundle: Callable[[], Bundle | None] | None = None
 
 
 Callback = Callable[[Record, Values], bool | None]
@@ -119,15 +123,27 @@ class Learner(ABC):
         """The method itself as an endless iterator over iterations; the first planes are made at ``w0``."""
 
     @final
-    def minimize(self, risk: Risk, *, w0: Values | None = None, callback: Callback | None = None) -> Fit:
+    def minimize(
+        self,
+        risk: Risk,
+        *,
+        w0: Values | None = None,
+        callback: Callback | None = None,
+        checkpoint: OpenCheckpoint | None = None,
+    ) -> Fit:
         """Minimize F and return the best weights with their certificate.
 
         ``callback(record, w)`` is called after every iteration and stops the learner by returning True. After Ctrl-C
         the best weights so far are returned, with the status ``"interrupted"``.
 
+        ``checkpoint``, as ``Checkpoint("fit.npz").open(resume=True)`` gives it, is written every so often and at the
+        end. Where it holds an earlier fit, this one goes on from its weights, bounds, planes and history instead of
+        ``w0``, and ``max_iter`` counts the earlier iterations too.
+
         Raises
         ------
         Refusal : if the method needs a convex risk and the risk is not convex
+        ValueError : if the checkpoint is one of another learner, C or risk
         BrokenPromise : if planes and values contradict each other, so that a bound would be false
         OverflowError : if C times a plane is beyond float64
         """
@@ -140,19 +156,30 @@ class Learner(ABC):
             )
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")
-        start, begin = self._start(risk, w0), time.perf_counter()
+        if checkpoint is not None:
+            as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
+        earlier = None if checkpoint is None else Earlier.of(checkpoint, self.name, self.C, risk)
+        start, begin = self._start(risk, w0 if earlier is None else earlier.w), time.perf_counter()
         # The floor of the risk bounds the minimum from below before the first plane does.
         track = _Track(self.C, start, self.C * risk.floor)
         history: list[Record] = []
-        status = "max_iter"
+        watched, ended = Watched(risk, self.C), ""
+        if earlier is not None:
+            history = track.go_on(earlier)
+            begin -= history[-1].seconds
+            watched = Watched(risk, self.C, earlier)
+            ended = earlier.ended(track.gap, self.tol, self.max_iter)
+        status = ended or "max_iter"
         try:
-            for step in _plainly(self.steps(Watched(risk, self.C), start)):
+            for step in () if ended else _plainly(self.steps(watched, start)):
                 track.see(step)
                 seconds = time.perf_counter() - begin
                 gap = track.gap
                 history.append(Record(len(history) + 1, track.objective, track.lower, track.upper, seconds, gap))
                 # The view is read-only: a callback that wrote into w would change the result under its certificate.
                 stop = callback is not None and callback(history[-1], read_only(track.w))
+                if checkpoint is not None and checkpoint.due:
+                    self._write(checkpoint, track, history, "")
                 # A certified gap counts first, so that a fit which converges at its last iteration is called converged.
                 if gap <= self.tol:
                     status = "converged"
@@ -169,10 +196,24 @@ class Learner(ABC):
             if not history:
                 raise  # there are no weights to keep
             status = "interrupted"
+        if checkpoint is not None and not ended:
+            self._write(checkpoint, track, history, status)
         words = _MESSAGES[status].format(gap=track.gap, tol=self.tol, max_iter=self.max_iter)
         # Inexact inference may have computed less than the lower bound that later planes proved.
         objective = max(track.objective, track.lower)
         return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))
+
+    def _write(self, checkpoint: OpenCheckpoint, track: "_Track", history: list[Record], status: str) -> None:
+        """Write what was found so far."""
+        bundle = None if track.bundle is None else track.bundle()
+        if track.bundle is not None and bundle is None:
+            # Ctrl-C came while the planes were being changed: the file stays as it was written last.
+            return
+        records = np.array([astuple(record) for record in history], dtype=np.float64)
+        bounds = np.array([track.objective, track.lower, track.upper, track.rounding])
+        found = Earlier(track.w, bounds, records, bundle, status, self.tol)
+        checkpoint.put(found.arrays(self.name, self.C))
+        checkpoint.write()
 
     def objective(self, w: Values, cut: Cut, known: float) -> float:
         """F(w), where the risk is the larger of the values of the new cut and of the earlier planes at w."""
@@ -209,15 +250,22 @@ class _Track:
         self.C, self.w, self.lower = C, w, lower
         self.objective = self.upper = np.inf
         self.rounding = 0.0
+        self.bundle: Callable[[], Bundle | None] | None = None
 
     @property
     def gap(self) -> float:
         """``(upper - lower) / max(|upper|, C / 1000)``, inf before the first iteration."""
         return relative_gap(self.lower, self.upper, self.C)
 
+    def go_on(self, earlier: Earlier) -> list[Record]:
+        """Begin where an earlier fit has ended; returns its history."""
+        self.objective, lower, self.upper, self.rounding = (float(bound) for bound in earlier.bounds)
+        self.lower, self.bundle = max(self.lower, lower), None if earlier.bundle is None else lambda: earlier.bundle
+        return [Record(int(k), *numbers) for k, *numbers in earlier.records.tolist()]
+
     def see(self, step: Step) -> None:
         """Update the best point and the bounds; raises BrokenPromise if the step contradicts an earlier one."""
-        half, cut = 0.5 * float(step.w @ step.w), step.cut
+        half, cut, self.bundle = 0.5 * float(step.w @ step.w), step.cut, step.bundle
         self.rounding = max(self.rounding, cut.rounding)
         refuse_planes_above(step.known, cut.upper, self.rounding + 1e-9 * SMALLEST)
         # Earlier planes lie below a convex risk too, so where they are higher they replace the value of inexact

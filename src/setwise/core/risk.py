@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Cut, Cuts
+from setwise.core.cut import Bundle, Cut, Cuts
 from setwise.core.refusal import Refusal
 
 
@@ -22,6 +22,8 @@ class Risk(ABC):
     convex : whether the planes lie below the risk
     floors : (n_parts,) lower bounds of all values of the parts; None if none are known
     planes : planes that are known to lie below the whole risk; learners that make planes of the whole begin with them
+    part_planes : one plane below each part; learners that make planes of parts begin with them
+    iterations : the number of iterations behind these planes, where a fit goes on
     """
 
     size: int
@@ -30,6 +32,8 @@ class Risk(ABC):
     convex: bool = True
     floors: Values | None = None
     planes: tuple[Cut, ...] = ()
+    part_planes: Bundle | None = None
+    iterations: int = 0
 
     @property
     def floor(self) -> float:

@@ -5,7 +5,8 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Cut, Cuts
+from setwise.core.cut import Bundle, Cut, Cuts
+from setwise.core.earlier import Earlier
 from setwise.core.refusal import BrokenPromise
 from setwise.core.risk import Risk
 
@@ -21,11 +22,15 @@ MEMORY = 8
 
 @final
 class Watched(Risk):
-    """The same risk, in which each new plane is checked at earlier points, and each earlier plane at the new point."""
+    """The same risk, in which each new plane is checked at earlier points, and each earlier plane at the new point.
 
-    def __init__(self, inner: Risk, C: float) -> None:
+    Where a fit goes on, ``earlier`` holds its planes and the cut at its best point, which is not made again.
+    """
+
+    def __init__(self, inner: Risk, C: float, earlier: Earlier | None = None) -> None:
         self.inner, self.C, self._seen = inner, C, _Seen(inner.size)
-        self._passes = 0
+        self._passes, self._earlier = 0, earlier
+        self._bundle = None if earlier is None else earlier.bundle
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -50,7 +55,17 @@ class Watched(Risk):
     @property
     def planes(self) -> tuple[Cut, ...]:  # type: ignore[override]
         """The planes that are known of the risk."""
-        return self.inner.planes
+        return self.inner.planes if self._bundle is None else (*self.inner.planes, *self._bundle.cuts)
+
+    @property
+    def part_planes(self) -> Bundle | None:  # type: ignore[override]
+        """The planes that are known of the parts of the risk."""
+        return self.inner.part_planes if self._bundle is None or self._bundle.whole else self._bundle
+
+    @property
+    def iterations(self) -> int:  # type: ignore[override]
+        """The number of iterations behind these planes."""
+        return 0 if self._earlier is None else len(self._earlier.records)
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
@@ -58,7 +73,7 @@ class Watched(Risk):
         return self.inner.convex
 
     def cut(self, w: Values, tol: float = 0.0) -> Cut:
-        cut = self.inner.cut(w, tol)
+        cut = self._made(w) or self.inner.cut(w, tol)
         w = padded(w, len(cut.slope))
         with np.errstate(over="ignore", invalid="ignore"):
             length = float(np.sqrt(cut.slope @ cut.slope))
@@ -91,6 +106,11 @@ class Watched(Risk):
             plane = Cut(float(cuts.offsets.sum()), slope, value, upper, rounding)
             self._seen.compare(w, plane, float(np.sqrt(slope @ slope)))
         return Cuts(cuts.offsets, cuts.slopes, cuts.values, cuts.uppers, roundings, lengths)
+
+    def _made(self, w: Values) -> Cut | None:
+        """The cut at the best point of the earlier fit, if ``w`` is that point."""
+        earlier = self._earlier
+        return None if earlier is None or not np.array_equal(w, earlier.w) else earlier.cut
 
     def _check_size(self, largest: float) -> None:
         """Raise OverflowError if ``largest``, an upper bound of what the masters compute, is not finite."""

@@ -1,11 +1,13 @@
 """SetClassifier for rows on the workers of a Dask cluster."""
 
+from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
 from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
+from setwise.core.checkpoint import Checkpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
@@ -63,7 +65,15 @@ class SetClassifier(PlacedClassifier):
 
     _parameter_constraints = PlacedClassifier._parameter_constraints | {"client": [Client, None]}
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Train on the sets of (X, y).
 
         Parameters
@@ -71,10 +81,12 @@ class SetClassifier(PlacedClassifier):
         X : a Dask array (n, d) or dataframe, or a list of delayed matrices; float32 stays float32
         y : the labels (n,), two different ones, in partitions that go with those of X
         groups : the id of the set of each row, (n,); None makes all rows one set
+        checkpoint, resume : as in :meth:`setwise.SetClassifier.fit`. The file is that of this process; it belongs to
+            the rows in their partitions, on any workers
         """
         self._validate_params()
         with cluster(self.client) as client:
-            return self._fit(placed_rows(client, X, y, groups))
+            return self._fit(placed_rows(client, X, y, groups), checkpoint, resume)
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""

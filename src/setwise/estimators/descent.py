@@ -10,6 +10,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.interrupts import plain_interrupts
@@ -147,23 +148,30 @@ class Training(ABC):
         return np.asarray(weights / weights.max() / (weights / weights.max()).sum())
 
     def solve(
-        self, make: MakeLearner, may_replace: bool, last: Values | None = None, callback: Callback | None = None
+        self,
+        make: MakeLearner,
+        may_replace: bool,
+        last: Values | None = None,
+        callback: Callback | None = None,
+        checkpoint: OpenCheckpoint | None = None,
     ) -> Trained:
         """Train with the learner that ``make`` makes, beginning at the weights ``last`` if they are given.
+
+        Each surrogate that is tried is a part of the checkpoint, and goes on from what that holds of it.
 
         With ``may_replace`` the surrogate ``"auto"`` becomes the ramp for a single set, unless the start is w = 0. For
         several sets it becomes the ramp where the bound of the convex one says nothing, and where it says little and
         logistic regression has a smaller training loss; if the ramp has no larger one.
         """
         if not isinstance(self.surrogate, str):
-            return self._minimized(self.surrogate, make, last, callback)[0]
+            return self._minimized(self.surrogate, make, last, callback, checkpoint)[0]
         if may_replace and self.ramp_alone:
-            return self._minimized(self.named(Ramp.name), make, last, callback)[0]
+            return self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
         if self.surrogate not in ("auto", "convex"):
             surrogate = self.named(self.surrogate)
         else:
             surrogate = self.convex()
-        found, risk = self._minimized(surrogate, make, last, callback)
+        found, risk = self._minimized(surrogate, make, last, callback, checkpoint)
         if not risk.convex or found.C == 0 or not found.fit.history:
             return found
         share = share_of_constant(risk, found.fit, found.C, self.constant, self._logistic_start)
@@ -176,7 +184,7 @@ class Training(ABC):
         loss = self.loss_at(found.w)
         if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
             return found
-        ramp = self._minimized(self.named(Ramp.name), make, last, callback)[0]
+        ramp = self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
         chosen = ramp if self.loss_at(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
         # From w = 0 the ramp may not get away.
         if share >= VACUOUS and self.start == "zero" and self.loss_at(chosen.w) >= self.constant:
@@ -184,13 +192,19 @@ class Training(ABC):
         return chosen
 
     def _minimized(
-        self, surrogate: Surrogate, make: MakeLearner, last: Values | None, callback: Callback | None
+        self,
+        surrogate: Surrogate,
+        make: MakeLearner,
+        last: Values | None,
+        callback: Callback | None,
+        checkpoint: OpenCheckpoint | None,
     ) -> tuple[Trained, Risk]:
         """The result of one surrogate, and its risk."""
+        kept = None if checkpoint is None else checkpoint.part(surrogate.name)
         if surrogate.name not in self.risks:
             try:
                 with plain_interrupts():
-                    self.risks[surrogate.name] = self._risk(surrogate)
+                    self.risks[surrogate.name] = self._risk(surrogate, kept)
             except KeyboardInterrupt:
                 return self._interrupted(surrogate)
         risk, origin = self.risks[surrogate.name]
@@ -203,7 +217,9 @@ class Training(ABC):
             fit = _unmoved(risk.size)
             w = self.bare_start if self.bare else origin
             return Trained(w, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
-        fit = learner.minimize(risk, w0=None if last is None else last - origin, callback=callback)
+        begin = None if last is None else last - origin
+        part = None if kept is None else kept.part("fit")
+        fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
             fit = _at_the_start(fit, risk, learner.C)
@@ -221,13 +237,17 @@ class Training(ABC):
         risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
         return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
 
-    def _risk(self, surrogate: Surrogate) -> tuple[Risk, Values]:
+    def _risk(self, surrogate: Surrogate, kept: OpenCheckpoint | None = None) -> tuple[Risk, Values]:
         """The risk of a surrogate, and the weights from which its weights are steps."""
+        start = None if kept is None else kept.part("start")
         evaluator, features = surrogate.on(self.batch), self.features
         origin = np.zeros(features.size)
         risk = MeanRisk(features, evaluator, self.weights, self.jobs)
         if self.starts_at_logistic(evaluator.convex):
-            origin = self.beginning(risk)
+            # Planes are those of steps from the very start that they were made with.
+            origin = self.beginning(risk) if start is None or not start.arrays else start.numbers("w", origin.shape)
+            if start is not None:
+                start.put({"w": origin})
             risk = MeanRisk(features.centred(origin), evaluator, self.weights, self.jobs)
         # A single fit has no use for the memory of planes.
         return (Remembering(risk) if self.path and risk.convex else risk), origin

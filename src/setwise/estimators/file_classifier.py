@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
+from setwise.core.checkpoint import Checkpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
@@ -76,7 +78,16 @@ class FileClassifier(PlacedClassifier):
         self.memory = memory
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, groups: Any = None, features: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        features: Sequence[str] | None = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Train on the sets of a file.
 
         Parameters
@@ -86,9 +97,11 @@ class FileClassifier(PlacedClassifier):
         groups : the name of the column of the ids of sets; for an array X the ids, (n,). None makes all rows one set.
             Sets whose rows lie in several blocks take more memory, so the rows of a set should follow each other
         features : the names of the columns of numbers to learn from; None takes all but y and groups
+        checkpoint, resume : as in :meth:`SetClassifier.fit`; ``memory`` must be the same when the fit goes on
         """
         self._validate_params()
-        return self._fit(placed_rows(X, y, groups, features, Budget.of(self.memory), threads(self.n_jobs)))
+        found = placed_rows(X, y, groups, features, Budget.of(self.memory), threads(self.n_jobs))
+        return self._fit(found, checkpoint, resume)
 
     def decision_function(self, X: Any) -> Values:
         """The score of each row of a file or an array, (n,)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.learner import Learner
 from setwise.core.progress import ProgressBar
 from setwise.estimators.descent import Trained, Training
@@ -16,14 +17,22 @@ from setwise.estimators.threads import blas_threads
 from setwise.learners import NRBM
 
 
-def solve(model: Any, problem: Training, last: Values | None, descent: type[Learner] = NRBM) -> Trained:
+def solve(
+    model: Any,
+    problem: Training,
+    last: Values | None,
+    descent: type[Learner] = NRBM,
+    checkpoint: OpenCheckpoint | None = None,
+) -> Trained:
     """The weights of a problem for the parameters of ``model``, found from the weights ``last`` on.
 
-    ``descent`` is the learner that ``learner="auto"`` takes for risks that are not convex.
+    ``descent`` is the learner that ``learner="auto"`` takes for risks that are not convex. Where the ``checkpoint``
+    holds an earlier fit, this one goes on from there.
     """
     bar = ProgressBar(model.tol, type(model).__name__) if model.verbose else None
     with blas_threads(problem.multiplications, None if model.n_jobs is None else problem.jobs):
-        trained = problem.solve(partial(learner_for, model, descent=descent), isinstance(model.learner, str), last, bar)
+        make = partial(learner_for, model, descent=descent)
+        trained = problem.solve(make, isinstance(model.learner, str), last, bar, checkpoint)
     if bar is not None:
         bar.close()
     return trained

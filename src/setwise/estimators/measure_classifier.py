@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from copy import deepcopy
 from numbers import Integral
+from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -15,29 +16,24 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.measure import Loss
 from setwise.decisions import threshold_curve
-from setwise.estimators.choosing import Choice, Gain, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
-from setwise.estimators.choosing.base_model import check_prefit, default_classifier
+from setwise.estimators.choosing import Choice, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
+from setwise.estimators.choosing.base_model import base_has, check_prefit, default_classifier, is_prefit
+from setwise.estimators.choosing.folds import Folds
+from setwise.estimators.choosing.kept import open_for_choice
 from setwise.estimators.choosing.out_of_fold import Fresh
 from setwise.estimators.levers import LEVERS, Lever, as_levers
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
-from setwise.estimators.target import as_ids, as_target
+from setwise.estimators.said import UNROUTED
+from setwise.estimators.target import as_ids, as_known
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss, plain_losses
 
 OWN = "estimator"
 """The name of the user's estimator among the base models of a choice."""
-
-
-def _base_has(name: str) -> Any:
-    """Whether the base model has a method, for ``available_if``."""
-
-    def check(model: "MeasureClassifier") -> bool:
-        return getattr(vars(model).get("estimator_", model._base(None)), name, None) is not None
-
-    return check
 
 
 @final
@@ -97,6 +93,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     n_features_in_, feature_names_in_ : where the estimator has them
     """
 
+    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
         "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
@@ -141,7 +138,16 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Fit the estimator, tune all levers out of fold, and choose.
 
         A fit that raises an exception leaves the model as it was. If Ctrl-C comes after the reference was judged, the
@@ -154,13 +160,18 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
             metadata routing they go to the fits of the estimator too, if it requests them
         sample_weight : (n,) weights of rows in the fits of the estimator. The loss counts all rows alike
+        checkpoint : the path of a file that keeps what the estimator says of the rows that were held out, as plain
+            arrays, so that no such fit is made twice; or a :class:`setwise.learners.Checkpoint`. Fits on all rows are
+            made anew, since a model is no plain array
+        resume : whether to take from the file what it holds of this fit, if there is one; a file of other data, another
+            loss, other folds or other parameters is refused
         """
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit", type(self).__name__)
         before = dict(self.__dict__)
         try:
-            interrupted = self._fit(X, y, groups, sample_weight)
+            interrupted = self._fit(X, y, groups, sample_weight, checkpoint, resume)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -191,13 +202,13 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         at = self.classes_.tolist().index(self._positive)
         return np.asarray(self.classes_[np.where(labels, at, 1 - at)])
 
-    @available_if(_base_has("predict_proba"))
+    @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """The probabilities of the estimator, as it gives them; for a label matrix fitted label by label (n, p)."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_base_has("decision_function"))
+    @available_if(base_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """The scores of the estimator, as it gives them."""
         check_is_fitted(self)
@@ -211,22 +222,15 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
             if self._grouped:
                 warn_of_forgotten_groups("score")
         labels = self.predict(X, groups)
-        target = as_target(y)
-        if self._outputs is None and target.ndim == 2 and target.shape[1] == 1:
-            target = target.ravel()
-        if target.shape != labels.shape:
-            raise ValueError(f"y must have the shape of predict(X), {labels.shape}; got shape {target.shape}.")
         known = [0, 1] if self._outputs is not None else self.classes_.tolist()
-        odd = [label for label in target.ravel().tolist() if label not in known]
-        if odd:
-            raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
+        target = as_known(y, labels.shape, known)
         ids = None if groups is None or self._outputs is not None else as_ids(groups, len(target))
         task = Task(np.asarray(target == self._positive), self.loss_, ids, self.average)  # type: ignore[arg-type]
         return 1.0 - task.mean_loss(np.asarray(labels == self._positive))
 
-    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> bool:
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, checkpoint: Any, resume: bool) -> bool:
         """Choose and store everything; returns whether Ctrl-C ended the search."""
-        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        prefit = is_prefit(self.cv)
         if prefit == self.refit:
             raise ValueError(f"refit must be {not self.refit} with cv={self.cv!r}; got refit={self.refit}.")
         loss = as_loss(self.loss)
@@ -239,24 +243,30 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         levers = as_levers(self.levers)
         threads(self.n_jobs)
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        bases = self._bases(problem, prefit, seed)
-        choice = self._decide(bases, problem.task, levers, seed)
-        self._keep(problem, bases[OWN], choice, loss)
-        if self.outer_cv is not None and not choice.interrupted:
-            found = repeated_choice(
-                problem,
-                problem.folds(self.outer_cv, seed),
-                lambda part: self._bases(part, prefit, seed),
-                lambda models, task: self._decide(models, task, levers, seed),
-                seed,
-            )
-            self._keep_gain(found)
+        folds = self._folds(problem, seed)
+        with open_for_choice(self, problem, folds, sample_weight, checkpoint, resume) as kept:
+            bases = self._bases(problem, prefit, folds, kept)
+            choice = self._decide(bases, problem.task, levers, seed)
+            self._keep(problem, bases[OWN], choice, loss)
+            if self.outer_cv is not None and not choice.interrupted:
+                found = repeated_choice(
+                    problem,
+                    problem.folds(self.outer_cv, seed),
+                    lambda part: self._bases(part, prefit, self._folds(part, seed), kept),
+                    lambda models, task: self._decide(models, task, levers, seed),
+                    seed,
+                )
+                self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
         return choice.interrupted
 
-    def _bases(self, problem: Problem, prefit: bool, seed: int) -> Mapping[str, OutOfFold]:
-        folds = problem.folds(5 if prefit or self.cv is None else self.cv, seed)
+    def _folds(self, problem: Problem, seed: int) -> Folds:
+        return problem.folds(5 if self.cv is None or is_prefit(self.cv) else self.cv, seed)
+
+    def _bases(
+        self, problem: Problem, prefit: bool, folds: Folds, kept: OpenCheckpoint | None
+    ) -> Mapping[str, OutOfFold]:
         base = self._base(problem.X)
-        return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit)}
+        return {OWN: problem.out_of_fold(base, folds, self.response_method, self.n_jobs, prefit, kept)}
 
     def _decide(self, bases: Mapping[str, OutOfFold], task: Task, levers: tuple[Lever, ...], seed: int) -> Choice:
         reference = next((lever for lever in levers if lever.name == "threshold"), LEVERS["threshold"]())
@@ -283,9 +293,6 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         for name in ("n_features_in_", "feature_names_in_"):
             if getattr(self.estimator_, name, None) is not None:
                 setattr(self, name, getattr(self.estimator_, name))
-
-    def _keep_gain(self, found: Gain) -> None:
-        self.gain_, self.gain_error_, self.gain_interval_ = found.gain, found.error, found.interval
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them."""

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
+from setwise.core.checkpoint import OpenCheckpoint, opened
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
@@ -22,8 +23,10 @@ from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.placed_counts import PlacedRows, mean_loss_of
+from setwise.estimators.placed_counts import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.placed_start import PlacedLogistic
+from setwise.estimators.resuming import about_rows
+from setwise.estimators.said import UNROUTED
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.start import scaled
 from setwise.estimators.versioned import Versioned
@@ -66,6 +69,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     The parameters are those of :class:`~setwise.SetClassifier`.
     """
 
+    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
 
     def __init__(
@@ -104,7 +108,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         local.certain_share_ = np.nan
         return local
 
-    def _fit(self, found: PlacedRows) -> Self:
+    def _fit(self, found: PlacedRows, checkpoint: Any = None, resume: bool = False) -> Self:
         """Train on the rows; Ctrl-C stores the best weights so far and goes on."""
         before = dict(self.__dict__)
         try:
@@ -112,7 +116,8 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             if loss.reads == "classes":
                 raise Refusal(f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.")
             classes = found.classes(self.pos_label)
-            trained = self._trained(found, loss, found.positives(classes[1]))
+            kept = opened(checkpoint, resume, lambda: about_rows(self, fingerprints(found), loss))
+            trained = self._trained(found, loss, found.positives(classes[1]), kept)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -131,7 +136,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             raise KeyboardInterrupt
         return self
 
-    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept) -> Trained:
+    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: OpenCheckpoint | None) -> Trained:
         """The weights of the objective; those of the ramp are found from logistic regression on."""
         rows = found.places.rows(found.X, self._intercept)
         surrogate = self._surrogate(loss, found.ids is None)
@@ -146,7 +151,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             origin = scaled(risk, *start.at_threshold(loss))
             risk = Shifted(risk, origin)
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-        fit = learner.minimize(risk, callback=bar)
+        fit = learner.minimize(risk, callback=bar, checkpoint=kept)
         if bar is not None:
             bar.close()
         w = origin + fit.w

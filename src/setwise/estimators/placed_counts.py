@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import shown
+from setwise.core.fingerprint import fingerprint
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
+from setwise.estimators.said import table_parts
 from setwise.estimators.target import is_missing
 from setwise.risks.census import MOST
 from setwise.risks.places import Kept, Places
@@ -54,6 +56,16 @@ class PlacedRows:
                 if odd:
                     raise ValueError(f"y must hold the labels {known.tolist()} that were fitted; got {odd[0]!r}.")
         return self.places.keep(_equals, self.y, positive)
+
+
+def fingerprints(found: PlacedRows) -> dict[str, str]:
+    """The fingerprints of X, y and ids over all places, in their order; other places are other data."""
+    given = {"X": found.X, "y": found.y, "groups": found.ids}
+    return {name: fingerprint(*(() if one is None else found.places.tell(_said, one))) for name, one in given.items()}
+
+
+def _said(part: Any) -> str:
+    return fingerprint(*table_parts(part))
 
 
 def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> float:

@@ -1,5 +1,6 @@
 """SetClassifier: a linear classifier trained for a measure of whole sets of decisions."""
 
+from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import as_flag, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
@@ -22,8 +24,10 @@ from setwise.estimators.fitting import keep_certificates, shift_of, solve
 from setwise.estimators.grouping import group
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.problem import problem_of
+from setwise.estimators.resuming import Keep, keeper, no_file
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.rows import as_matrix, linear_scores
+from setwise.estimators.said import UNROUTED
 from setwise.estimators.target import as_target
 from setwise.estimators.training import Problem
 from setwise.estimators.versioned import Versioned
@@ -112,6 +116,7 @@ class SetClassifier(ClassifierMixin, Versioned):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+    __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
 
     def __init__(
         self,
@@ -152,7 +157,14 @@ class SetClassifier(ClassifierMixin, Versioned):
         self.threshold = threshold
 
     def fit(
-        self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | Path | Checkpoint | None = None,
+        resume: bool = False,
     ) -> Self:
         """Train on the sets of (X, y).
 
@@ -165,20 +177,27 @@ class SetClassifier(ClassifierMixin, Versioned):
         y : (n,) with two labels or more, or (n, p) of 0 and 1
         groups : (n,) the id of the set of each row, for y (n,) only
         sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+        checkpoint : the path of a file to which weights, bounds and planes are written every 30 seconds, after Ctrl-C
+            and at the end; or a :class:`setwise.learners.Checkpoint`, which says how often
+        resume : whether to go on from what the file holds of this fit, if there is one; a file of other data, another
+            loss or other parameters but ``tol``, ``max_iter`` and those of the computation is refused
         """
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit")
-        return self._fit(X, y, groups, sample_weight, None)
+        keep = keeper(self, groups, sample_weight, checkpoint, resume)
+        return self._fit(X, y, groups, sample_weight, None, keep)
 
-    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, shift: Any) -> Self:
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any, shift: Any, keep: Keep = no_file) -> Self:
         """:meth:`fit`, with the thresholds ``shift`` in place of those that ``threshold`` asks for, if given."""
         before = dict(self.__dict__)
         try:
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
-            trained = solve(self, problem, self._last(problem.features.size))
+            kept = keep(problem)
+            last, part = self._last(problem.features.size), None if kept is None else kept.part("rows")
+            trained = solve(self, problem, last, checkpoint=part)
             shift, interrupted = shift_of(
-                self, trained, shift, lambda: held_out_thresholds(self, problem, groups, sample_weight)
+                self, trained, shift, lambda: held_out_thresholds(self, problem, groups, sample_weight, kept)
             )
         except BaseException:
             self.__dict__.clear()

@@ -41,6 +41,19 @@ def as_target(y: Any, name: str = "y") -> NDArray[Any]:
     return _plain(array, name) if array.dtype.kind == "O" else array
 
 
+def as_known(y: Any, shape: tuple[int, ...], known: list[Any]) -> NDArray[Any]:
+    """``y`` as labels among those ``known``, in the shape of the predictions; ValueError for others."""
+    target = as_target(y)
+    if len(shape) == 1 and target.ndim == 2 and target.shape[1] == 1:
+        target = target.ravel()
+    if target.shape != shape:
+        raise ValueError(f"y must have the shape of predict(X), {shape}; got shape {target.shape}.")
+    odd = [label for label in target.ravel().tolist() if label not in known]
+    if odd:
+        raise ValueError(f"y must hold the labels {known} that were fitted; got {odd[0]!r}.")
+    return target
+
+
 def column_names(y: Any, p: int) -> NDArray[Any]:
     """The names of the p columns of a table, or 0..p-1 if they have no names."""
     names = getattr(y, "columns", None)

@@ -176,8 +176,8 @@ def _count_edges(values: Array, classes: Array, edges: Array, places: Array) -> 
 def values_between(scores: Array, truth: Array, signs: ArrayLike, edges: Array, sizes: ArrayLike) -> list[Array]:
     """Returns the sorted values ``sign * score`` of each class in every other bin, two float64 arrays; O(m log k).
 
-    ``edges`` (2, 2 w) float64 rise; the bins are those from an edge of even number to the next. There are at most
-    ``sizes`` (2,) such values of each class.
+    ``edges`` (2, w) float64 rise; the bins are those from an edge of even number to the next, up to the last edge.
+    There are at most ``sizes`` (2,) such values of each class.
     """
     if scores.shape != truth.shape:
         raise ValueError(f"scores and truth must be equally long; got shapes {scores.shape} and {truth.shape}.")

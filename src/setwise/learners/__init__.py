@@ -5,6 +5,7 @@ All learners in this folder are discovered: ``LEARNERS`` maps their short names 
 
 from typing import Any
 
+from setwise.core.checkpoint import Checkpoint
 from setwise.core.learner import Fit, Learner, Record
 from setwise.core.registry import discover
 
@@ -13,7 +14,7 @@ LEARNERS = discover(__name__, Learner)  # type: ignore[type-abstract]
 
 globals().update({kind.__name__: kind for kind in LEARNERS.values()})
 
-__all__ = ["LEARNERS", "Fit", "Learner", "Record", *(kind.__name__ for kind in LEARNERS.values())]
+__all__ = ["LEARNERS", "Checkpoint", "Fit", "Learner", "Record", *(kind.__name__ for kind in LEARNERS.values())]
 
 
 def __getattr__(name: str) -> Any:

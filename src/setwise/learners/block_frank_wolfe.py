@@ -84,12 +84,12 @@ class BlockFrankWolfe(Learner):
                 best = np.inf if step is None else self.objective(step.w, step.cut, step.known)
                 step = self._evaluate(risk, blocks, blocks.w.copy(), best)
             stalled = full and gap <= 0.1 * self.close_to(self.objective(step.w, step.cut, step.known))
-            yield Step(step.w, step.cut, step.known, blocks.lower, stalled)
+            yield Step(step.w, step.cut, step.known, blocks.lower, stalled, bundle=blocks.bundle)
 
     def _evaluate(self, risk: Risk, blocks: Blocks, w: Values, objective: float) -> Step:
         # The planes of the parts bound the value of the risk from below, where inference is not exact.
         known = float(blocks.plane_maxima(w, np.arange(risk.n_parts)).sum())
-        return Step(w, risk.cut(w, self.tolerance(objective)), known, blocks.lower)
+        return Step(w, risk.cut(w, self.tolerance(objective)), known, blocks.lower, bundle=blocks.bundle)
 
 
 def _draw(rng: np.random.Generator, gaps: Values, size: int) -> Ints:

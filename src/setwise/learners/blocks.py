@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Cuts
+from setwise.core.cut import Bundle, Cuts
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import padded
@@ -52,6 +52,8 @@ class Blocks:
         if risk.floors is not None:
             self._offsets[:, 0], self._alpha[:, 0], self._counts[:] = risk.floors, 1.0, 1
         self._rounding = np.zeros(n)
+        if risk.part_planes is not None:
+            self._begin(risk.part_planes)
 
     @property
     def _state(self) -> Any:
@@ -72,6 +74,26 @@ class Blocks:
         magnitude = self.C * float(np.vdot(self._alpha, np.abs(self._offsets))) + half + abs(bound_terms)
         rounding = ROUNDING * magnitude + self.C * float(self._rounding.sum())
         return self.C * float(np.vdot(self._alpha, self._offsets)) + bound_terms - half - rounding
+
+    def bundle(self) -> Bundle | None:
+        """For each part the mean ``sum_t alpha_it (b_it, a_it)`` of its planes, which has the same :attr:`lower`.
+
+        None as long as a part has no plane.
+        """
+        if not self._counts.all():
+            return None
+        slopes = np.einsum("nk,nkd->nd", self._alpha, self._slopes)
+        return Bundle(np.einsum("nk,nk->n", self._alpha, self._offsets), slopes, self._rounding.copy(), whole=False)
+
+    def _begin(self, known: Bundle) -> None:
+        """Takes one plane for each part, with all the weight; floors stay beside them."""
+        rows, at = np.arange(len(self._counts)), self._counts.copy()
+        self._alpha[:] = 0.0
+        self._offsets[rows, at], self._slopes[rows, at], self._alpha[rows, at] = known.offsets, known.slopes, 1.0
+        self._grams[rows, at, at] = np.einsum("nd,nd->n", known.slopes, known.slopes)
+        self._rounding[:] = known.roundings
+        self._counts += 1
+        self.recompute_weights()
 
     def take(self, parts: Ints, cuts: Cuts) -> int:
         """Takes a new plane for each of ``parts`` and climbs; returns how many were violated at w, and so were kept.

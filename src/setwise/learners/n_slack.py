@@ -80,5 +80,5 @@ class NSlack(Learner):
             share = min(2.0 * share, SHARE) if gap <= PROGRESS * last else 0.5 * share
             last = gap
             blocks.solve(max(enough, share * gap))
-            yield Step(w, cut, -np.inf, blocks.lower, stalled=objective - blocks.lower <= enough)
+            yield Step(w, cut, -np.inf, blocks.lower, stalled=objective - blocks.lower <= enough, bundle=blocks.bundle)
             w = blocks.w.copy()

@@ -69,5 +69,5 @@ class OneSlack(Learner):
 
             planes.add(cut)
             planes.solve(enough)
-            yield Step(x, cut, known, planes.lower, stalled)
+            yield Step(x, cut, known, planes.lower, stalled, bundle=planes.bundle)
             x = planes.w if share == 1.0 else best + share * (planes.w - best)

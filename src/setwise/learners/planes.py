@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Cut
+from setwise.core.cut import Bundle, Cut
 from setwise.core.risk import Risk
 from setwise.kernels.simplex import solve_simplex
 
@@ -54,6 +54,7 @@ class Planes:
         self._bounded = np.zeros((8, len(self._bounds.low)))
         self._rounding, self._moved = np.zeros(8), np.zeros(8)
         self._alpha, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
+        self._moving = False
         self.w, self.lower = start, -np.inf
         if risk.floor > -np.inf:
             self.add(Cut(risk.floor, np.zeros(risk.size), risk.floor, risk.floor))
@@ -73,6 +74,10 @@ class Planes:
     def offsets(self) -> Values:
         """The offsets of the planes, (t,)."""
         return self._offsets[: self.count]
+
+    def bundle(self) -> Bundle | None:
+        """The planes as they are; None if Ctrl-C came while they were being moved in memory."""
+        return None if self._moving else Bundle(self.offsets, self.slopes, self._rounding[: self.count])
 
     def at(self, w: Values) -> float:
         """Returns ``max_t b_t + <a_t, w>`` less the rounding of the offsets, -inf without planes; O(t d)."""
@@ -125,10 +130,12 @@ class Planes:
         """Drops the planes that have had no weight for long."""
         keep = self._idle <= self.PATIENCE
         t = np.count_nonzero(keep)
+        self._moving = True
         for array in (self._slopes, self._offsets, self._rounding, self._moved, self._bounded):
             array[:t] = array[: self.count][keep]
         self._gram[:t, :t] = self._gram[: self.count, : self.count][np.ix_(keep, keep)]
         self._alpha, self._idle, self.count = self._alpha[keep], self._idle[keep], int(t)
+        self._moving = False
 
     def _resize(self, capacity: int, size: int) -> None:
         """Makes room for ``capacity`` planes of ``size`` weights."""

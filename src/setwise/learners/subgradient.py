@@ -56,7 +56,8 @@ class Subgradient(Learner):
         rng = np.random.default_rng(self.random_state)
         planes, size = Planes(risk, self.C, w0), batch_size(risk, SHARE)
         w = mean = best = w0
-        lowest, t = np.inf, 0
+        # A fit that goes on takes steps as short as those before it.
+        lowest, t = np.inf, risk.iterations * -(-risk.n_parts // size)
         for epoch in count():
             x = mean if epoch % 2 == 0 else 0.5 * (best + planes.w)
             cut, known = risk.cut(x, self.tolerance(lowest)), planes.at(x)
@@ -67,7 +68,8 @@ class Subgradient(Learner):
             enough = 0.01 * self.close_to(lowest)
             planes.add(cut)
             planes.solve(enough)
-            yield Step(x, cut, known, planes.lower, stalled=lowest - planes.lower <= enough)
+            stalled = lowest - planes.lower <= enough
+            yield Step(x, cut, known, planes.lower, stalled, bundle=planes.bundle)
 
             radius = np.sqrt(2 * max(lowest - planes.lower, 0.0))
             for parts in batches(rng.permutation(risk.n_parts), size):

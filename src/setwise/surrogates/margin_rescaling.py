@@ -87,7 +87,7 @@ class MarginRescaling(Surrogate):
             return pairs
         scale = float(negatives + positives) if isinstance(self.scale, str) else float(self.scale)
         bound = bound_of_counts(self.loss, negatives, positives)
-        return CountSearchInPieces(bound, negatives, positives, scale, repr(self))
+        return CountSearchInPieces(bound, negatives, positives, scale)
 
 
 def _completions(method: Inference, least: Structure) -> Maximizer:

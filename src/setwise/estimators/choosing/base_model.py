@@ -1,6 +1,6 @@
 """The base model of a choice: the default one, and what may be asked of any."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,20 @@ from setwise.estimators.choosing.label_by_label import LabelByLabel
 def default_classifier(X: Any) -> Any:
     """Logistic regression on scaled columns; sparse rows are not centered, so that they stay sparse."""
     return make_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+
+
+def base_has(name: str) -> Callable[[Any], bool]:
+    """Whether the base model of a choice has a method, for ``available_if``."""
+
+    def check(model: Any) -> bool:
+        return getattr(vars(model).get("estimator_", model._base(None)), name, None) is not None
+
+    return check
+
+
+def is_prefit(cv: Any) -> bool:
+    """Whether the base model was fitted before."""
+    return isinstance(cv, str) and cv == "prefit"
 
 
 def check_prefit(estimator: Any, classes: NDArray[Any] | None) -> None:

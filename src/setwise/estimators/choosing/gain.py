@@ -70,6 +70,9 @@ def repeated_choice(
         inner, held = problem.take(train), problem.take(test)
         models = bases(inner)
         choice = decide(models, inner.task)
+        if choice.interrupted:
+            # A gain of choices that were cut short would be that of another method.
+            raise KeyboardInterrupt
         first = next(iter(models))
         reference[test] = choice.reference.labels(models[first].fresh(held.X, held.task.groups))
         chosen[test] = choice.rule.labels(models[choice.chosen.base].fresh(held.X, held.task.groups))

@@ -12,11 +12,15 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.fingerprint import fingerprint
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
+from setwise.estimators.choosing.kept import KeptResponses
 from setwise.estimators.choosing.lever import Base, Evidence
 from setwise.estimators.choosing.responses import Response, respond
 from setwise.estimators.choosing.tables import as_numbers, codes_of
+from setwise.estimators.said import described, table_parts
 from setwise.estimators.threads import base_threads
 
 
@@ -41,6 +45,7 @@ class OutOfFold(Base):
     weight_name : the name under which ``fit`` takes weights of rows; None if it takes none
     prefit : whether the classifier is fitted already, on other rows
     n_jobs : the number of processes that share the folds
+    kept : the part of a checkpoint that keeps the responses, and gives those that an earlier run has made; or None
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class OutOfFold(Base):
         weight_name: str | None = None,
         prefit: bool = False,
         n_jobs: int | None = None,
+        kept: OpenCheckpoint | None = None,
     ) -> None:
         self.estimator, self.X, self.target, self.truth, self.folds = estimator, X, target, truth, folds
         self.positive, self.groups, self.response_method = positive, groups, response_method
@@ -69,6 +75,8 @@ class OutOfFold(Base):
         self.seconds = 0.0
         self._responses: dict[float, Response] = {}
         self._without: tuple[Response, ...] = ()
+        # The responses of a model that was fitted before cost one prediction.
+        self._kept = KeptResponses(None if prefit or kept is None else kept.part(self._text()), truth.shape)
         self._fitted: dict[float, Any] = {1.0: estimator} if prefit else {}
 
     @property
@@ -78,6 +86,10 @@ class OutOfFold(Base):
 
     def prepare(self, weights: tuple[float, ...] = (1.0,)) -> None:
         """Make the fits for these weights of positive rows that are not there yet, in parallel over the folds."""
+        for weight in weights:
+            found = None if weight in self._responses else self._kept.get(f"weight {weight!r}")
+            if found is not None:
+                self._responses[weight] = found
         missing = [weight for weight in weights if weight not in self._responses]
         if not missing:
             return
@@ -97,6 +109,7 @@ class OutOfFold(Base):
         for i, weight in enumerate(missing):
             parts = results[len(whole) + i * len(self.folds) :][: len(self.folds)]
             self._responses[weight] = self._joined(parts)
+            self._kept.put(f"weight {weight!r}", self._responses[weight])
         self.seconds += perf_counter() - start
 
     def response(self, weight: float = 1.0) -> Response:
@@ -116,8 +129,20 @@ class OutOfFold(Base):
         if self.prefit:
             return self._responses[1.0]
         if not self._without:
+            known = [self._kept.get(f"without {k}") for k in range(len(self.folds))]
+            self._without = tuple(one for one in known if one is not None)
+        if len(self._without) < len(self.folds):
             self._without = self._by_pairs()
+            for k, one in enumerate(self._without):
+                self._kept.put(f"without {k}", one)
         return self._without[fold]
+
+    def _text(self) -> str:
+        """The fingerprint of all that the responses depend on."""
+        extra = [part for name in sorted(self.fit_params) for part in (name, self.fit_params[name])]
+        folds = [rows for fold in self.folds for rows in fold]
+        ask = (described(self.estimator), self.response_method, repr(self.positive))
+        return fingerprint(*table_parts(self.X), self.target, self.truth, *folds, *extra, *ask)
 
     def _by_pairs(self) -> tuple[Response, ...]:
         start = perf_counter()
@@ -176,7 +201,8 @@ class OutOfFold(Base):
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers need the data alone, not what other workers found.
-        return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None}
+        none = KeptResponses(None, self.truth.shape)
+        return {**self.__dict__, "_responses": {}, "_without": (), "_fitted": {}, "numbers": None, "_kept": none}
 
 
 def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> Any:

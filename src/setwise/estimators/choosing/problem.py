@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_reals, shown
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -71,6 +72,7 @@ class Problem:
         response_method: str = "auto",
         n_jobs: int | None = None,
         prefit: bool = False,
+        kept: OpenCheckpoint | None = None,
     ) -> OutOfFold:
         """The out-of-fold responses of a classifier, which for a label matrix is fitted label by label if it must."""
         base = self._for_matrix(estimator, prefit)
@@ -93,6 +95,7 @@ class Problem:
             weight_name=name,
             prefit=prefit,
             n_jobs=n_jobs,
+            kept=kept,
         )
 
     def _for_matrix(self, estimator: Any, prefit: bool) -> Any:

@@ -93,10 +93,12 @@ class CountBound:
     def above(self, x: Side, y: Side) -> Values:
         """Upper bounds of ``D - A - B`` over boxes, (m,)."""
         out = np.full(len(x.first), np.inf)
-        if self.term.bounded:
-            most = self.term.above((x.first, x.last), (y.first, y.last), 0)
-            out = most - x.least_lost - y.least_lost
-        return out if self.term.bends is None else np.fmin(out, self._second_order(x, y))
+        # Of huge margins the tangents may leave float64, and the bound is NaN, which is none.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.term.bounded:
+                most = self.term.above((x.first, x.last), (y.first, y.last), 0)
+                out = np.fmin(out, most - x.least_lost - y.least_lost)
+            return out if self.term.bends is None else np.fmin(out, self._second_order(x, y))
 
     def _second_order(self, x: Side, y: Side) -> Values:
         corner, v, w = self(x.first, y.first), x.width, y.width

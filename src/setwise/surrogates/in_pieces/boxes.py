@@ -106,13 +106,7 @@ def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> Found
     x, y = axes
     boxes, best = np.concatenate((x.whole, y.whole))[None], _Best()
     waiting, bounds, left = np.empty((0, 8), np.int64), np.empty(0), -np.inf
-    best.look(bound, x.side(boxes[:, :4]), y.side(boxes[:, 4:]))
-    waits = _waits(axes, boxes)
-    first = True
     while len(boxes):
-        if not first:
-            boxes = _halved(axes, boxes)
-        first = False
         xs, ys = x.side(boxes[:, :4]), y.side(boxes[:, 4:])
         best.look(bound, xs, ys)
         above = bound.above(xs, ys)
@@ -122,7 +116,7 @@ def best_counts(bound: CountBound, axes: tuple[Axis, Axis], tol: float) -> Found
         waits = _waits(axes, boxes)
         waiting, bounds = np.concatenate((waiting, boxes[waits])), np.concatenate((bounds, above[waits]))
         # Where both sides are single mistakes the corners are all there is.
-        boxes = boxes[~waits & (x.splits(boxes[:, :4]) | y.splits(boxes[:, 4:]))]
+        boxes = _halved(axes, boxes[~waits & (x.splits(boxes[:, :4]) | y.splits(boxes[:, 4:]))])
     return _found(axes, best, left, waiting, bounds, tol)
 
 

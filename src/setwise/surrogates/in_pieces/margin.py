@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.checks import LARGEST
 from setwise.core.pieces import PiecedEvaluation, PiecedEvaluator, Question, Search
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates.in_pieces.bounds import CountBound
@@ -47,14 +48,12 @@ class CountSearchInPieces(PiecedEvaluator):
     bound : D for the whole set
     negatives, positives : their numbers in the whole set
     scale : the number by which scores are divided
-    name : what is evaluated, for sentences
     """
 
     bound: CountBound
     negatives: int
     positives: int
     scale: float
-    name: str
 
     def search(self, tol: float) -> Search:
         """The dialogue that finds the value to within ``tol``, or up to rounding."""
@@ -93,8 +92,12 @@ class CountSearchInPieces(PiecedEvaluator):
                 f"the pieces must hold the {self.negatives} negatives and {self.positives} positives of the set; got "
                 f"{negatives} and {positives}."
             )
-        if not np.isfinite(whole.sums).all():
-            raise OverflowError(f"scores are too large: {self.name} overflows float64; scale them down.")
+        some = whole.counts > 0
+        largest = float(np.maximum(np.abs(whole.least[some]), np.abs(whole.most[some])).max())
+        if not largest <= LARGEST / (self.negatives + self.positives):
+            raise OverflowError(
+                f"scores are too large, up to {largest:.3g}: their sums leave float64. Scale them down."
+            )
         return whole
 
     def _look(self, profiles: Pair, tol: float) -> Found:

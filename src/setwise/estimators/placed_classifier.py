@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
-from setwise.core.checkpoint import Checkpoint, opened
+from setwise.core.checkpoint import OpenCheckpoint, opened
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
@@ -133,7 +133,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             raise KeyboardInterrupt
         return self
 
-    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: Checkpoint | None) -> Trained:
+    def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: OpenCheckpoint | None) -> Trained:
         """The weights of the objective; those of the ramp are found from logistic regression on."""
         rows = found.places.keep(RowBlock, found.X, self._intercept)
         surrogate = self._surrogate(loss, found.ids is None)

@@ -35,14 +35,14 @@ def test_the_same_certificate_after_ctrl_c(client, loss, ids, tmp_path, monkeypa
             raise KeyboardInterrupt
         return cut(self, w, tol)
 
-    full = SetClassifier(loss, tol=1e-5).fit(*rows)
-    half = SetClassifier(loss, tol=1e-5)
+    full = SetClassifier(loss, "convex", tol=1e-3).fit(*rows)
+    half = SetClassifier(loss, "convex", tol=1e-3)
     with monkeypatch.context() as patch:
         patch.setattr(DistributedRisk, "cut", stopped)
         with pytest.raises(KeyboardInterrupt), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
             half.fit(*rows, checkpoint=file)
     assert len(read_sealed(file)["work/records"]) == half.n_iter_ == 5
-    after = SetClassifier(loss, tol=1e-5).fit(*rows, checkpoint=file, resume=True)
+    after = SetClassifier(loss, "convex", tol=1e-3).fit(*rows, checkpoint=file, resume=True)
     assert after.status_ == "converged"
     assert after.history_["lower_bound"][5] >= half.lower_bound_
     assert after.history_["upper_bound"][5] <= half.history_["upper_bound"][-1]
@@ -52,7 +52,7 @@ def test_the_same_certificate_after_ctrl_c(client, loss, ids, tmp_path, monkeypa
 
 def test_other_rows_are_refused(client, tmp_path):
     file = tmp_path / "fit.npz"
-    SetClassifier(tol=1e-2).fit(spread(X), spread(Y), checkpoint=file)
+    SetClassifier(surrogate="convex", tol=1e-2).fit(spread(X), spread(Y), checkpoint=file)
     other = X.copy()
     other[299, 3] += 1e-9
     for rows, sentence in (
@@ -62,6 +62,6 @@ def test_other_rows_are_refused(client, tmp_path):
         ((spread(X, (150, 150)), spread(Y, (150, 150))), "another fit: X differs; y differs"),
     ):
         with pytest.raises(ValueError, match=sentence):
-            SetClassifier(tol=1e-2).fit(*rows, checkpoint=file, resume=True)
+            SetClassifier(surrogate="convex", tol=1e-2).fit(*rows, checkpoint=file, resume=True)
     with pytest.raises(ValueError, match="C is 'auto' there and 3.0 here"):
-        SetClassifier(C=3.0).fit(spread(X), spread(Y), checkpoint=file, resume=True)
+        SetClassifier(surrogate="convex", C=3.0).fit(spread(X), spread(Y), checkpoint=file, resume=True)

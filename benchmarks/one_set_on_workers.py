@@ -1,8 +1,9 @@
 """One set of many rows on the workers of a Dask cluster: seconds and traffic of a cut, memory, and a rival.
 
-``python benchmarks/one_set_on_workers.py [ROWS] [--workers 2] [--memory 1.5GB] [--folder DIR]``. The rows, 20 features
-of float32 and a label, are drawn once and written to Parquet in row groups of 250,000 (2.4 GB for 30 million rows);
-about a twentieth of them is positive. Workers have one thread each. The protocol was written before the first result:
+``python benchmarks/one_set_on_workers.py [ROWS] [--workers 2] [--memory 1.5GB] [--folder DIR] [--persist]``. The rows,
+20 features of float32 and a label, are drawn once and written to Parquet in row groups of 250,000 (2.4 GB for 30
+million rows); about a twentieth of them is positive. Workers have one thread each, and load the rows anew for each
+pass, or keep them with ``--persist``. The protocol was written before the first result:
 
 - *Reading once*: all row groups are read by the workers, one after another, and nothing is kept.
 - *Fit*: the Lovász hinge of Jaccard, and margin rescaling of F1 and of Jaccard by the size, each to a certified gap of
@@ -88,7 +89,7 @@ def only_read(part) -> int:
     return len(part)
 
 
-def ours(path: Path, workers: int, memory: str) -> None:
+def ours(path: Path, given: argparse.Namespace) -> None:
     from distributed import Client, LocalCluster
 
     from dask import delayed
@@ -106,7 +107,7 @@ def ours(path: Path, workers: int, memory: str) -> None:
         named = MarginRescaling(loss, scale="size") if surrogate == "margin" else surrogate
         with (
             LocalCluster(
-                n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0"
+                n_workers=given.workers, threads_per_worker=1, memory_limit=given.memory, dashboard_address=":0"
             ) as cluster,
             Client(cluster) as client,
         ):
@@ -117,7 +118,7 @@ def ours(path: Path, workers: int, memory: str) -> None:
             X = [delayed(load)(k, False) for k in range(count)]
             y = [delayed(load)(k, True) for k in range(count)]
             traffic, start = Traffic(), time.perf_counter()
-            model = SetClassifier(loss, named, tol=1e-2).fit(X, y)
+            model = SetClassifier(loss, named, tol=1e-2, persist=given.persist).fit(X, y)
             seconds, cuts = time.perf_counter() - start, model.n_iter_
             times = model.history_["seconds"]
             each = (times[-1] - times[0]) / max(cuts - 1, 1)
@@ -168,10 +169,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="1.5GB")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--persist", action="store_true", help="workers keep the rows in memory")
     given = parser.parse_args()
     path = write(int(given.rows), given.folder)
     print(f"{int(given.rows):,} rows, {path.stat().st_size / 1e9:.2f} GB, {given.workers} workers of {given.memory}")
-    ours(path, given.workers, given.memory)
+    ours(path, given)
     rival(path)
 
 

@@ -123,6 +123,15 @@ def test_bits_do_not_depend_on_the_number_of_workers():
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("loss", ["jaccard", "f1"])
+def test_rows_that_are_loaded_anew_give_the_same_bits(client, loss):
+    kept = SetClassifier(loss, "convex", tol=1e-2).fit(spread(X), spread(Y), spread(SORTED))
+    anew = SetClassifier(loss, "convex", tol=1e-2, persist=False).fit(spread(X), spread(Y), spread(SORTED))
+    assert anew.coef_.tobytes() == kept.coef_.tobytes()
+    assert (anew.objective_, anew.lower_bound_) == (kept.objective_, kept.lower_bound_)
+    assert anew.score(spread(X), spread(Y)) == kept.score(spread(X), spread(Y))
+
+
 def test_models_are_stored_without_their_client(client):
     model = SetClassifier("jaccard", tol=1e-2, client=client).fit(spread(X), spread(Y))
     again = pickle.loads(pickle.dumps(model))

@@ -10,8 +10,9 @@ from dask.delayed import Delayed, delayed
 from distributed import Client
 from scipy.sparse import issparse
 
-from setwise.dask.workers import KeptOnWorkers, Workers
+from setwise.dask.workers import Anew, KeptOnWorkers, Workers
 from setwise.estimators.placed_counts import PlacedRows
+from setwise.risks.places import Kept
 
 Read = Callable[[Any], Any]
 """How a partition of X becomes what is computed with."""
@@ -30,8 +31,10 @@ def untouched(part: Any) -> Any:
     return part
 
 
-def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_rows) -> PlacedRows:
+def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_rows, persist: bool = True) -> PlacedRows:
     """The partitions of the collections on the workers, which begin to compute them; X is read by ``read``.
+
+    Without ``persist`` X is made anew whenever it is needed.
 
     Raises
     ------
@@ -45,11 +48,12 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     if len(set(sizes.values())) > 1:
         raise ValueError(f"X, y and groups must have as many partitions; got {sizes}.")
     places = Workers(client, sizes["X"])
-    kept = {}
-    for name, each in parts.items():
-        wrapped = [delayed(read if name == "X" else as_column)(part) for part in each]
-        kept[name] = KeptOnWorkers(client.compute(wrapped))
-    return PlacedRows(places, kept["X"], kept["y"], kept.get("groups"))
+    wrapped = {
+        name: [delayed(read if name == "X" else as_column)(part) for part in each] for name, each in parts.items()
+    }
+    rows: Kept = KeptOnWorkers(client.compute(wrapped["X"])) if persist else Anew(wrapped["X"])
+    columns = {name: KeptOnWorkers(client.compute(each)) for name, each in wrapped.items() if name != "X"}
+    return PlacedRows(places, rows, columns["y"], columns.get("groups"))
 
 
 def aligned(X: Any, *others: Any) -> tuple[Any, ...]:

@@ -33,6 +33,8 @@ class SetClassifier(PlacedClassifier):
         ``MarginRescaling(loss, scale="size")`` for all others. ``"auto"`` takes the ramp, from logistic regression on,
         where all rows are one set and the loss reads labels, and else the convex one. ``"lovasz"``, ``"margin"``,
         ``"slack"`` and ``"ramp"`` name one
+    persist : whether the workers keep the rows in memory. Without it they load or compute the partitions of X anew,
+        twice for each cut, and hold one of them for each thread, and about 40 bytes a row
     client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
         the time of the call, and warns of that
 
@@ -56,14 +58,19 @@ class SetClassifier(PlacedClassifier):
         intercept_scaling: float = 1.0,
         pos_label: Any = None,
         verbose: int = 0,
+        persist: bool = True,
         client: Client | None = None,
     ) -> None:
         super().__init__(
             loss, surrogate, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose
         )
+        self.persist = persist
         self.client = client
 
-    _parameter_constraints = PlacedClassifier._parameter_constraints | {"client": [Client, None]}
+    _parameter_constraints = PlacedClassifier._parameter_constraints | {
+        "persist": ["boolean"],
+        "client": [Client, None],
+    }
 
     def fit(
         self,
@@ -86,7 +93,7 @@ class SetClassifier(PlacedClassifier):
         """
         self._validate_params()
         with cluster(self.client) as client:
-            return self._fit(placed_rows(client, X, y, groups), checkpoint, resume)
+            return self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""
@@ -102,7 +109,7 @@ class SetClassifier(PlacedClassifier):
         """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread."""
         check_is_fitted(self)
         with cluster(self.client) as client:
-            return self._score(placed_rows(client, X, y, groups))
+            return self._score(placed_rows(client, X, y, groups, persist=self.persist))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}

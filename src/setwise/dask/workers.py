@@ -6,9 +6,12 @@ from itertools import count
 from typing import Any, final
 from uuid import uuid4
 
+from dask.delayed import Delayed, delayed
 from distributed import Client, Future
 
+from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_kind
+from setwise.models.row_block import RowBlock
 from setwise.risks.places import Each, Kept, Places
 
 
@@ -18,6 +21,14 @@ class KeptOnWorkers(Kept):
     """The futures of the partitions."""
 
     futures: Sequence[Future]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Anew(Kept):
+    """What workers make anew whenever it is needed, from the delayed objects of the partitions."""
+
+    parts: Sequence[Delayed]
 
 
 @final
@@ -43,6 +54,10 @@ class Workers(Places):
         name = function.__qualname__.lower().strip("_").replace(".", "-")
         key, number = f"{name}-{self._token}", next(self._calls)
         calls = [tuple(_at(each, k) for each in arguments) for k in range(self.count)]
+        if any(isinstance(each, Anew) for each in arguments):
+            lazy, names = delayed(function, pure=False), [f"{key}-{number}-{k}" for k in range(self.count)]
+            tasks = [lazy(*call, dask_key_name=name) for call, name in zip(calls, names, strict=True)]
+            return KeptOnWorkers(self.client.compute(tasks))
         return KeptOnWorkers(
             [self.client.submit(function, *call, key=(key, number, k)) for k, call in enumerate(calls)]
         )
@@ -50,9 +65,24 @@ class Workers(Places):
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         return list(self.client.gather(list(self.keep(function, *arguments).futures)))
 
+    def rows(self, X: Kept, intercept: float) -> Kept:
+        """The rows of each partition; what is loaded anew keeps its lengths, 8 bytes a row."""
+        if not isinstance(X, Anew):
+            return self.keep(RowBlock, X, intercept)
+        lengths = self.keep(_lengths, X, intercept)
+        block = delayed(RowBlock, pure=False)
+        return Anew([block(part, intercept, known) for part, known in zip(X.parts, lengths.futures, strict=True)])
+
+
+def _lengths(X: Any, intercept: float) -> Values:
+    """The lengths of the rows, which are checked."""
+    return RowBlock(X, intercept).lengths
+
 
 def _at(argument: Any, k: int) -> Any:
     """What an argument is at place k."""
     if isinstance(argument, KeptOnWorkers):
         return argument.futures[k]
+    if isinstance(argument, Anew):
+        return argument.parts[k]
     return argument.values[k] if isinstance(argument, Each) else argument

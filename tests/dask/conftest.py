@@ -11,3 +11,10 @@ def client():
         distributed.Client(cluster) as found,
     ):
         yield found
+
+
+def pytest_collection_modifyitems(items):
+    # Sockets of a cluster that starts or ends may be collected before they are closed.
+    for item in items:
+        for kind in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+            item.add_marker(pytest.mark.filterwarnings(f"ignore::{kind}"))

@@ -22,7 +22,7 @@ from setwise import FileClassifier
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.datasets.budget import KEPT, Budget
 from setwise.datasets.parquet_blocks import joined
-from setwise.estimators.file_rows import placed_rows
+from setwise.estimators.placed.file_rows import placed_rows
 from setwise.losses import Jaccard, MeanOverClasses
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, census

@@ -19,7 +19,7 @@ from setwise.decisions.in_pieces import ThresholdInPieces
 from setwise.estimators.choosing.base_model import check_prefit
 from setwise.estimators.choosing.responses import method_of, scores_of
 from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.placed_counts import mean_loss_of
+from setwise.estimators.placed.rows import mean_loss_of
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 

@@ -11,7 +11,7 @@ from distributed import Client
 from scipy.sparse import issparse
 
 from setwise.dask.workers import Anew, KeptOnWorkers, Workers
-from setwise.estimators.placed_counts import PlacedRows
+from setwise.estimators.placed.rows import PlacedRows
 from setwise.risks.places import Kept
 
 Read = Callable[[Any], Any]

@@ -13,7 +13,7 @@ from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import mapped, placed_rows
-from setwise.estimators.placed_classifier import PlacedClassifier
+from setwise.estimators.placed.classifier import PlacedClassifier
 
 
 @final

@@ -16,8 +16,8 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.datasets.budget import Budget
-from setwise.estimators.file_rows import placed_rows, reader_of
-from setwise.estimators.placed_classifier import PlacedClassifier
+from setwise.estimators.placed.classifier import PlacedClassifier
+from setwise.estimators.placed.file_rows import placed_rows, reader_of
 from setwise.estimators.threads import threads
 from setwise.risks.stored import Blocks, Stored
 

@@ -13,7 +13,7 @@ from setwise.core.checks import as_text, shown
 from setwise.datasets.array_blocks import ArrayBlocks
 from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_blocks import ParquetBlocks
-from setwise.estimators.placed_counts import PlacedRows
+from setwise.estimators.placed.rows import PlacedRows
 from setwise.estimators.target import as_ids, as_target
 from setwise.risks.places import KeptHere
 from setwise.risks.stored import Blocks, Stored

@@ -23,8 +23,8 @@ from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
-from setwise.estimators.placed_counts import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.placed_start import PlacedLogistic
+from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
+from setwise.estimators.placed.start import PlacedLogistic
 from setwise.estimators.resuming import about_rows
 from setwise.estimators.said import UNROUTED
 from setwise.estimators.set_classifier import SetClassifier

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.cli import main
 from setwise.core.sealed import read_sealed
 from setwise.estimators.choosing import out_of_fold
@@ -144,7 +145,7 @@ def test_kill_9_and_resume_find_the_same(data, whole, file, tmp_path):
     words = ["compare", str(data), *WORDS, *LEVERS, "--out", str(tmp_path / "r"), "--checkpoint", str(file), "--resume"]
     code = "from setwise.core import checkpoint; checkpoint.SHARE = 0.0;"
     code = f"{code} checkpoint.Checkpoint.__init__.__defaults__ = (0.0,); from setwise.cli import main; main({words!r})"
-    for _ in range(5):
+    for _ in range(rounds(5, 2)):
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(rng.uniform(3.0, 8.0))

@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import setwise
+from rounds import rounds
 from setwise.core.refusal import Refusal
 from setwise.risks import census
 
@@ -207,7 +208,7 @@ def kill_soon(cluster, client, seconds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", np.linspace(0.0, 2.0, 4))
+@pytest.mark.parametrize("moment", np.linspace(0.0, 2.0, rounds(20, 2)))
 def test_a_worker_that_is_killed_changes_nothing(moment):
     wanted = None
     with (

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cases import count_losses
+from rounds import rounds
 from setwise.core.pieces import Piece, PiecedEvaluation, evaluated
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -85,19 +86,8 @@ def scores_of(rng, p):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_random_sets_in_random_pieces(loss):
-    check_random_sets(loss, 40, 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-def test_many_random_sets_in_random_pieces(loss):
-    check_random_sets(loss, 200, 1)
-
-
-def check_random_sets(loss, number, seed):
-    """Values, planes and bounds of random sets are right."""
-    rng = np.random.default_rng(seed)
-    for _ in range(number):
+    rng = np.random.default_rng(0)
+    for _ in range(rounds(200, 30)):
         p = int(rng.integers(1, 31))
         scale = rng.choice([1.0, p, 0.3])
         surrogate = MarginRescaling(loss, scale="size" if scale == p else float(scale))

@@ -159,7 +159,9 @@ def test_inexact_inference(make, file):
     after = resumed(learner, risk, file)
     best = minimum(risk, C)
     assert before.lower_bound <= after.lower_bound <= best + 1e-9 <= risk.objective(after.w, C) + 2e-9
-    assert risk.objective(after.w, C) <= after.upper_bound + 1e-9 <= before.upper_bound + 2e-9
+    # Where inference is not exact, weights of a smaller objective may have a larger bound.
+    assert risk.objective(after.w, C) <= after.upper_bound + 1e-9
+    assert after.objective <= before.objective + 1e-9
 
 
 @EVERY

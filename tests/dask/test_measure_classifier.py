@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -17,6 +18,7 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 
+from dask import delayed
 from setwise.dask import MeasureClassifier
 
 RNG = np.random.default_rng(0)
@@ -57,6 +59,14 @@ def test_dataframes_go_to_the_estimator_as_they_are(client):
     found = model.predict(rows)
     assert isinstance(found, dd.Series)
     np.testing.assert_array_equal(found.compute(), model.predict(frame[TEST]))
+
+
+def test_sparse_partitions(client):
+    base = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
+    rows = [delayed(csr_matrix)(X[500:900]), delayed(csr_matrix)(X[900:])]
+    model = MeasureClassifier(base).fit(rows, [delayed(Y[500:900]), delayed(Y[900:])])
+    dense = MeasureClassifier(base).fit(spread(X[TEST]), spread(Y[TEST]))
+    assert model.best_threshold_ == pytest.approx(dense.best_threshold_, rel=1e-12)
 
 
 def test_what_does_not_fit_is_refused(client):

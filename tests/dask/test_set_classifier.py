@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 import setwise
 from rounds import rounds
@@ -133,6 +134,30 @@ def test_rows_that_are_loaded_anew_give_the_same_bits(client, loss):
     assert anew.score(spread(X), spread(Y)) == kept.score(spread(X), spread(Y))
 
 
+def test_files_of_parquet_and_clones(client, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=Y, g=SORTED)
+    for k in range(4):
+        frame[100 * k : 100 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    rows = dd.read_parquet(tmp_path)
+    model = clone(SetClassifier("jaccard", "convex", tol=1e-2, client=client))
+    assert model.client is client
+    model.fit(rows[list("abcde")], rows["y"], rows["g"])
+    assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-2).fit(X, Y, groups=SORTED))
+
+
+@pytest.mark.parametrize("learner", ["one_slack", "subgradient", "block_frank_wolfe", "nrbm"])
+def test_learners_by_name(client, learner):
+    model = SetClassifier("jaccard", "convex", learner, tol=0.1, max_iter=20).fit(spread(X), spread(Y))
+    best = setwise.SetClassifier("jaccard", "convex", tol=1e-3).fit(X, Y)
+    assert model.lower_bound_ <= best.objective_ * (1 + 1e-9)
+    assert best.lower_bound_ <= model.objective_ * (1 + 1e-9)
+
+
+def test_one_constant_group_is_all_rows(client):
+    there = SetClassifier("f1", tol=0.1).fit(spread(X), spread(Y), spread(np.full(400, 7)))
+    assert there.surrogate_ == "ramp"
+
+
 def test_models_are_stored_without_their_client(client):
     model = SetClassifier("jaccard", tol=1e-2, client=client).fit(spread(X), spread(Y))
     again = pickle.loads(pickle.dumps(model))
@@ -152,7 +177,22 @@ def test_models_are_stored_without_their_client(client):
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
         (spread(X), [delayed(Y)], ValueError, "as many partitions"),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
-        (spread(X), spread(Y.astype(float) + np.where(np.arange(400) == 7, np.nan, 0)), ValueError, "y must"),
+        (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y and groups must be finite"),
+        (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),
+        (spread(X), da.ma.masked_where(spread(X[:, 0] > 2), spread(Y)), ValueError, "must not have masked entries"),
+        (spread(X + 1j), spread(Y), ValueError, "X must be real"),
+        (
+            [delayed(X[:200]), delayed(X[200:])],
+            [delayed(Y[:200]), delayed(np.where(Y[200:] == 1, "1", "0"))],
+            ValueError,
+            "y must hold numbers in all places, or words in all",
+        ),
+        (
+            spread(X),
+            spread(Y.astype(float) + np.where(np.arange(400) == 7, np.nan, 0)),
+            ValueError,
+            "y and groups must be finite",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(client, rows, labels, kind, words):

@@ -31,13 +31,14 @@ def searched(loss, truth, scores, edges, log=None):
 
 @given(
     seed=st.integers(0, 10**6),
-    p=st.integers(1, 60),
+    p=st.integers(1, 300),
     levels=st.sampled_from([1, 2, 5, 1000]),
     pieces=st.integers(1, 8),
     gathered=st.sampled_from([0, 3, 1 << 14]),
+    bins=st.sampled_from([4, 16, 1024]),
     loss=st.sampled_from(LOSSES),
 )
-def test_no_threshold_has_a_smaller_loss(seed, p, levels, pieces, gathered, loss):
+def test_no_threshold_has_a_smaller_loss(seed, p, levels, pieces, gathered, bins, loss):
     rng = np.random.default_rng(seed)
     truth = rng.random(p) < rng.choice([0.0, 0.2, 0.7, 1.0])
     scores = np.round(rng.normal(size=p) + truth, 3) if levels == 1000 else rng.integers(0, levels, p).astype(float)
@@ -45,6 +46,7 @@ def test_no_threshold_has_a_smaller_loss(seed, p, levels, pieces, gathered, loss
     edges = np.sort(rng.integers(0, p + 1, pieces - 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(in_pieces, "GATHERED", gathered)
+        patch.setattr(in_pieces, "BINS", bins)
         found = searched(loss, truth, scores, edges)
     wanted = best_threshold(truth, scores, loss)
     assert found.loss == pytest.approx(wanted.loss, abs=1e-12)
@@ -78,6 +80,17 @@ def test_what_travels_does_not_grow_with_the_rows(loss):
         sent.append(sum(log))
         assert len(log) <= 6
     assert max(sent) <= 1_000_000
+
+
+@pytest.mark.parametrize("name", ["error_rate", "balanced_error", "f1", "mcc"])
+def test_scores_that_say_little_leave_many_bins_open(name):
+    rng = np.random.default_rng(0)
+    for share, gain in ((0.5, 0.2), (0.05, 0.3)):
+        truth = rng.random(200_000) < share
+        scores = rng.normal(size=200_000) + gain * truth
+        found, wanted = searched(as_loss(name), truth, scores, [1000, 90_000]), best_threshold(truth, scores, name)
+        assert found.loss == pytest.approx(wanted.loss, abs=1e-12)
+        assert found.threshold == wanted.threshold
 
 
 @pytest.mark.parametrize("name", ["auc", "max"])

@@ -28,6 +28,7 @@ from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, census
 from setwise.risks.places import Each
 from setwise.risks.stored import Blocks, Stored
+from setwise.surrogates import Ramp
 
 RNG = np.random.default_rng(0)
 N, D = 400, 30
@@ -441,3 +442,26 @@ def test_memory_stays_below_the_budget(kind, tmp_path):
         [sys.executable, "-c", MEASURED, str(tmp_path), kind], capture_output=True, text=True, check=True
     )
     assert int(run.stdout) < 64e6, run.stdout
+
+
+def test_the_index_of_pandas_is_no_feature(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((300, 2)), columns=["a", "b"]).assign(y=rng.random(300) < 0.3)
+    frame.sort_values("y").reset_index(drop=True).sample(frac=1, random_state=0).to_parquet(tmp_path / "rows.parquet")
+    model = FileClassifier("jaccard", "convex", tol=1e-2).fit(tmp_path / "rows.parquet", "y")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_what_is_reported_of_a_ramp_belongs_to_the_weights(tmp_path):
+    kept = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((200, 3))
+        truth = rows[:, 0] + 1.5 * rng.standard_normal(200) > 1
+        np.save(tmp_path / "X.npy", rows)
+        model = FileClassifier("f1", C=30.0).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), truth)
+        scores = rows @ model.coef_[0] + model.intercept_[0]
+        risk = Ramp("f1", scale="size")(truth.astype(int), scores).value
+        assert model.objective_ >= 30.0 * risk * (1 - 1e-9)
+        kept += "the start is kept" in model.stop_reason_
+    assert kept > 0

@@ -3,8 +3,24 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Self
 
 from distributed import Client, default_client
+from sklearn.base import clone
+
+from setwise.estimators.versioned import Versioned
+
+
+class OnCluster(Versioned):
+    """A base of estimators with a parameter ``client``, which is neither stored nor copied."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "client": None}
+
+    def __sklearn_clone__(self) -> Self:
+        given: dict[str, Any] = self.get_params(deep=False)
+        client = given.pop("client")
+        return type(self)(**{name: clone(value, safe=False) for name, value in given.items()}, client=client)
 
 
 @contextmanager

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
 from setwise.core.pieces import Piece, Question, ended
-from setwise.dask.clusters import cluster
+from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows, untouched
 from setwise.decisions.in_pieces import ThresholdInPieces
 from setwise.estimators.choosing.base_model import check_prefit
 from setwise.estimators.choosing.responses import method_of, scores_of
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.placed.rows import mean_loss_of
-from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 
 
@@ -36,7 +35,7 @@ class Scoring:
 
     def scores(self, X: Any) -> Values:
         """The scores of some rows for the positive label, (m,)."""
-        if not len(X):
+        if not X.shape[0]:
             return np.empty(0)
         scores = scores_of(self.estimator, X, self.method, self.classes[1])
         if not np.isfinite(scores).all():
@@ -55,7 +54,7 @@ class Scoring:
 
 
 @final
-class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
+class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
     """A fitted classifier with the threshold of least loss, of all rows on a Dask cluster as one set.
 
     The threshold is that of :func:`setwise.decisions.best_threshold` for all rows at once. Their scores stay on the
@@ -144,9 +143,6 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         check_is_fitted(self, "best_threshold_")
         method = method_of(self.estimator, self.response_method)
         return Scoring(self.estimator, method, self.classes_, self.best_threshold_)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}
 
 
 def _answer(question: Question, scores: Values, truth: Bools) -> Any:

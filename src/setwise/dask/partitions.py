@@ -8,6 +8,7 @@ import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from distributed import Client
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from setwise.dask.workers import Anew, KeptOnWorkers, Workers
@@ -22,7 +23,7 @@ def as_rows(part: Any) -> Any:
     """A partition of X as a matrix, in float32 where all of it is."""
     if issparse(part):
         return part.tocsr()
-    values = np.asarray(part)
+    values = _plain(part, "X")
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
@@ -79,7 +80,8 @@ def partitions(collection: Any, name: str) -> Sequence[Any]:
     if isinstance(collection, list | tuple) and collection and all(isinstance(part, Delayed) for part in collection):
         return collection
     if is_dask_collection(collection) and hasattr(collection, "to_delayed"):
-        return list(np.ravel(collection.to_delayed()))
+        # Optimized, a dataframe of few columns may have fewer partitions than another one of the same file.
+        return list(np.ravel(collection.to_delayed(optimize_graph=False)))
     raise TypeError(
         f"{name} must be a Dask array or dataframe, or a list of delayed objects; got {type(collection).__name__}. "
         "setwise.SetClassifier takes what lies in memory."
@@ -88,11 +90,25 @@ def partitions(collection: Any, name: str) -> Sequence[Any]:
 
 def as_column(part: Any) -> Any:
     """A partition of labels or ids as a flat array."""
-    values = np.asarray(part)
+    values = _plain(part, "y and groups")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"y and groups must be flat, one entry for each row; got shape {values.shape}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("y and groups must be finite; got NaN or inf.")
+    if values.dtype.kind == "O" and any(value is None or value != value for value in values):
+        raise ValueError("y and groups must not have gaps; got None or NaN.")
+    return values
+
+
+def _plain(part: Any, name: str) -> NDArray[Any]:
+    """A partition as an array of real numbers or words, without masked entries."""
+    if isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any():
+        raise ValueError(f"{name} must not have masked entries; got {int(np.ma.getmaskarray(part).sum())} of them.")
+    values = np.asarray(part)
+    if values.dtype.kind == "c":
+        raise ValueError(f"{name} must be real; got dtype {values.dtype}.")
     return values
 
 

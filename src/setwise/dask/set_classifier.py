@@ -11,13 +11,13 @@ from setwise.core.checkpoint import Checkpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
-from setwise.dask.clusters import cluster
+from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows
 from setwise.estimators.placed.classifier import PlacedClassifier
 
 
 @final
-class SetClassifier(PlacedClassifier):
+class SetClassifier(OnCluster, PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
 
     A set is one set however its rows are spread: partitions do not cut it, and nothing is a mean of what workers found.
@@ -110,6 +110,3 @@ class SetClassifier(PlacedClassifier):
         check_is_fitted(self)
         with cluster(self.client) as client:
             return self._score(placed_rows(client, X, y, groups, persist=self.persist))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}

@@ -28,7 +28,7 @@ class ParquetBlocks:
     ----------
     path : the file
     budget : what blocks and rows may take
-    features : the names of the columns of numbers that are read; None reads all but ``others``
+    features : the names of the columns of numbers that are read; None reads all but ``others`` and the index of pandas
     others : the names of columns that are no features
 
     Attributes
@@ -111,7 +111,12 @@ class ParquetBlocks:
                 raise ValueError(
                     f"{what} must be a column of {self._path.name}, which has {some(known)}; got {name!r}."
                 )
-        chosen = [name for name in known if name not in others] if features is None else as_names(features, "features")
+        # What pandas has stored as the index of its rows says where they stood, and not what they are.
+        index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        left_out = {*others, *(name for name in index if isinstance(name, str))}
+        chosen = (
+            [name for name in known if name not in left_out] if features is None else as_names(features, "features")
+        )
         for name in chosen:
             if known.count(name) != 1 or chosen.count(name) != 1 or name in others:
                 what = "have each column once, and neither that of y nor that of groups"

@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.measure import Loss
 from setwise.core.pieces import Dialogue, Piece
@@ -71,12 +71,12 @@ class Segments:
     counts: Ints
 
     @classmethod
-    def of(cls, answers: list[Histograms]) -> "Segments":
-        """Those of the bins that are not empty, from the answers of all pieces."""
+    def of(cls, answers: list[Histograms], asked: Bools | None = None) -> "Segments":
+        """Those of the bins that are ``asked`` and not empty, from the answers of all pieces."""
         counts = np.sum([each.counts for each in answers], axis=0).T[::-1]
         least = np.min([each.least for each in answers], axis=(0, 1))[::-1]
         most = np.max([each.most for each in answers], axis=(0, 1))[::-1]
-        some = counts.sum(axis=1) > 0
+        some = (counts.sum(axis=1) > 0) & (True if asked is None else asked[::-1])
         return cls(least[some], most[some], counts[some])
 
     @classmethod
@@ -151,7 +151,8 @@ class ThresholdInPieces:
                 ranges = np.column_stack([chosen.least, chosen.most])[::-1]
                 known = Segments.of_scores((yield Scores(ranges, size)))
             else:
-                known = Segments.of((yield Bins(_edges(chosen))))
+                edges, asked = _edges(chosen)
+                known = Segments.of((yield Bins(edges)), asked)
             segments = segments.take(~unknown).joined(known)
 
     def _losses(self, misses: Ints, alarms: Ints) -> Values:
@@ -188,8 +189,10 @@ class ThresholdInPieces:
         return Sweep(order, losses, ends[:1]).best()[0]
 
 
-def _edges(segments: Segments) -> Values:
-    """Rising edges of new bins in the segments, with a bin between one and the next."""
+def _edges(segments: Segments) -> tuple[Values, Bools]:
+    """Rising edges of new bins in the segments, and which bins are those; others lie between two segments."""
     parts = max(BINS // len(segments.least), 4)
     pairs = zip(segments.least[::-1].tolist(), segments.most[::-1].tolist(), strict=True)
-    return np.unique(np.concatenate([new_edges(low, high, parts, np.empty(0)) for low, high in pairs]))
+    edges = [new_edges(low, high, parts, np.empty(0)) for low, high in pairs]
+    asked = np.concatenate([np.arange(len(each)) < len(each) - 1 for each in edges])
+    return np.concatenate(edges), asked[:-1]

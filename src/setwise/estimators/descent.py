@@ -222,7 +222,7 @@ class Training(ABC):
         fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self.loss_at(origin + fit.w) > self.loss_at(origin):
-            fit = _at_the_start(fit, risk, learner.C)
+            fit = at_the_start(fit, risk, learner.C)
         if isinstance(risk, Remembering):
             risk.keep(fit.w)
         return Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex)), risk
@@ -266,7 +266,7 @@ def _unmoved(size: int) -> Fit:
     return Fit(np.zeros(size), 0.0, 0.0, 0.0, 0.0, "converged", "C = 0 leaves the start as it is", ())
 
 
-def _at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
+def at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:
     """The fit with the weights of its start, from which it took steps."""
     w = np.zeros(risk.size)
     cut = risk.cut(w)

@@ -19,7 +19,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.estimators.certain import radius
 from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.descent import Trained
+from setwise.estimators.descent import Trained, at_the_start
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
@@ -70,6 +70,9 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
+    random_state: ClassVar[None] = None
+    """Learners that draw parts have nothing to draw: the whole risk is one part."""
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {name: CONSTRAINTS[name] for name in (*SHARED, "verbose")}
 
     def __init__(
@@ -139,7 +142,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: OpenCheckpoint | None) -> Trained:
         """The weights of the objective; those of the ramp are found from logistic regression on."""
         rows = found.places.rows(found.X, self._intercept)
-        surrogate = self._surrogate(loss, found.ids is None)
+        surrogate = self._surrogate(loss, found.single)
         risk: Risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
         usual = default_c(surrogate, found.count(), risk.size - bool(self._intercept))
         learner = learner_for(self, surrogate, risk.convex, usual)
@@ -157,7 +160,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         w = origin + fit.w
         # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
         if not risk.convex and self._loss_at(found, loss, truth, w) > self._loss_at(found, loss, truth, origin):
-            w = origin
+            w, fit = origin, at_the_start(fit, risk, learner.C)
         return Trained(w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
 
     def _score(self, found: PlacedRows) -> float:

@@ -33,13 +33,26 @@ class PlacedRows:
     ids: Kept | None
     names: tuple[str, ...] | None = None
 
+    @property
+    def single(self) -> bool:
+        """Whether all rows are one set."""
+        if self.ids is None:
+            return True
+        known = [some for some in self.places.tell(np.unique, self.ids) if len(some)]
+        return len(known) > 0 and len(np.unique(np.concatenate(known))) == 1
+
     def count(self) -> int:
         """The number of rows."""
         return int(sum(self.places.tell(len, self.y)))
 
     def classes(self, pos_label: Any) -> NDArray[Any]:
         """The two labels, the positive one last: ``pos_label``, or the last in sorted order."""
-        found = np.unique(np.concatenate([some for some in self.places.tell(np.unique, self.y) if len(some)]))
+        parts = [some for some in self.places.tell(np.unique, self.y) if len(some)]
+        if not parts:
+            raise ValueError("X and y must not be empty in all places.")
+        if len({some.dtype.kind in "biuf" for some in parts}) > 1:
+            raise ValueError("y must hold numbers in all places, or words in all; got both.")
+        found = np.unique(np.concatenate(parts))
         if len(found) != 2:
             raise ValueError(f"y must have two labels; got {len(found)}: {found[:10].tolist()}.")
         if pos_label is None:
@@ -100,6 +113,8 @@ def _equals(labels: NDArray[Any], positive: Any) -> Bools:
 
 def _tally(truth: Bools, scores: Values, ids: Any) -> tuple[Any, Values]:
     """The ids of the sets at a place, and their numbers of positives, negatives, misses and false alarms, (m, 4)."""
+    if len(truth) != len(scores):
+        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
     known, owners = (np.zeros(min(len(truth), 1), int), np.zeros(len(truth), int)) if ids is None else _numbered(ids)
     wrong = (scores > 0) != truth
     kinds = truth, ~truth, wrong & truth, wrong & ~truth

@@ -143,6 +143,10 @@ def test_files_of_parquet_and_clones(client, tmp_path):
     assert model.client is client
     model.fit(rows[list("abcde")], rows["y"], rows["g"])
     assert_same(model, setwise.SetClassifier("jaccard", "convex", tol=1e-2).fit(X, Y, groups=SORTED))
+    assert model.feature_names_in_.tolist() == list("abcde")
+    for call in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="X must have the columns that were fitted, in their order"):
+            call(rows[list("bacde")])
 
 
 @pytest.mark.parametrize("learner", ["one_slack", "subgradient", "block_frank_wolfe", "nrbm"])

@@ -5,6 +5,7 @@ from typing import Any, Self, final
 
 import numpy as np
 from distributed import Client
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
@@ -43,7 +44,7 @@ class SetClassifier(OnCluster, PlacedClassifier):
     coef_, intercept_ : (1, d) and (1,)
     classes_ : the two labels, the positive one last
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, loss_,
-    n_features_in_ : as in :class:`setwise.SetClassifier`
+    n_features_in_, feature_names_in_ : as in :class:`setwise.SetClassifier`
     """
 
     def __init__(
@@ -93,20 +94,40 @@ class SetClassifier(OnCluster, PlacedClassifier):
         """
         self._validate_params()
         with cluster(self.client) as client:
-            return self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
+            self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
+        vars(self).pop("feature_names_in_", None)
+        if (names := names_of(X)) is not None:
+            self.feature_names_in_ = names
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""
-        check_is_fitted(self)
+        self._check_names(X)
         return mapped(self._scorer.scores, X, np.float64)
 
     def predict(self, X: Any) -> Any:
         """The label of each row, as a collection of the kind of X; an array for an array of NumPy."""
-        check_is_fitted(self)
+        self._check_names(X)
         return mapped(self._scorer.labels, X, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread."""
-        check_is_fitted(self)
+        self._check_names(X)
         with cluster(self.client) as client:
             return self._score(placed_rows(client, X, y, groups, persist=self.persist))
+
+    def _check_names(self, X: Any) -> None:
+        """Raise ValueError for a dataframe whose columns are not those that were fitted, in their order."""
+        check_is_fitted(self)
+        known, names = getattr(self, "feature_names_in_", None), names_of(X)
+        if known is not None and names is not None and names.tolist() != known.tolist():
+            raise ValueError(
+                f"X must have the columns that were fitted, in their order, {known.tolist()}; got {names.tolist()}."
+            )
+
+
+def names_of(X: Any) -> NDArray[Any] | None:
+    """The names of the columns of a dataframe, if all are words."""
+    columns = list(getattr(X, "columns", []))
+    words = columns and all(isinstance(name, str) for name in columns)
+    return np.array(columns, dtype=object) if words else None

@@ -95,7 +95,7 @@ class SetClassifier(OnCluster, PlacedClassifier):
         self._validate_params()
         with cluster(self.client) as client:
             self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         if (names := names_of(X)) is not None:
             self.feature_names_in_ = names
         return self

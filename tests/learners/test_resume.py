@@ -21,6 +21,11 @@ EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 C = 5.0
 
 
+def seeded(make, **given):
+    """A learner whose order of the parts is the same in each run."""
+    return make(**given, **({"random_state": 0} if "random_state" in make.__dataclass_fields__ else {}))
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "fit.npz"
@@ -63,7 +68,7 @@ def first_of(learner, risk, file):
 @EVERY
 def test_interrupted_at_every_iteration(make, file):
     risk, tol = hamming_risk(n=8, p=3, f=3), max(make.attainable, 1e-5)
-    learner = make(C=C, tol=tol, max_iter=500)
+    learner = seeded(make, C=C, tol=tol, max_iter=500)
     full, best = learner.minimize(risk), minimum(risk, C)
     assert full.status == "converged"
     for k in range(1, len(full.history) + 1):
@@ -91,7 +96,7 @@ def test_interrupted_at_every_iteration(make, file):
 def test_interrupted_after_each_iteration_in_turn(make, file):
     """With two iterations between two interruptions the fit still comes to its end."""
     risk, tol = hamming_risk(n=8, p=3, f=3), max(make.attainable, 1e-4)
-    learner = make(C=C, tol=tol, max_iter=4000)
+    learner = seeded(make, C=C, tol=tol, max_iter=4000)
     once = len(learner.minimize(risk).history)
     fit = interrupted(learner, risk, file, 1)
     lower, rounds = fit.lower_bound, 0
@@ -107,7 +112,7 @@ def test_interrupted_after_each_iteration_in_turn(make, file):
 def test_the_planes_go_on_and_not_the_bound_alone(make, file):
     """The gap of a resumed fit closes about as fast as if it had not been interrupted."""
     risk = random_risk(n=30, planes=12, d=8, seed=3)
-    learner = make(C=20.0, tol=1e-6, max_iter=2000)
+    learner = seeded(make, C=20.0, tol=1e-6, max_iter=2000)
     full = len(learner.minimize(risk).history)
     k = 3 * full // 4
     interrupted(learner, risk, file, k)
@@ -128,7 +133,7 @@ def test_steps_of_a_subgradient_stay_short(file):
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_descent_on_a_risk_that_is_not_convex(make, k, file):
     risk = ramp_risk()
-    learner = make(C=300.0, max_iter=500)
+    learner = seeded(make, C=300.0, max_iter=500)
     full, before = learner.minimize(risk), interrupted(learner, risk, file, k)
     assert before.status == "interrupted"
     assert first_of(learner, risk, file).objective <= before.objective
@@ -142,7 +147,7 @@ def test_descent_on_a_risk_that_is_not_convex(make, k, file):
 @EVERY
 def test_bounds_of_weights_and_risks_without_a_floor(make, file):
     risk = random_risk(n=6, d=3, seed=2, lower=np.array([0.1, -np.inf, -0.2]), negative=True)
-    learner = make(C=2.0, tol=max(make.attainable, 1e-5), max_iter=1000)
+    learner = seeded(make, C=2.0, tol=max(make.attainable, 1e-5), max_iter=1000)
     before = interrupted(learner, risk, file, 2)
     after = resumed(learner, risk, file)
     assert (after.w >= risk.lower).all()
@@ -154,7 +159,7 @@ def test_bounds_of_weights_and_risks_without_a_floor(make, file):
 @pytest.mark.parametrize("make", [OneSlack, NSlack, BlockFrankWolfe])
 def test_inexact_inference(make, file):
     risk = hamming_risk(n=6, p=3, blind=True)
-    learner = make(C=C, max_iter=40)
+    learner = seeded(make, C=C, max_iter=40)
     before = interrupted(learner, risk, file, 2)
     after = resumed(learner, risk, file)
     best = minimum(risk, C)
@@ -167,7 +172,7 @@ def test_inexact_inference(make, file):
 @EVERY
 def test_a_fit_that_has_ended_is_returned_as_it_is(make, file):
     risk = hamming_risk()
-    learner = make(C=C, tol=max(make.attainable, 1e-4), max_iter=500)
+    learner = seeded(make, C=C, tol=max(make.attainable, 1e-4), max_iter=500)
     fit = learner.minimize(risk, checkpoint=Checkpoint(file).open())
     content = file.read_bytes()
     again = resumed(learner, risk, file)
@@ -208,9 +213,9 @@ def test_ctrl_c_before_the_first_new_iteration_loses_nothing(file, monkeypatch):
 @pytest.mark.parametrize("make", [OneSlack, NSlack, BlockFrankWolfe])
 def test_the_best_point_is_evaluated_once(make, file):
     risk = hamming_risk(n=8, p=3, f=3)
-    before = interrupted(make(C=C, tol=1e-9), risk, file, 3)
+    before = interrupted(seeded(make, C=C, tol=1e-9), risk, file, 3)
     risk.calls.clear()
-    first_of(make(C=C, tol=1e-9), risk, file)
+    first_of(seeded(make, C=C, tol=1e-9), risk, file)
     assert sum(np.array_equal(w, before.w) for w in risk.calls) == 1
 
 
@@ -272,11 +277,11 @@ def test_planes_above_the_risk_are_refused(file):
     """Such a file would give a false certificate."""
     risk = hamming_risk(n=8, p=3, f=3)
     for make in (OneSlack, NSlack):
-        interrupted(make(C=C, tol=1e-9), risk, file, 3)
+        interrupted(seeded(make, C=C, tol=1e-9), risk, file, 3)
         arrays = read_sealed(file)
         write_sealed(file, arrays | {"work/offsets": arrays["work/offsets"] + 0.5})
         with pytest.raises(ValueError, match="is the checkpoint of another fit"):
-            resumed(make(C=C), risk, file)
+            resumed(seeded(make, C=C), risk, file)
         file.unlink()
 
 

@@ -10,16 +10,15 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Values
 from setwise.core.measure import Loss
-from setwise.core.pieces import Piece, Question, ended
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows, untouched
-from setwise.decisions.in_pieces import ThresholdInPieces
 from setwise.estimators.choosing.base_model import check_prefit
 from setwise.estimators.choosing.responses import method_of, scores_of
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.placed.rows import mean_loss_of
+from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.losses import as_loss
 
 
@@ -112,11 +111,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
             classes = found.classes(self.pos_label)
             check_prefit(self.estimator, np.sort(classes))
             scoring = Scoring(self.estimator, method_of(self.estimator, self.response_method), classes)
-            truth, places = found.positives(classes[1]), found.places
-            scores = places.keep(scoring.scores, found.X)
-            sizes = np.sum(places.tell(_sizes, truth, scores), axis=0)
-            search = ThresholdInPieces(loss, *sizes.tolist()).search()
-            best = ended(search, lambda question: places.tell(_answer, question, scores, truth))
+            scores = found.places.keep(scoring.scores, found.X)
+            best = best_threshold_of(found.places, scores, found.positives(classes[1]), loss)
         self.classes_, self.loss_ = classes, loss
         self.best_threshold_, self.best_score_ = best.threshold, 1.0 - best.loss
         self.threshold_interval_ = best.low, best.high
@@ -143,14 +139,3 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
         check_is_fitted(self, "best_threshold_")
         method = method_of(self.estimator, self.response_method)
         return Scoring(self.estimator, method, self.classes_, self.best_threshold_)
-
-
-def _answer(question: Question, scores: Values, truth: Bools) -> Any:
-    return question(Piece(scores, truth))
-
-
-def _sizes(truth: Bools, scores: Values) -> tuple[int, int]:
-    """The numbers of negatives and positives at a place."""
-    if len(truth) != len(scores):
-        raise ValueError(f"X and y must have as many rows in each partition; got {len(scores)} and {len(truth)}.")
-    return int((~truth).sum()), int(truth.sum())

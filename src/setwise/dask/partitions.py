@@ -54,7 +54,13 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     }
     rows: Kept = KeptOnWorkers(client.compute(wrapped["X"])) if persist else Anew(wrapped["X"])
     columns = {name: KeptOnWorkers(client.compute(each)) for name, each in wrapped.items() if name != "X"}
-    return PlacedRows(places, rows, columns["y"], columns.get("groups"))
+    return PlacedRows(places, rows, columns["y"], columns.get("groups"), names_of(X))
+
+
+def names_of(X: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a dataframe, if all are words."""
+    columns = tuple(getattr(X, "columns", ()))
+    return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 
 def aligned(X: Any, *others: Any) -> tuple[Any, ...]:

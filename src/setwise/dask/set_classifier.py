@@ -5,7 +5,6 @@ from typing import Any, Self, final
 
 import numpy as np
 from distributed import Client
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
@@ -13,7 +12,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.dask.clusters import OnCluster, cluster
-from setwise.dask.partitions import mapped, placed_rows
+from setwise.dask.partitions import mapped, names_of, placed_rows
 from setwise.estimators.placed.classifier import PlacedClassifier
 
 
@@ -22,9 +21,10 @@ class SetClassifier(OnCluster, PlacedClassifier):
     """Linear scores, trained to minimize ``0.5 |w|^2 + C mean over sets of surrogate(loss)`` on a Dask cluster.
 
     A set is one set however its rows are spread: partitions do not cut it, and nothing is a mean of what workers found.
-    Weights, bounds and scores are those of :class:`setwise.SetClassifier` on the same rows in one place. Rows stay on
-    the workers; :class:`~setwise.risks.DistributedRisk` says what travels. Results depend on the partitions, to the
-    rounding of their sums, and not on the number of workers; what a lost worker held is computed anew.
+    With a convex surrogate weights, bounds and scores are those of :class:`setwise.SetClassifier` on the same rows in
+    one place; the ramp has a start of its own. Rows stay on the workers; :class:`~setwise.risks.DistributedRisk` says
+    what travels. Results depend on the partitions, to the rounding of their sums, and not on the number of workers;
+    what a lost worker held is computed anew.
 
     Parameters
     ----------
@@ -94,11 +94,7 @@ class SetClassifier(OnCluster, PlacedClassifier):
         """
         self._validate_params()
         with cluster(self.client) as client:
-            self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
-        self.__dict__.pop("feature_names_in_", None)
-        if (names := names_of(X)) is not None:
-            self.feature_names_in_ = names
-        return self
+            return self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
 
     def decision_function(self, X: Any) -> Any:
         """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""
@@ -120,14 +116,7 @@ class SetClassifier(OnCluster, PlacedClassifier):
         """Raise ValueError for a dataframe whose columns are not those that were fitted, in their order."""
         check_is_fitted(self)
         known, names = getattr(self, "feature_names_in_", None), names_of(X)
-        if known is not None and names is not None and names.tolist() != known.tolist():
+        if known is not None and names is not None and names != tuple(known):
             raise ValueError(
-                f"X must have the columns that were fitted, in their order, {known.tolist()}; got {names.tolist()}."
+                f"X must have the columns that were fitted, in their order, {known.tolist()}; got {list(names)}."
             )
-
-
-def names_of(X: Any) -> NDArray[Any] | None:
-    """The names of the columns of a dataframe, if all are words."""
-    columns = list(getattr(X, "columns", []))
-    words = columns and all(isinstance(name, str) for name in columns)
-    return np.array(columns, dtype=object) if words else None

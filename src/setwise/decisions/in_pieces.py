@@ -8,14 +8,15 @@ import numpy as np
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.measure import Loss
-from setwise.core.pieces import Dialogue, Piece
+from setwise.core.pieces import Dialogue
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.decisions.sweep import Falling, Sweep, Threshold
-from setwise.kernels.histograms import Histograms, class_histograms, values_between
+from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL
 from setwise.surrogates.in_pieces.profile import new_edges
+from setwise.surrogates.in_pieces.questions import Bins, Margins
 
 GATHERED = 1 << 14
 """Up to this number of scores are asked for one by one."""
@@ -26,33 +27,8 @@ MOST = 1 << 22
 BINS = 1024
 """About how many bins a question asks about."""
 
-SIGNS = np.ones(2)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """How many scores of each class lie between rising edges (k + 1,), and the least and the largest."""
-
-    edges: Values
-
-    def __call__(self, piece: Piece) -> Histograms:
-        """The histograms of a piece."""
-        return class_histograms(piece.scores, piece.truth, SIGNS, np.stack([self.edges] * 2))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The scores of each class in ranges (w, 2), ends included; at most ``size`` in all."""
-
-    ranges: Values
-    size: int
-
-    def __call__(self, piece: Piece) -> list[Values]:
-        """The sorted scores of each class of a piece."""
-        edges = np.column_stack([self.ranges[:, 0], np.nextafter(self.ranges[:, 1], np.inf)]).ravel()
-        return values_between(piece.scores, piece.truth, SIGNS, np.stack([edges] * 2), [self.size] * 2)
+SCORES = 1.0, 1.0
+"""The signs with which questions are about scores, and not about margins."""
 
 
 @final
@@ -140,7 +116,7 @@ class ThresholdInPieces:
 
     def search(self) -> Dialogue[Threshold]:
         """The dialogue that finds the best threshold."""
-        segments = Segments.of((yield Bins(np.array([-np.inf, np.inf]))))
+        segments = Segments.of((yield _bins(np.array([-np.inf, np.inf]))))
         while True:
             unknown = self._unknown(segments)
             size = int(segments.counts[unknown].sum())
@@ -148,11 +124,10 @@ class ThresholdInPieces:
                 return self._best(segments)
             chosen = segments.take(unknown)
             if size <= GATHERED or not self.increasing:
-                ranges = np.column_stack([chosen.least, chosen.most])[::-1]
-                known = Segments.of_scores((yield Scores(ranges, size)))
+                known = Segments.of_scores((yield _scores(chosen, size)))
             else:
                 edges, asked = _edges(chosen)
-                known = Segments.of((yield Bins(edges)), asked)
+                known = Segments.of((yield _bins(edges)), asked)
             segments = segments.take(~unknown).joined(known)
 
     def _losses(self, misses: Ints, alarms: Ints) -> Values:
@@ -187,6 +162,17 @@ class ThresholdInPieces:
         none = np.zeros(len(scores), dtype=np.int32)
         order = Falling(none, none.astype(bool), scores, np.array([0, len(scores)]))
         return Sweep(order, losses, ends[:1]).best()[0]
+
+
+def _bins(edges: Values) -> Bins:
+    """Asks how many scores of each class lie between rising edges (k + 1,)."""
+    return Bins(np.stack([edges] * 2), SCORES)
+
+
+def _scores(segments: Segments, size: int) -> Margins:
+    """Asks for the scores of each class in the segments, which are ``size`` in all."""
+    edges = np.column_stack([segments.least, np.nextafter(segments.most, np.inf)])[::-1].ravel()
+    return Margins(np.stack([edges] * 2), np.array([size] * 2), SCORES)
 
 
 def _edges(segments: Segments) -> tuple[Values, Bools]:

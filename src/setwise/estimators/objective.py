@@ -56,9 +56,15 @@ def named_surrogate(name: str, loss: Loss, grouping: Grouping) -> Surrogate:
             "Only binary classification is supported. The type of the target is multiclass, with "
             f"{len(grouping.classes)} classes: use surrogate='margin' in place of {name!r}."
         )
+    return plain_surrogate(name, loss)
+
+
+def plain_surrogate(name: str, loss: Loss) -> Surrogate:
+    """The surrogate of this name for binary decisions."""
     if name == Ramp.name:
         return Ramp(loss, scale="size")
-    return SURROGATES[name](loss)  # type: ignore[call-arg]
+    found: Surrogate = SURROGATES[name](loss)  # type: ignore[call-arg]
+    return found
 
 
 def convex_surrogate(loss: Loss, grouping: Grouping) -> Surrogate:

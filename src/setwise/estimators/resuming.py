@@ -8,7 +8,9 @@ from setwise.core.measure import Loss
 from setwise.estimators.said import described, of_rows
 from setwise.estimators.training import Problem
 
-NOT_SAID = frozenset({"loss", "tol", "max_iter", "n_jobs", "random_state", "verbose", "warm_start", "client"})
+NOT_SAID = frozenset(
+    {"loss", "tol", "max_iter", "n_jobs", "random_state", "verbose", "warm_start", "client", "persist"}
+)
 """Parameters that may change from a fit to the one that goes on; the loss is said with what it became for the data."""
 
 Keep = Callable[[Problem], OpenCheckpoint | None]

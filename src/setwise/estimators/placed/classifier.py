@@ -23,6 +23,7 @@ from setwise.estimators.descent import Trained, at_the_start
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
+from setwise.estimators.objective import plain_surrogate
 from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.placed.start import PlacedLogistic
 from setwise.estimators.resuming import about_rows
@@ -34,7 +35,6 @@ from setwise.losses import as_loss
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, Risk, Shifted
 from setwise.risks.places import Kept
-from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
@@ -186,11 +186,10 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         """The surrogate that is asked for, for one set of all rows (``single``) or for several sets."""
         if isinstance(self.surrogate, Surrogate):
             return self.surrogate
-        if self.surrogate == Ramp.name or (self.surrogate == "auto" and single and loss.reads == "labels"):
-            return Ramp(loss, scale="size")
         if self.surrogate not in ("auto", "convex"):
-            named: Surrogate = SURROGATES[str(self.surrogate)](loss)  # type: ignore[call-arg]
-            return named
+            return plain_surrogate(self.surrogate, loss)
+        if self.surrogate == "auto" and single and loss.reads == "labels":
+            return plain_surrogate(Ramp.name, loss)
         submodular = loss.reads == "labels" and Trait.SUBMODULAR in loss.traits
         return LovaszHinge(loss) if submodular else MarginRescaling(loss, scale="size")
 

@@ -1,6 +1,7 @@
 """Where a fit of rows in several places starts: logistic regression with the best threshold for the loss."""
 
-from typing import Any, final
+from contextlib import suppress
+from typing import final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -8,9 +9,8 @@ from scipy.special import expit
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
-from setwise.core.pieces import Piece, Question, ended
 from setwise.core.refusal import Refusal
-from setwise.decisions.in_pieces import ThresholdInPieces
+from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.models import RowBlock
 from setwise.risks.distributed import tree_sum
 from setwise.risks.places import Kept, Places
@@ -37,7 +37,7 @@ class PlacedLogistic:
 
     def __init__(self, places: Places, rows: Kept, truth: Kept, intercept: float) -> None:
         self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
-        sums = tree_sum(places.tell(_moments, rows))
+        sums = tree_sum(places.tell(RowBlock.moments, rows))
         n, first, second = sums[0], sums[1 : len(sums) // 2 + 1], sums[len(sums) // 2 + 1 :]
         self.mean = first / n if intercept else np.zeros_like(first)
         # Rounding may make a variance negative; a constant feature keeps its size.
@@ -68,28 +68,19 @@ class PlacedLogistic:
 
         Without a constant feature, and for losses whose threshold needs all scores in one place, it is 0.
         """
-        places, w = self.places, self.w.copy()
-        scores = places.keep(RowBlock.scores, self.rows, w)
-        negatives, positives = np.sum(places.tell(_numbers, self.truth), axis=0).tolist()
+        w, scores = self.w.copy(), self.places.keep(RowBlock.scores, self.rows, self.w)
         shift = 0.0
         if self.intercept and loss.reads == "labels":
-            try:
-                search = ThresholdInPieces(loss, negatives, positives).search()
-                best = ended(search, lambda question: places.tell(_answer, question, scores, self.truth))
-                low, high = _range(places.tell(_ends, scores))
+            with suppress(Refusal):
+                best = best_threshold_of(self.places, scores, self.truth, loss).threshold
+                ends = np.array(self.places.tell(_ends, scores))
+                low, high = ends[:, 0].min(), ends[:, 1].max()
                 # A threshold that predicts none or all is put beyond the scores by their spread.
                 spread = max(high - low, 1.0)
-                shift = float(np.clip(best.threshold, low - spread, high + spread))
-            except Refusal:
-                shift = 0.0
+                shift = float(np.clip(best, low - spread, high + spread))
             w[-1] -= shift / self.intercept
-        sizes = places.tell(_sizes, scores, shift)
-        return w, float(sum(sizes)) / (negatives + positives)
-
-
-def _moments(rows: RowBlock) -> Values:
-    """The number of rows, and the sums and the sums of squares of their features, (1 + 2 d,)."""
-    return rows.moments()
+        sizes = np.sum(self.places.tell(_sizes, scores, shift), axis=0)
+        return w, float(sizes[0] / sizes[1])
 
 
 def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:
@@ -98,23 +89,10 @@ def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:
     return float(np.logaddexp(0.0, signed).sum()), rows.pullback(expit(signed) * (1 - 2.0 * truth))
 
 
-def _numbers(truth: Bools) -> tuple[int, int]:
-    """The numbers of negatives and positives."""
-    return int((~truth).sum()), int(truth.sum())
-
-
-def _answer(question: Question, scores: Values, truth: Bools) -> Any:
-    return question(Piece(scores, truth))
-
-
 def _ends(scores: Values) -> tuple[float, float]:
     return (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
 
 
-def _range(ends: list[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in ends), max(high for _, high in ends)
-
-
-def _sizes(scores: Values, shift: float) -> float:
-    """The sum of the sizes of scores less a threshold."""
-    return float(np.abs(scores - shift).sum())
+def _sizes(scores: Values, shift: float) -> tuple[float, int]:
+    """The sum of the sizes of scores less a threshold, and how many there are."""
+    return float(np.abs(scores - shift).sum()), len(scores)

@@ -20,24 +20,32 @@ SIGNS = np.array([-1.0, 1.0])
 @final
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How many margins of each class lie between two edges, their sum, the least and the largest; edges (2, k + 1)."""
+    """How many margins of each class lie between two edges, their sum, the least and the largest; edges (2, k + 1).
+
+    With ``signs`` of 1 it is asked about scores instead.
+    """
 
     edges: Values
+    signs: tuple[float, float] = (-1.0, 1.0)
 
     def __call__(self, piece: Piece) -> Histograms:
-        return class_histograms(piece.scores, piece.truth, SIGNS, self.edges)
+        return class_histograms(piece.scores, piece.truth, self.signs, self.edges)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """The sorted margins of each class from an edge of even number to the next; at most ``sizes`` (2,) in all."""
+    """The sorted margins of each class from an edge of even number to the next; at most ``sizes`` (2,) in all.
+
+    With ``signs`` of 1 it is asked about scores instead.
+    """
 
     edges: Values
     sizes: Ints
+    signs: tuple[float, float] = (-1.0, 1.0)
 
     def __call__(self, piece: Piece) -> list[Values]:
-        return values_between(piece.scores, piece.truth, SIGNS, self.edges, self.sizes)
+        return values_between(piece.scores, piece.truth, self.signs, self.edges, self.sizes)
 
 
 @final

@@ -4,9 +4,27 @@ import os
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 # A first call compiles, so a single example may take seconds.
 settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=400)
 settings.load_profile("setwise")
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Counts fits of base models; Ctrl-C comes in the fit whose number stands in ``stop``."""
+    from setwise.estimators.choosing import out_of_fold
+
+    fit, seen = out_of_fold._fit, {"count": 0, "stop": 0}
+
+    def counted(*arguments):
+        seen["count"] += 1
+        if seen["count"] == seen["stop"]:
+            raise KeyboardInterrupt
+        return fit(*arguments)
+
+    monkeypatch.setattr(out_of_fold, "_fit", counted)
+    return seen

@@ -11,7 +11,6 @@ import pytest
 from rounds import rounds
 from setwise.cli import main
 from setwise.core.sealed import read_sealed
-from setwise.estimators.choosing import out_of_fold
 
 WORDS = ("--target", "sick", "--quick", "--folds", "3", "--base", "linear", "--time-budget", "3600")
 LEVERS = ("--levers", "threshold,class_weight,stack")
@@ -52,21 +51,6 @@ def results(folder):
         return [timeless(one) for one in found] if isinstance(found, list) else found
 
     return timeless(json.loads((folder / "results.json").read_text(encoding="utf-8"))["answers"])
-
-
-@pytest.fixture
-def fits(monkeypatch):
-    """Counts fits of base models; Ctrl-C comes in the fit whose number stands in ``stop``."""
-    fit, seen = out_of_fold._fit, {"count": 0, "stop": 0}
-
-    def counted(*arguments):
-        seen["count"] += 1
-        if seen["count"] == seen["stop"]:
-            raise KeyboardInterrupt
-        return fit(*arguments)
-
-    monkeypatch.setattr(out_of_fold, "_fit", counted)
-    return seen
 
 
 @pytest.fixture(scope="module")

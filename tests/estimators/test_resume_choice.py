@@ -13,7 +13,6 @@ from sklearn.model_selection import KFold
 
 from setwise import MeasureClassifier
 from setwise.core.sealed import read_sealed, write_sealed
-from setwise.estimators.choosing import out_of_fold
 from setwise.estimators.said import described, of_rows
 
 RNG = np.random.default_rng(0)
@@ -40,21 +39,6 @@ class Columns(LogisticRegression):
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "choice.npz"
-
-
-@pytest.fixture
-def fits(monkeypatch):
-    """Counts fits; Ctrl-C comes in the one whose number stands in ``stop``."""
-    fit, seen = out_of_fold._fit, {"count": 0, "stop": 0}
-
-    def counted(*arguments):
-        seen["count"] += 1
-        if seen["count"] == seen["stop"]:
-            raise KeyboardInterrupt
-        return fit(*arguments)
-
-    monkeypatch.setattr(out_of_fold, "_fit", counted)
-    return seen
 
 
 def same(one, other, rows):

@@ -17,6 +17,7 @@ from setwise import MeasureClassifier, SetClassifier, describe, losses
 
 SHIPPED = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs"}
 EXTRAS = {
+    "setwise.dask": "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.",
     "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[plot]'.",
     "setwise.torch": "setwise.torch needs PyTorch 2.4 or later: pip install torch.",
 }
@@ -38,7 +39,7 @@ def check_archives(files: list[Path]) -> None:
 
 
 def check_imports() -> None:
-    """Every module can be imported without the extras, but those of pictures and networks, which say what they need."""
+    """Every module can be imported without the extras, but those that need one, which say which."""
     assert Path(sys.prefix) in Path(setwise.__file__).parents, setwise.__file__
     for module in pkgutil.walk_packages(setwise.__path__, "setwise.", onerror=lambda name: None):
         if not f"{module.name}.".startswith(tuple(f"{name}." for name in WITH_EXTRAS)):

@@ -11,7 +11,7 @@ from distributed import Client
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from setwise.dask.workers import Anew, KeptOnWorkers, Workers
+from setwise.dask.workers import Anew, Workers, packs_of
 from setwise.estimators.placed.rows import PlacedRows
 from setwise.risks.places import Kept
 
@@ -48,13 +48,16 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     sizes = {name: len(each) for name, each in parts.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"X, y and groups must have as many partitions; got {sizes}.")
-    places = Workers(client, sizes["X"])
     wrapped = {
         name: [delayed(read if name == "X" else as_column)(part) for part in each] for name, each in parts.items()
     }
-    rows: Kept = KeptOnWorkers(client.compute(wrapped["X"])) if persist else Anew(wrapped["X"])
-    columns = {name: KeptOnWorkers(client.compute(each)) for name, each in wrapped.items() if name != "X"}
-    return PlacedRows(places, rows, columns["y"], columns.get("groups"), names_of(X))
+    held = client.compute(wrapped["X"]) if persist else None
+    columns = {name: client.compute(each) for name, each in wrapped.items() if name != "X"}
+    # A worker that loads rows anew has one partition of them at a time.
+    places = Workers(client, sizes["X"], None if held is None else packs_of(client, held))
+    rows: Kept = Anew(wrapped["X"]) if held is None else places.hold(held)
+    kept = {name: places.hold(each) for name, each in columns.items()}
+    return PlacedRows(places, rows, kept["y"], kept.get("groups"), names_of(X))
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:

@@ -72,6 +72,7 @@ def collections():
     unknown = spread(X)[spread(X)[:, 0] > -np.inf], spread(Y)[spread(X)[:, 0] > -np.inf]
     yield "unknown chunks", *unknown
     yield "unknown and other chunks", unknown[0], da.from_array(Y, chunks=64)
+    yield "unknown chunks of other lengths", unknown[0], da.from_array(Y, chunks=150)[da.from_array(X[:, 0]) > -np.inf]
     yield "dataframe", dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(Y), npartitions=3)
     rows, labels = np.split(X, parts), np.split(Y, parts)
     yield "delayed", [delayed(np.asarray)(part) for part in rows], [delayed(np.asarray)(part) for part in labels]
@@ -96,6 +97,14 @@ def test_collections_of_all_kinds(client, kind, rows, labels):
         scores, found = scores.compute(), found.compute()
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-5)
     np.testing.assert_array_equal(np.asarray(scores) > 0, np.asarray(found) == 1)
+
+
+def test_collections_are_not_changed(client):
+    rows, labels = (each[spread(X)[:, 0] > -1.0] for each in (spread(X), spread(Y)))
+    for persist in (True, False):
+        SetClassifier("jaccard", "convex", tol=1e-1, persist=persist).fit(rows, labels)
+        assert np.isnan(rows.chunks[0]).all()
+        assert np.isnan(labels.chunks[0]).all()
 
 
 def test_labels_of_any_kind_and_the_positive_one(client):
@@ -200,6 +209,13 @@ def test_models_are_stored_without_their_client(client):
         (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
         (spread(X), [delayed(Y)], ValueError, "as many partitions"),
+        (delayed(X), delayed(Y), TypeError, r"a single one: put it into a list, \[X\]"),
+        (
+            spread(X)[spread(X)[:, 0] > 0],
+            spread(Y)[spread(X)[:, 0] > 1],
+            ValueError,
+            f"X and y must have as many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
+        ),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
         (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y and groups must be finite"),
         (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),

@@ -1,10 +1,11 @@
-"""What one cut of a set of ten billion rows on a hundred workers asks for, simulated: ``python benchmarks/ten_billion.py``.
+"""What one cut of a set of ten billion rows on a hundred workers asks for, simulated.
 
-Each of 100 places has a million different scores of float32, and each score stands for 100 rows: what a place answers is
-computed for its million, and counts, sums and lists are multiplied. So questions, rounds, bytes, the certified gap and
-the seconds of the process that asks are those of ten billion rows, though with ties; the seconds of the workers are not,
-and are left out. ``P(y = 1) = 0.1``; *trained* scores are N(0, 1) and 0.8 higher or lower by the label, *zero* scores
-those of the first cut. Bytes are those of pickles; questions go to all places, so they are sent 100 times.
+``python benchmarks/ten_billion.py``: each of 100 places has a million different scores of float32, each of which stands
+for 100 rows. What a place answers is computed for its million, and counts, sums and lists are multiplied. So questions,
+rounds, bytes, the certified gap and the seconds of the process that asks are those of ten billion rows, though with
+ties; the seconds of the workers are not, and are left out. ``P(y = 1) = 0.1``; *trained* scores are N(0, 1) and 0.8
+higher or lower by the label, *zero* scores those of the first cut. Bytes are those of pickles; questions go to all
+places, so they are sent 100 times.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from distributed import Client
 from setwise.core.measure import Loss
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import partitions
-from setwise.dask.workers import KeptOnWorkers, Workers
+from setwise.dask.workers import Workers, packs_of
 from setwise.decisions.decision import DecisionInPieces
 from setwise.estimators.placed.least import NAME, as_probabilities, least_of, predicted, ties_of
 from setwise.losses import as_loss
@@ -48,8 +48,9 @@ def least_expected_loss(
     """
     bound, parts = as_loss(loss), partitions(probabilities, NAME, "setwise.decisions.least_expected_loss")
     with cluster(client) as at:
-        kept = KeptOnWorkers(at.compute([delayed(as_probabilities)(part) for part in parts]))
-        places = Workers(at, len(parts))
+        held = at.compute([delayed(as_probabilities)(part) for part in parts])
+        places = Workers(at, len(parts), packs_of(at, held))
+        kept = places.hold(held)
         found = least_of(places, kept, bound, tol)
         ties = ties_of(places, kept, found)
     labels = [delayed(predicted)(part, found.threshold, some) for part, some in zip(parts, ties, strict=True)]

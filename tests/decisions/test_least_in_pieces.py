@@ -14,7 +14,10 @@ from setwise.decisions import expected_loss, least_expected_loss, least_in_piece
 from setwise.decisions.formula import formula_of
 from setwise.decisions.least_in_pieces import LeastInPieces
 from setwise.decisions.level_bounds import LevelBounds
-from setwise.decisions.levels import InBins, Levels, no_positives
+from setwise.decisions.level_region import binomial
+from setwise.decisions.levels import InBins, Levels, Range, no_positives
+from setwise.decisions.pmf import count_of
+from setwise.estimators.placed.least import predicted
 from setwise.kernels.chances import chances
 from setwise.losses import (
     AE,
@@ -49,8 +52,9 @@ def searched(loss, q, edges=(), tol=0.0, log=None):
         return answers
 
     found = ended(LeastInPieces(loss, tol).search(), ask)
-    equal = q == found.threshold
-    labels = (q > found.threshold) | (equal & (np.cumsum(equal) <= (len(q) if found.ties is None else found.ties)))
+    level = np.float64(found.threshold)
+    equal = q == level
+    labels = (q > level) | (equal & (np.cumsum(equal) <= (len(q) if found.ties is None else found.ties)))
     assert labels.sum() == found.size
     return found, labels
 
@@ -77,7 +81,7 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
         monkeypatch.setattr(levels, "BINS", 8)
     # Without a search it is the rule itself.
     for turn in range(200 if small else 30):
-        p = int(rng.choice([1, 2, 3, 10, 40, 120]))
+        p = int(rng.choice([1, 2, 3, 10, 40, 120], p=[0.1, 0.15, 0.2, 0.3, 0.2, 0.05]))
         cases = list(kinds(p, rng).values())
         q = rng.permutation(cases[turn % len(cases)])
         tol = float(rng.choice([0.0, 1e-6, 1e-2]))
@@ -161,6 +165,15 @@ def test_where_nothing_can_be_sent_the_bound_says_so(monkeypatch):
         searched(MCC(), q)
 
 
+def test_thresholds_between_numbers_of_float32():
+    q = np.float32(0.3) + np.float32(2.0**-25) * np.arange(-3, 4, dtype=np.float32)
+    for level in np.linspace(float(q[0]), float(q[-1]), 50).tolist():
+        found = Range(level, level)(q)
+        assert (found.above, found.below) == ((q.astype(float) > level).sum(), (q.astype(float) < level).sum())
+        np.testing.assert_array_equal(predicted(q, level, None), q.astype(float) >= level)
+        np.testing.assert_array_equal(predicted(q, level, 0), q.astype(float) > level)
+
+
 @pytest.mark.parametrize("loss", [AE(), EarlyDetection(), as_loss("auc"), as_loss("break_even")], ids=repr)
 def test_other_losses_are_refused(loss):
     with pytest.raises(Refusal, match="refuse"):
@@ -191,3 +204,25 @@ def test_bins_of_probabilities():
                 assert found.variances[j] == pytest.approx((part * (1 - part)).sum(), rel=1e-12, abs=0)
                 assert found.least[j] == part.min(initial=np.inf)
                 assert found.most[j] == part.max(initial=-np.inf)
+
+
+@pytest.mark.parametrize("q", [0.0, 5e-324, 1e-9, 0.3, 0.5, 1.0 - 1e-9, 1.0])
+def test_the_count_of_equal_probabilities(q):
+    for n in (0, 1, 2, 37, 5_000):
+        found, wanted = binomial(n, q), count_of(np.full(n, q))
+        dense = np.zeros((2, n + 1))
+        for row, pmf in zip(dense, (found, wanted), strict=True):
+            row[pmf.low : pmf.low + len(pmf.pmf)] = pmf.pmf
+        np.testing.assert_allclose(dense[0], dense[1], atol=1e-14)
+
+
+def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
+    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    monkeypatch.setattr(least_in_pieces, "MOST", 100)
+    q = np.random.default_rng(5).choice([0.05, 0.2, 0.45, 0.8], 3_000)
+    for loss in (Jaccard(), FBeta(), PrecisionAtK(1_000), BalancedError()):
+        found, labels = searched(loss, q, [500, 700], 1e-2)
+        assert found.certified
+        wanted = least_expected_loss(q, loss, tol=0.0).values[0]
+        assert found.bound - 1e-12 <= wanted <= found.value + 1e-12
+        assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-12)

@@ -11,12 +11,11 @@ from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.by_sums import BySums
-from setwise.decisions.by_window import expected
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import DecisionInPieces
 from setwise.decisions.formula import Formula, formula_of
-from setwise.decisions.halves import Halves
 from setwise.decisions.level_bounds import LevelBounds
+from setwise.decisions.level_region import Region, cut_of, range_of
 from setwise.decisions.levels import (
     Around,
     Levels,
@@ -25,20 +24,18 @@ from setwise.decisions.levels import (
     first_question,
     mistakes,
     no_positives,
+    positives,
     refined,
     summed,
     together,
 )
-from setwise.decisions.pmf import Pmf, convolved, count_of, tail_of, trimmed
+from setwise.decisions.pmf import Pmf, tail_of
 
 GATHERED, MOST = 1 << 14, 1 << 22
 """Up to the first number of probabilities are sent one by one; where bounds of bins do not suffice, the second."""
 
 NEVER = 1e-60
 """Numbers of positives beyond those that occur but for such a chance are left out."""
-
-WORK = 1 << 30
-"""Expected losses that need more values of the loss are bounded by moments."""
 
 
 @final
@@ -113,7 +110,7 @@ class LeastInPieces:
         q = np.repeat(found.inside, found.times)[::-1].copy()
         decided = rule_for(self.loss, len(q), self.tol).decide(q[None, :])
         size, value, bound = int(decided.labels.sum()), float(decided.values[0]), float(decided.bounds[0])
-        return self._decided(_cut(found, size), value, bound)
+        return self._decided(cut_of(found, size), value, bound)
 
     def _by_mode(self, p: int) -> Talk[DecisionInPieces]:
         """The decision for a loss of the number of mistakes: a decision is positive if its probability is above 1/2."""
@@ -135,8 +132,7 @@ class LeastInPieces:
             open_ = (levels.counts > 1) & (inside < wanted)
             # Between ends that are not known well enough themselves, nothing inside need be better known.
             clear = open_ & ((lower[:-1] >= wanted) | (lower[1:] >= wanted))
-            left = int(levels.counts[open_ & ~levels.settled].sum())
-            if not clear.any() or left <= GATHERED:
+            if not clear.any() or levels.counts[open_].sum() <= GATHERED:
                 break
             levels = yield from refined(levels, clear)
         return (yield from self._around(formula, bounds, levels, open_))
@@ -148,16 +144,25 @@ class LeastInPieces:
         near = (lower < upper[best] - self.tol) | np.append(open_, False) | np.append(False, open_)
         near[best] = True
         first, last = np.flatnonzero(near)[[0, -1]].tolist()
-        sent = levels.counts[first:last] * ~levels.settled[first:last]
-        if sent.sum() > MOST or levels.counts[first:last].sum() > MOST:
-            first = last = best
-        low, high = _range(levels, first, last)
+        low, high = range_of(levels, first, last)
+        inner = (levels.least >= low) & (levels.most <= high)
+        if first == last or levels.counts[inner].sum() > MOST:
+            return (yield from self._at_end(formula, bounds, levels, best))
         found = together((yield Range(low, high)))
         outside = [np.delete(lower, slice(first, last + 1)), np.delete(inside, slice(first, last))]
         rest = float(np.concatenate(outside).min(initial=np.inf))
         above, below = levels.take(levels.least > high), levels.take(levels.most < low)
         size, value, bound = Region(formula, found).least(bounds, above, below, self.tol)
-        return self._decided(_cut(found, size, high), value, min(bound, rest))
+        return self._decided(cut_of(found, size, high), value, min(bound, rest))
+
+    def _at_end(self, formula: Formula, bounds: LevelBounds, levels: Levels, best: int) -> Talk[DecisionInPieces]:
+        """The decision that predicts all before an end of the levels."""
+        lower, upper = bounds.at(*levels.ends, *levels.rests)
+        size, (at, _) = int(levels.ends[0][best]), range_of(levels, best, best)
+        found = together((yield Range(at, at)))
+        value = lower[best] = Region(formula, found).value(size - found.above, float(upper[best]))
+        bound = min(lower.min(), bounds.inside(levels).min(initial=np.inf))
+        return self._decided(cut_of(found, size, at), value, float(bound))
 
     def _of_number(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
         """The decision for a loss that fixes the number predicted."""
@@ -165,81 +170,19 @@ class LeastInPieces:
         at = (yield from _largest(levels, size)) if size else np.inf
         found = together((yield Range(at, at)))
         value = Region(formula, found).value(size - found.above)
-        return self._decided(_cut(found, size, at), value, value)
+        return self._decided(cut_of(found, size, at), value, value)
 
     def _by_weights(self, formula: Formula) -> Talk[DecisionInPieces]:
         """The decision for a sum of costs; see :class:`BySums`."""
-        at = _least_good(BySums(formula), summed((yield count_of)))
+        at = _least_good(BySums(formula), summed((yield positives)))
         found = together((yield Range(at, at)))
         more = int(found.times.sum())
         value = Region(formula, found).value(more)
-        return self._decided(_cut(found, found.above + more, at), value, value)
+        return self._decided(cut_of(found, found.above + more, at), value, value)
 
     def _decided(self, cut: tuple[float, int | None, int], value: float, bound: float) -> DecisionInPieces:
         bound = min(bound, value)
         return DecisionInPieces(*cut, value, bound, bound >= value - self.tol)
-
-
-@final
-class Region:
-    """The numbers predicted that may be best: all above a range of probabilities and some of it.
-
-    Parameters
-    ----------
-    formula : the loss
-    found : what lies around the range
-    """
-
-    def __init__(self, formula: Formula, found: Around) -> None:
-        self.formula, self.found = formula, found
-        self.halves = Halves(np.repeat(found.inside, found.times)[::-1].copy())
-
-    def least(self, bounds: LevelBounds, above: Levels, below: Levels, tol: float) -> tuple[int, float, float]:
-        """The best number predicted, its expected loss, and a lower bound of the least one.
-
-        ``above`` and ``below`` are the levels that are not in the range.
-        """
-        means, variances, first = self.halves.means, self.halves.variances, self.found.above
-        hit, spread = above.means.sum() + means, above.variances.sum() + variances
-        miss, rest = below.means.sum() + (means[-1] - means), below.variances.sum() + (variances[-1] - variances)
-        lower, upper = bounds.at(first + np.arange(len(means)), hit, spread, miss, rest)
-        best = int(upper.argmin())
-        value = lower[best] = self.value(best, upper[best])
-        for i in np.argsort(lower, kind="stable").tolist():
-            if lower[i] >= value - tol:
-                break
-            if i != best:
-                lower[i] = self.value(i, upper[i])
-            if lower[i] < value:
-                best, value = i, lower[i]
-        return first + best, float(value), float(lower.min())
-
-    def value(self, i: int, upper: float = np.inf) -> float:
-        """The expected loss where the first i of the range are predicted, or ``upper`` where that takes too long."""
-        hits = trimmed(convolved(self.found.hits, self.halves.first(i)))
-        misses = trimmed(convolved(self.found.misses, self.halves.others(i)))
-        easy = self.formula.counts.affine or self.formula.affine_beside_misses
-        if not easy and len(hits.pmf) * len(misses.pmf) > WORK and np.isfinite(upper):
-            return float(upper)
-        return expected(self.formula, hits, misses, self.found.above + i)
-
-
-def _range(levels: Levels, first: int, last: int) -> tuple[float, float]:
-    """The least and the largest probability of the levels from one end to another one; of one before an only end."""
-    if first < last:
-        return float(levels.least[last - 1]), float(levels.most[first])
-    at = float(levels.least[first - 1]) if first else np.inf
-    return at, at
-
-
-def _cut(found: Around, size: int, high: float = 1.0) -> tuple[float, int | None, int]:
-    """The threshold that predicts ``size`` decisions, its ties, and this number, from what lies around a range."""
-    if size <= found.above:
-        return (high, 0, size) if size else (np.inf, None, size)
-    ends = np.cumsum(found.times[::-1])
-    at = int(np.searchsorted(ends, size - found.above))
-    number, left = int(found.times[::-1][at]), size - found.above - int(ends[at])
-    return float(found.inside[::-1][at]), None if left == 0 else number + left, size
 
 
 def _largest(levels: Levels, size: int) -> Talk[float]:

@@ -50,7 +50,13 @@ def no_positives(q: Values) -> float:
 
 def mistakes(q: Values) -> Pmf:
     """The number of mistakes where each decision takes its more probable label."""
-    return count_of(np.minimum(q, 1.0 - q, dtype=np.float64))
+    q = np.asarray(q, np.float64)
+    return count_of(np.minimum(q, 1.0 - q))
+
+
+def positives(q: Values) -> Pmf:
+    """The number of positives."""
+    return count_of(np.asarray(q, np.float64))
 
 
 class Around(NamedTuple):
@@ -77,8 +83,10 @@ class Range:
 
     def __call__(self, q: Values) -> Around:
         """What lies around the range of the probabilities of a place."""
-        above, below = (np.asarray(q[where], np.float64) for where in (q > self.high, q < self.low))
-        inside = np.asarray(q[(q >= self.low) & (q <= self.high)], np.float64)
+        # Beside float32 a number of Python would be rounded to it.
+        low, high = np.float64(self.low), np.float64(self.high)
+        above, below = (np.asarray(q[where], np.float64) for where in (q > high, q < low))
+        inside = np.asarray(q[(q >= low) & (q <= high)], np.float64)
         return Around(len(above), count_of(above), len(below), count_of(below), *np.unique(inside, return_counts=True))
 
 

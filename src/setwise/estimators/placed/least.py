@@ -57,11 +57,12 @@ def ties_of(places: Places, probabilities: Kept, found: DecisionInPieces) -> lis
 
 def predicted(probabilities: Any, threshold: float, ties: int | None) -> Bools:
     """The labels of the probabilities of a place, (m,)."""
-    q = as_probabilities(probabilities)
+    # Beside float32 a number of Python would be rounded to it.
+    q, level = as_probabilities(probabilities), np.float64(threshold)
     if ties is None:
-        return np.asarray(q >= threshold)
-    out = np.asarray(q > threshold)
-    out[np.flatnonzero(q == threshold)[:ties]] = True
+        return np.asarray(q >= level)
+    out = np.asarray(q > level)
+    out[np.flatnonzero(q == level)[:ties]] = True
     return out
 
 
@@ -87,4 +88,4 @@ def _answer(question: Asked, probabilities: Values) -> Any:
 
 def _equal(probabilities: Values, threshold: float) -> int:
     """How many probabilities equal the threshold."""
-    return int((probabilities == threshold).sum())
+    return int((probabilities == np.float64(threshold)).sum())

@@ -11,6 +11,7 @@ from decisions.test_moments import FRACTIONS, nasty
 from setwise.core.pieces import ended
 from setwise.core.refusal import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, levels
+from setwise.decisions.block_bounds import BlockBounds
 from setwise.decisions.formula import formula_of
 from setwise.decisions.least_in_pieces import LeastInPieces
 from setwise.decisions.level_bounds import LevelBounds
@@ -24,14 +25,17 @@ from setwise.losses import (
     MCC,
     BalancedError,
     ClassWeighted,
+    CountFunctionLoss,
     EarlyDetection,
     ErrorRate,
     FBeta,
     GMean,
     Hamming,
+    HMean,
     Jaccard,
     PrecisionAtK,
     Saturating,
+    Trait,
     Tversky,
     ZeroOne,
     as_loss,
@@ -161,8 +165,9 @@ def test_where_nothing_can_be_sent_the_bound_says_so(monkeypatch):
     assert not found.certified
     assert found.bound <= exact <= found.value + 1e-12 <= found.bound + 0.01
     assert expected_loss(q, labels, Jaccard())[0] == pytest.approx(found.value)
-    with pytest.raises(Refusal, match="MCC.* is refused for 400 probabilities in several places, at most 1"):
-        searched(MCC(), q)
+    unknown = CountFunctionLoss(lambda fn, fp, P, N: (fn + fp) / (fn + fp + 9.0), promises=[Trait.INCREASING])
+    with pytest.raises(Refusal, match="is refused for 400 probabilities in several places, at most 1"):
+        searched(unknown, q)
 
 
 def test_thresholds_between_numbers_of_float32():
@@ -226,3 +231,58 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
         wanted = least_expected_loss(q, loss, tol=0.0).values[0]
         assert found.bound - 1e-12 <= wanted <= found.value + 1e-12
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-12)
+
+
+DILUTED = [
+    MCC(),
+    GMean(),
+    HMean(),
+    Tversky(0.3, 0.8),
+    FBeta() + 0.5 * Jaccard(),
+    FBeta() + 0.5 * ErrorRate(),
+    FBeta(2.0),
+]
+
+
+@pytest.mark.parametrize("loss", DILUTED, ids=repr)
+def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
+    p, rng = 60, np.random.default_rng(6)
+    for q in kinds(p, rng).values():
+        ordered = np.sort(q.astype(float))[::-1].copy()
+        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
+        bounds = BlockBounds(formula_of(loss, p))
+        assert bounds.formula.without_costs.diluted
+        for n in (1, 3, 20):
+            edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
+            known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
+            lower, upper = bounds.at(*known.ends, *known.rests)
+            ends = known.ends[0]
+            assert (lower <= exact[ends] + 1e-12).all()
+            assert (exact[ends] <= upper + 1e-12).all()
+            for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
+                assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
+
+
+@pytest.mark.parametrize("loss", DILUTED[:6], ids=repr)
+def test_bounds_by_blocks_are_narrow_in_large_sets(loss):
+    p = 3_000_000
+    q = np.sort(np.random.default_rng(7).random(p) ** 6)[::-1].copy()
+    known = Levels.of([InBins(np.append(q[:: -p // 8], 2.0))(q)])
+    mean = q.sum()
+    formula = formula_of(loss, p, (int(mean) - 20_000, int(mean) + 20_000))
+    lower, upper = BlockBounds(formula).at(*known.ends, *known.rests)
+    assert (upper - lower)[1:-1].max() < 5e-4
+
+
+@pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)
+def test_sets_that_are_too_large_to_be_sent(loss, monkeypatch):
+    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    monkeypatch.setattr(least_in_pieces, "MOST", 1)
+    rng = np.random.default_rng(8)
+    for q in (rng.random(30_000) ** 2, np.round(rng.random(30_000), 1), np.zeros(500), np.ones(500)):
+        found, labels = searched(loss, q, [100, 100, 9_000], 1e-2)
+        wanted = least_expected_loss(q, loss, tol=1e-4)
+        assert found.certified
+        assert found.bound <= wanted.values[0] + 1e-9
+        assert wanted.bounds[0] <= found.value + 1e-9
+        assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-9)

@@ -9,6 +9,7 @@ from setwise.core.checks import as_kind, as_number
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
+from setwise.decisions.block_bounds import BlockBounds
 from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.by_sums import BySums
 from setwise.decisions.choice import rule_for
@@ -34,6 +35,8 @@ from setwise.decisions.pmf import Pmf, tail_of
 GATHERED, MOST = 1 << 14, 1 << 22
 """Up to the first number of probabilities are sent one by one; where bounds of bins do not suffice, the second."""
 
+AnyBounds = LevelBounds | BlockBounds
+
 NEVER = 1e-60
 """Numbers of positives beyond those that occur but for such a chance are left out."""
 
@@ -50,8 +53,9 @@ class LeastInPieces:
     above and below. So the value is exact, and the bound is within the tolerance or, where nearly equal losses leave
     more than ``MOST`` probabilities, is what is known.
 
-    Sums of costs of mistakes and losses of the number of mistakes need no search. Of all other losses the
-    probabilities are gathered, at most ``MOST``.
+    Sums of costs of mistakes and losses of the number of mistakes need no search. Of all other losses up to ``MOST``
+    probabilities are gathered. Larger sets are searched with the bounds of :class:`BlockBounds`, which leave a gap
+    that falls with the square root of the number of positives, or refused where these do not hold.
 
     Parameters
     ----------
@@ -86,12 +90,14 @@ class LeastInPieces:
             return (yield from self._by_weights(formula))
         if formula.fraction is not None:
             return (yield from self._by_levels(formula, levels))
-        if p > MOST:
-            raise Refusal(
-                f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: no "
-                "bounds from their sums are known."
-            )
-        return self._here(together((yield Range(0.0, 1.0))))
+        if p <= MOST:
+            return self._here(together((yield Range(0.0, 1.0))))
+        if formula.without_costs.diluted:
+            return (yield from self._by_blocks(formula, levels))
+        raise Refusal(
+            f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: no "
+            "bounds from their sums are known."
+        )
 
     def _formula(self, levels: Levels, p: int) -> Formula:
         """The loss bound to the numbers of positives that occur."""
@@ -137,6 +143,18 @@ class LeastInPieces:
             levels = yield from refined(levels, clear)
         return (yield from self._around(formula, bounds, levels, open_))
 
+    def _by_blocks(self, formula: Formula, levels: Levels) -> Talk[DecisionInPieces]:
+        """The decision for another loss, at the end of a level."""
+        bounds = BlockBounds(formula)
+        while True:
+            lower, upper = bounds.at(*levels.ends, *levels.rests)
+            wanted = float(upper.min()) - self.tol
+            open_ = (levels.counts > 1) & (bounds.inside(levels) < wanted)
+            clear = open_ & ((lower[:-1] >= wanted) | (lower[1:] >= wanted))
+            if not clear.any():
+                return (yield from self._at_end(formula, bounds, levels, int(upper.argmin())))
+            levels = yield from refined(levels, clear)
+
     def _around(self, formula: Formula, bounds: LevelBounds, levels: Levels, open_: Bools) -> Talk[DecisionInPieces]:
         """The decision where only numbers at ends of levels and inside those that are ``open_`` may be best."""
         lower, upper = bounds.at(*levels.ends, *levels.rests)
@@ -155,7 +173,7 @@ class LeastInPieces:
         size, value, bound = Region(formula, found).least(bounds, above, below, self.tol)
         return self._decided(cut_of(found, size, high), value, min(bound, rest))
 
-    def _at_end(self, formula: Formula, bounds: LevelBounds, levels: Levels, best: int) -> Talk[DecisionInPieces]:
+    def _at_end(self, formula: Formula, bounds: AnyBounds, levels: Levels, best: int) -> Talk[DecisionInPieces]:
         """The decision that predicts all before an end of the levels."""
         lower, upper = bounds.at(*levels.ends, *levels.rests)
         size, (at, _) = int(levels.ends[0][best]), range_of(levels, best, best)

@@ -34,6 +34,7 @@ class PiecedEvaluation:
     gradients: Sequence[Question]
 
 
+Asked = TypeVar("Asked")
 Found = TypeVar("Found")
 Dialogue = Generator[Question, list[Any], Found]
 """It yields questions, is sent the answers of all pieces in their order, and returns what it has found."""
@@ -66,7 +67,7 @@ def evaluated(evaluator: PiecedEvaluator, pieces: Sequence[Piece], tol: float = 
     return ended(evaluator.search(tol), lambda question: [question(piece) for piece in pieces])
 
 
-def ended(dialogue: Dialogue[Found], ask: Callable[[Question], list[Any]]) -> Found:
+def ended(dialogue: Generator[Asked, list[Any], Found], ask: Callable[[Asked], list[Any]]) -> Found:
     """What a dialogue finds, where ``ask`` returns the answers of all pieces."""
     try:
         question = next(dialogue)

@@ -1,4 +1,4 @@
-"""Classifiers for measures of whole sets whose rows lie on the workers of a Dask cluster."""
+"""Classifiers and decisions for measures of whole sets whose rows lie on the workers of a Dask cluster."""
 
 try:
     import distributed  # noqa: F401
@@ -10,8 +10,9 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.dask needs dask and distributed: pip install 'setwise[dask]'.") from None
 
+from setwise.dask.least import least_expected_loss
 from setwise.dask.measure_classifier import MeasureClassifier
 from setwise.dask.set_classifier import SetClassifier
 from setwise.dask.workers import Workers
 
-__all__ = ["MeasureClassifier", "SetClassifier", "Workers"]
+__all__ = ["MeasureClassifier", "SetClassifier", "Workers", "least_expected_loss"]

@@ -99,8 +99,11 @@ def _rows(part: Any) -> int:
     return int(part.shape[0])
 
 
-def partitions(collection: Any, name: str) -> Sequence[Any]:
-    """The partitions of a Dask array, dataframe or series, or of a list of delayed objects."""
+def partitions(collection: Any, name: str, local: str = "setwise.SetClassifier") -> Sequence[Any]:
+    """The partitions of a Dask array, dataframe or series, or of a list of delayed objects.
+
+    The refusal of anything else names what is for data in memory, ``local``.
+    """
     if isinstance(collection, list | tuple) and collection and all(isinstance(part, Delayed) for part in collection):
         return collection
     if isinstance(collection, Delayed):
@@ -110,7 +113,7 @@ def partitions(collection: Any, name: str) -> Sequence[Any]:
         return list(np.ravel(collection.to_delayed(optimize_graph=False)))
     raise TypeError(
         f"{name} must be a Dask array or dataframe, or a list of delayed objects; got {type(collection).__name__}. "
-        "setwise.SetClassifier takes what lies in memory."
+        f"{local} takes what lies in memory."
     )
 
 

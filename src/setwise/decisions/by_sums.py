@@ -30,7 +30,7 @@ class BySums(BySizes):
         low, high = 0, len(q)
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._weight(q, middle, every) < 0.0 else (low, middle)
+            low, high = (middle + 1, high) if self.weight(q, middle, every) < 0.0 else (low, middle)
         # The expected loss falls up to this number and grows after it, so the best cut is next to it.
         after = int(np.searchsorted(cuts, low))
         near = [low] if cuts[after] == low else [int(k) for k in cuts[after - 1 : after + 1]]
@@ -38,12 +38,13 @@ class BySums(BySizes):
         best = int(np.argmin(values))
         return near[best], values[best], values[best]
 
-    def _weight(self, q: Values, i: int, every: Pmf) -> float:
-        """``w_i``."""
+    def weight(self, q: Values, i: int, every: Pmf) -> float:
+        """``w_i``, where ``every`` counts the positives among all decisions."""
         linear = self.formula.counts.linear
         assert linear is not None
         both = np.empty((1, len(every.pmf)))
         # The probabilities that decision i and s - 1 others are positive.
         joint_sums(q, i, i + 1, every.pmf, np.zeros(len(every.pmf)), both)
-        costs = linear[every.low : every.low + len(every.pmf)]
+        low = every.low - self.formula.first
+        costs = linear[low : low + len(every.pmf)]
         return float((every.pmf - both[0]) @ costs[:, 1] - both[0] @ costs[:, 0])

@@ -25,3 +25,29 @@ class Decision:
     values: Values
     bounds: Values
     exact: Bools
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DecisionInPieces:
+    """A labeling of one set that lies in several places, with ``bound <= least expected loss <= value``.
+
+    Parameters
+    ----------
+    threshold : larger probabilities are predicted positive
+    ties : how many of the probabilities that equal the threshold are predicted, the first ones in the order of the
+        places; None predicts all of them
+    size : the number of decisions that are predicted positive
+    value : the expected loss of this labeling; where its distribution would take too long, a bound above it
+    bound : a lower bound of the least expected loss of any labeling
+    certified : whether ``value - bound`` is at most the tolerance that was asked for
+    labels : the labeling at its places, where it was asked for
+    """
+
+    threshold: float
+    ties: int | None
+    size: int
+    value: float
+    bound: float
+    certified: bool
+    labels: Any = None

@@ -17,6 +17,9 @@ from setwise.core.traits import Trait
 from setwise.losses.mean_over_classes import MeanOverClasses
 from setwise.losses.one_class import OneClass
 
+MANY = 1 << 26
+"""Whether the parameters of a loss fit a set is asked for at most so many decisions."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -26,11 +29,13 @@ class Formula:
     Parameters
     ----------
     size : the number p of decisions
-    counts : the loss bound to p + 1 truths, of which number P has P positives
+    counts : the loss bound to truths with P = first, first + 1, ... positives; for all P they are p + 1
+    first : the least number of positives
     """
 
     size: int
     counts: Counts
+    first: int = 0
 
     def at(self, k: Values | float, tp: Values, fn: Values) -> Values:
         """The loss where k decisions are predicted, of which tp are positive, and fn others are; arrays broadcast."""
@@ -39,8 +44,8 @@ class Formula:
     def of(self, fn: Values, fp: Values, P: Values) -> Values:
         """The loss at these counts, where P of the ``size`` decisions are positive; arrays broadcast."""
         if self.costs is None:
-            return self.counts.of(fn, fp, np.rint(P).astype(np.int64))
-        # Truth number P has P positives, so nothing need be looked up, which would take most of the time.
+            return self.counts.of(fn, fp, np.rint(P).astype(np.int64) - self.first)
+        # Both numbers are known, so nothing need be looked up, which would take most of the time.
         out = self._sum(fn, fp, P, self.size - P)
         return out if self.costs == (0.0, 0.0) else out + (self.costs[0] * fn + self.costs[1] * fp)
 
@@ -76,7 +81,7 @@ class Formula:
     @cached_property
     def without_costs(self) -> "Formula":
         """The formula without costs that are the same for all truths."""
-        return self if self.costs is None else Formula(self.size, replace(self.counts, linear=None))
+        return self if self.costs is None else replace(self, counts=replace(self.counts, linear=None))
 
     @property
     def modular(self) -> bool:
@@ -129,13 +134,13 @@ class Formula:
         """The loss as a quotient of linear functions of P, fn and fp, but for P = 0; None if it is not one."""
         if self.quotient is None or self.size < 2:
             return None
-        return Fraction.of(self.quotient[0][1:], self.quotient[1][1:])
+        return Fraction.of(self.quotient[0][1:], self.quotient[1][1:], self.first + 1)
 
     @cached_property
     def largest(self) -> float:
         """The largest value of an increasing loss, which is that of a labeling without a right decision."""
-        P = np.arange(self.size + 1.0)
-        return 0.0 if self.modular and self.counts.linear is None else float(self.counts.of(P, self.size - P).max())
+        P, N = self.counts.P, self.counts.N
+        return 0.0 if self.modular and self.counts.linear is None else float(self.counts.of(P, N).max())
 
 
 @final
@@ -147,51 +152,59 @@ class Fraction:
     bottom: Values
 
     @classmethod
-    def of(cls, top: Values, bottom: Values) -> "Fraction | None":
-        """From the coefficients (p, 3) of 1, fn and fp for P = 1..p; None if they are not linear in P."""
+    def of(cls, top: Values, bottom: Values, first: int = 1) -> "Fraction | None":
+        """From the coefficients (m, 3) of 1, fn and fp for P = first, ...; None if they are not linear in P."""
         found = []
         for part in (top, bottom):
-            P = np.arange(1.0, len(part) + 1.0)
             slope = (part[-1, 0] - part[0, 0]) / (len(part) - 1.0)
-            line = part[0, 0] + slope * (P - 1.0)
+            line = part[0, 0] + slope * np.arange(len(part))
             near = np.abs(part[:, 0] - line) <= 1e-13 * np.abs(part[:, 0]).max()
             if not near.all() or (np.ptp(part[:, 1:], axis=0) > 0).any():
                 return None
-            found.append(np.array([part[0, 0] - slope, slope, part[0, 1], part[0, 2]]))
+            found.append(np.array([part[0, 0] - slope * first, slope, part[0, 1], part[0, 2]]))
         return cls(found[0], found[1])
 
 
-def formula_of(loss: Loss, size: int) -> Formula | None:
+def formula_of(loss: Loss, size: int, likely: tuple[int, int] | None = None) -> Formula | None:
     """The formula of ``loss`` for sets of ``size`` decisions; None if it is no function of the counts.
+
+    It is for the numbers of positives between the two that are ``likely``, which differ; None stands for all numbers.
 
     Raises
     ------
     Refusal : for losses that read the order of scores, or whose number of predicted positives depends on the truth
     ValueError : for parameters that do not fit sets of this size
     """
+    first, last = (0, size) if likely is None else likely
+    P = np.arange(first, last + 1)
     if isinstance(loss, CountLoss) and loss.reads == "scores":
-        loss.check(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
-        P = np.arange(size + 1.0)
-        counts = loss.counts(P, size - P)
+        loss.check(_negatives(size))
+        counts = loss.counts(P.astype(np.float64), (size - P).astype(np.float64))
         if counts.predicted is not None and np.ptp(counts.predicted) > 0:
             raise Refusal(
                 f"a decision for {loss!r} is refused: the number that it predicts depends on the truth. Use "
                 "PrecisionAtK(k) or RecallAtK(k)."
             )
-        return Formula(size, counts)
+        return Formula(size, counts, first)
     if loss.reads == "scores":
         raise Refusal(f"a decision for {loss!r} is refused: it evaluates an order of scores. Rank by probability.")
     if not _of_counts(loss):
         return None
-    loss.check(Sets(np.zeros(size, dtype=bool), np.array([0, size])))
-    pieces = _pieces(size)
+    loss.check(_negatives(size))
+    pieces = _pieces(size, P)
     found = _bind(loss, pieces).counts
     if found is None:
         return None
-    formula = Formula(size, found)
+    formula = Formula(size, found, first)
     # A sum of costs that depend on P and of other formulas is better one formula: it tells what is known of it.
     whole = _bind(loss, pieces, whole=True).counts if formula.costs is None and not formula.modular else None
-    return formula if whole is None else Formula(size, whole)
+    return formula if whole is None else Formula(size, whole, first)
+
+
+def _negatives(size: int) -> Sets:
+    """A set of so many negatives, or of very many."""
+    size = min(size, MANY)
+    return Sets(np.zeros(size, dtype=bool), np.array([0, size]))
 
 
 def _of_counts(loss: Loss) -> bool:
@@ -218,9 +231,8 @@ def _bind(loss: Loss, pieces: Sets, whole: bool = False) -> Structure:
     return loss.bind(pieces)
 
 
-def _pieces(size: int) -> Sets:
-    """A positive and a negative decision of each truth with P = 0..size positives; the totals say what the rest is."""
-    P: Ints = np.arange(size + 1)
+def _pieces(size: int, P: Ints) -> Sets:
+    """A positive and a negative decision of each truth with P positives; the totals say what the rest is."""
     both = (P > 0) & (size > P)
     offsets = np.concatenate(([0], np.cumsum(np.where(both, 2, 1))))
     labels = np.zeros(offsets[-1], dtype=bool)

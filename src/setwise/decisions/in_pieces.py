@@ -116,7 +116,7 @@ class ThresholdInPieces:
 
     def search(self) -> Dialogue[Threshold]:
         """The dialogue that finds the best threshold."""
-        segments = Segments.of((yield _bins(np.array([-np.inf, np.inf]))))
+        segments = Segments.of((yield bins_question(np.array([-np.inf, np.inf]))))
         while True:
             unknown = self._unknown(segments)
             size = int(segments.counts[unknown].sum())
@@ -124,10 +124,10 @@ class ThresholdInPieces:
                 return self._best(segments)
             chosen = segments.take(unknown)
             if size <= GATHERED or not self.increasing:
-                known = Segments.of_scores((yield _scores(chosen, size)))
+                known = Segments.of_scores((yield scores_question(chosen, size)))
             else:
-                edges, asked = _edges(chosen)
-                known = Segments.of((yield _bins(edges)), asked)
+                edges, asked = new_bins(chosen)
+                known = Segments.of((yield bins_question(edges)), asked)
             segments = segments.take(~unknown).joined(known)
 
     def _losses(self, misses: Ints, alarms: Ints) -> Values:
@@ -164,18 +164,18 @@ class ThresholdInPieces:
         return Sweep(order, losses, ends[:1]).best()[0]
 
 
-def _bins(edges: Values) -> Bins:
+def bins_question(edges: Values) -> Bins:
     """Asks how many scores of each class lie between rising edges (k + 1,)."""
     return Bins(np.stack([edges] * 2), SCORES)
 
 
-def _scores(segments: Segments, size: int) -> Margins:
+def scores_question(segments: Segments, size: int) -> Margins:
     """Asks for the scores of each class in the segments, which are ``size`` in all."""
     edges = np.column_stack([segments.least, np.nextafter(segments.most, np.inf)])[::-1].ravel()
     return Margins(np.stack([edges] * 2), np.array([size] * 2), SCORES)
 
 
-def _edges(segments: Segments) -> tuple[Values, Bools]:
+def new_bins(segments: Segments) -> tuple[Values, Bools]:
     """Rising edges of new bins in the segments, and which bins are those; others lie between two segments."""
     parts = max(BINS // len(segments.least), 4)
     pairs = zip(segments.least[::-1].tolist(), segments.most[::-1].tolist(), strict=True)

@@ -10,12 +10,12 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import shown
 from setwise.core.fingerprint import fingerprint
 from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
+from setwise.estimators.placed.sets import mean_loss_of_sets
 from setwise.estimators.said import table_parts
 from setwise.estimators.target import is_missing
-from setwise.risks.census import MOST, joined_ids
+from setwise.risks.census import joined_ids
 from setwise.risks.places import Kept, Places
 
 
@@ -84,7 +84,7 @@ def _said(part: Any) -> str:
 def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> float:
     """The mean loss of the sets, where scores above 0 are predicted positive: exact, from counts of each place.
 
-    A loss that is no function of counts needs the scores, which are gathered where they are not too many.
+    Of a loss that is no function of counts, see :func:`mean_loss_of_sets`.
     """
     if loss.reads == "labels":
         tallies = found.places.tell(_tally, truth, scores, found.ids)
@@ -96,16 +96,7 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> fl
         term = loss.structure(sets).counts if Trait.COUNTS in loss.traits else None
         if term is not None and term.areas is None and term.predicted is None:
             return float(term.of(sums[:, 2], sums[:, 3]).mean())
-    parts = found.places.tell(_whole, truth, scores, found.ids)
-    truths, values = (np.concatenate([part[k] for part in parts]) for k in range(2))
-    owners = joined_ids([part[2] for part in parts])
-    if len(truths) > MOST:
-        raise Refusal(f"a score for {loss!r} is refused: it needs all scores in one place, {len(truths)} of {MOST}.")
-    order = np.argsort(owners, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.unique(owners, return_counts=True)[1]))).astype(np.int64)
-    batch = Sets(truths[order], offsets)
-    given = values[order] if loss.reads == "scores" else values[order] > 0
-    return float(loss.values(batch, given).mean())
+    return mean_loss_of_sets(found.places, loss, truth, scores, found.ids)
 
 
 def _equals(labels: NDArray[Any], positive: Any) -> Bools:
@@ -133,8 +124,3 @@ def _summed(tallies: list[tuple[Any, Values]]) -> Values:
     sums = np.zeros((len(ids), 4))
     np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
     return sums
-
-
-def _whole(truth: Bools, scores: Values, ids: Any) -> tuple[Bools, Values, Any]:
-    """Everything that a place has."""
-    return truth, scores, np.zeros(len(truth), int) if ids is None else np.asarray(ids)

@@ -97,7 +97,9 @@ def new_edges(low: float, high: float, parts: int, hints: Values) -> Values:
     to single floats. Both ends have bins of their own, for ties, and ``hints`` that lie between are cuts.
     """
     half = max(parts // 2, 2)
-    even = low + (high - low) * (np.arange(1, half) / half)
+    share = np.arange(1, half) / half
+    # The width of the range may leave float64.
+    even = low * (1.0 - share) + high * share
     ends = np.array([low, np.nextafter(low, np.inf), high, np.nextafter(high, np.inf)])
     cuts = np.concatenate((ends, even, between_floats(low, high, half), hints))
     return np.unique(cuts[(cuts >= low) & (cuts <= ends[-1])])

@@ -1,0 +1,91 @@
+"""The labeling of least expected loss of probabilities that lie in several places."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.checks import as_array, as_reals
+from setwise.core.given import refuse_outside
+from setwise.core.measure import Loss
+from setwise.core.pieces import ended
+from setwise.decisions.decision import DecisionInPieces
+from setwise.decisions.least_in_pieces import LeastInPieces
+from setwise.decisions.levels import Asked
+from setwise.risks.places import Each, Kept, Places
+
+NAME = "probabilities"
+
+
+def least_expected_loss_of(places: Places, probabilities: Kept, loss: Loss, tol: float = 1e-3) -> DecisionInPieces:
+    """``argmin over h of E[loss(y, h)]`` for all rows as one set; see :class:`LeastInPieces`.
+
+    The labels (m,) of each place stay there.
+
+    Parameters
+    ----------
+    places, probabilities : flat arrays (m,) in [0, 1], which stay at their places; m may be 0
+    loss : an increasing function of counts
+    tol : the gap at which the search may stop
+
+    Raises
+    ------
+    Refusal : for other losses
+    ValueError : for what are no probabilities
+    """
+    kept = places.keep(as_probabilities, probabilities)
+    found = least_of(places, kept, loss, tol)
+    ties = Each(ties_of(places, kept, found))
+    return replace(found, labels=places.keep(predicted, kept, found.threshold, ties))
+
+
+def least_of(places: Places, probabilities: Kept, loss: Loss, tol: float) -> DecisionInPieces:
+    """The decision without labels, for probabilities that are checked."""
+    search = LeastInPieces(loss, tol).search()
+    return ended(search, lambda question: places.tell(_answer, question, probabilities))
+
+
+def ties_of(places: Places, probabilities: Kept, found: DecisionInPieces) -> list[int | None]:
+    """How many of the probabilities that equal the threshold are predicted at each place; None for all of them."""
+    if found.ties is None:
+        return [None] * places.count
+    equal = np.array(places.tell(_equal, probabilities, found.threshold))
+    before = np.cumsum(equal) - equal
+    return np.clip(found.ties - before, 0, equal).tolist()  # type: ignore[no-any-return]
+
+
+def predicted(probabilities: Any, threshold: float, ties: int | None) -> Bools:
+    """The labels of the probabilities of a place, (m,)."""
+    # Beside float32 a number of Python would be rounded to it.
+    q, level = as_probabilities(probabilities), np.float64(threshold)
+    if ties is None:
+        return np.asarray(q >= level)
+    out = np.asarray(q > level)
+    out[np.flatnonzero(q == level)[:ties]] = True
+    return out
+
+
+def as_probabilities(values: Any) -> Floats:
+    """A place's probabilities, flat; float32 stays float32.
+
+    Raises
+    ------
+    ValueError : where they are not flat, not real, or not in [0, 1]
+    """
+    given = as_array(values, NAME)
+    if given.ndim != 1:
+        raise ValueError(f"{NAME} must be flat, shape (m,) in each place; got shape {given.shape}.")
+    if given.dtype != np.float32 or np.isnan(given).any():
+        given = as_reals(values, NAME)
+    refuse_outside(given, NAME)
+    return given
+
+
+def _answer(question: Asked, probabilities: Values) -> Any:
+    return question(probabilities)
+
+
+def _equal(probabilities: Values, threshold: float) -> int:
+    """How many probabilities equal the threshold."""
+    return int((probabilities == np.float64(threshold)).sum())

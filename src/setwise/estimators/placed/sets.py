@@ -1,0 +1,133 @@
+"""The mean loss of sets whose rows lie in several places, for losses that are no function of counts."""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.measure import Combination, Loss
+from setwise.core.pieces import Piece, Question, ended
+from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
+from setwise.decisions.swapped_pairs import twice_swapped
+from setwise.losses.roc_area import RocArea
+from setwise.risks.census import FEW, MOST, extent_of, joined_ids
+from setwise.risks.places import Kept, Places
+
+
+def mean_loss_of_sets(places: Places, loss: Loss, truth: Kept, scores: Kept, ids: Kept | None) -> float:
+    """The mean loss of the sets, where scores above 0 are predicted positive if the loss reads labels.
+
+    Few rows are gathered. Of more, sets that lie in one place are evaluated there, and others are gathered, about
+    ``MOST`` rows at a time. The ROC area of larger sets comes from histograms and from scores that are sent in turn,
+    see :func:`setwise.decisions.swapped_pairs.twice_swapped`.
+
+    Raises
+    ------
+    Refusal : for other losses where a set has more than ``MOST`` rows in several places, or of more than ``MOST`` rows
+        if they read labels
+    """
+    return _Sets(places, loss, truth, scores, ids).mean()
+
+
+@final
+class _Sets:
+    """The sets, numbered by their sorted ids; of each the number of rows and of places."""
+
+    def __init__(self, places: Places, loss: Loss, truth: Kept, scores: Kept, ids: Kept | None) -> None:
+        self.places, self.loss, self.kept = places, loss, (truth, scores, ids)
+        extents = places.tell(extent_of, truth, ids)
+        every = joined_ids([extent.ids for extent in extents])
+        self.ids, numbers = np.unique(every, return_inverse=True)
+        totals = np.zeros((len(self.ids), 3), dtype=np.int64)
+        more = [np.concatenate([getattr(extent, name) for extent in extents]) for name in ("sizes", "positives")]
+        np.add.at(totals, np.ravel(numbers), np.column_stack([*more, np.ones(len(every), dtype=np.int64)]))
+        self.sizes, self.positives, self.held = totals.T
+
+    def mean(self) -> float:
+        """The mean of the losses of all sets."""
+        factor, rows = area_factor(self.loss), int(self.sizes.sum())
+        most = MOST if factor is None else FEW
+        if rows <= most:
+            return float(self._gathered(np.arange(len(self.ids))).mean())
+        alone = self.held == 1
+        large = np.flatnonzero(~alone & (self.sizes > most))
+        # Parameters of losses of labels may number all decisions.
+        if factor is None and (len(large) or self.loss.reads == "labels"):
+            size, what = (int(self.sizes[large[0]]), " of a set") if self.loss.reads == "scores" else (rows, "")
+            raise Refusal(
+                f"a score for {self.loss!r} is refused: it needs all scores{what} in one place, {size} of {MOST}."
+            )
+        values = np.zeros(len(self.ids))
+        if alone.any():
+            values[alone] = self._alone(alone)
+        # Sets of at most so many rows in all are brought together at a time.
+        others = np.flatnonzero(~alone & (self.sizes <= most))
+        turns = np.cumsum(self.sizes[others]) // MOST
+        for turn in np.unique(turns):
+            values[others[turns == turn]] = self._gathered(others[turns == turn])
+        for i in large.tolist():
+            values[i] = (factor or 0.0) * self._area(i)
+        return float(values.mean())
+
+    def _gathered(self, chosen: Ints) -> Values:
+        """The losses of the chosen sets, whose rows come together."""
+        wanted = None if len(chosen) == len(self.ids) else self.ids[chosen]
+        parts = self.places.tell(_rows_of, *self.kept, wanted)
+        truth, scores = (np.concatenate([part[k] for part in parts]) for k in range(2))
+        return _losses(self.loss, truth, scores, joined_ids([part[2] for part in parts]))[1]
+
+    def _alone(self, alone: Bools) -> Values:
+        """The losses of the sets that lie in one place."""
+        found = self.places.tell(_losses_of, self.loss, *self.kept, self.ids[alone])
+        order = np.argsort(joined_ids([ids for ids, _ in found]), kind="stable")
+        return np.asarray(np.concatenate([values for _, values in found])[order])
+
+    def _area(self, i: int) -> float:
+        """1 - the area under the ROC curve of a set."""
+        pairs = int(self.positives[i]) * int(self.sizes[i] - self.positives[i])
+        if not pairs:
+            return 0.0
+        chosen = self.ids[i : i + 1]
+        twice = ended(twice_swapped(), lambda question: self.places.tell(_answer, question, *self.kept, chosen))
+        return twice / (2 * pairs)
+
+
+def area_factor(loss: Loss) -> float | None:
+    """C where the loss is c times the ROC area's; None for other losses."""
+    if isinstance(loss, Combination) and len(loss.parts) == 1:
+        return loss.parts[0][0] if isinstance(loss.parts[0][1], RocArea) else None
+    return 1.0 if isinstance(loss, RocArea) else None
+
+
+def _rows_of(truth: Bools, scores: Values, ids: Any, wanted: Any) -> tuple[Bools, Values, Any]:
+    """The rows of a place that belong to the wanted sets; None wants all."""
+    if len(truth) != len(scores):
+        raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+    owners = np.zeros(len(truth), int) if ids is None else np.asarray(ids)
+    if wanted is None or ids is None:
+        return truth, scores, owners
+    # The ids of all places have a type in which all of them differ.
+    chosen = np.isin(owners.astype(wanted.dtype), wanted)
+    return truth[chosen], scores[chosen], owners[chosen]
+
+
+def _losses_of(loss: Loss, truth: Bools, scores: Values, ids: Any, wanted: Any) -> tuple[Any, Values]:
+    """The ids and the losses of the wanted sets of a place, which has all of their rows."""
+    rows = _rows_of(truth, scores, ids, wanted)
+    return _losses(loss, *rows) if len(rows[0]) else (rows[2], np.empty(0))
+
+
+def _losses(loss: Loss, truth: Bools, scores: Values, owners: NDArray[Any]) -> tuple[Any, Values]:
+    """The sorted ids of the sets of these rows, and their losses."""
+    known, sizes = np.unique(owners, return_counts=True)
+    order = np.argsort(owners, kind="stable")
+    batch = Sets(truth[order], np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+    values = scores[order] if loss.reads == "scores" else scores[order] > 0
+    return known, np.asarray(loss.values(batch, values))
+
+
+def _answer(question: Question, truth: Bools, scores: Values, ids: Any, wanted: Any) -> Any:
+    truth, scores, _ = _rows_of(truth, scores, ids, wanted)
+    return question(Piece(scores, truth))

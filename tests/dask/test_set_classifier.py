@@ -217,7 +217,7 @@ def test_models_are_stored_without_their_client(client):
             f"X and y must have as many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
         ),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
-        (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y and groups must be finite"),
+        (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y must be finite"),
         (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),
         (spread(X), da.ma.masked_where(spread(X[:, 0] > 2), spread(Y)), ValueError, "must not have masked entries"),
         (spread(X + 1j), spread(Y), ValueError, "X must be real"),
@@ -231,7 +231,7 @@ def test_models_are_stored_without_their_client(client):
             spread(X),
             spread(Y.astype(float) + np.where(np.arange(400) == 7, np.nan, 0)),
             ValueError,
-            "y and groups must be finite",
+            "y must be finite",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """The partitions of Dask collections of rows, labels and ids, which lie side by side."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -42,22 +43,34 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     TypeError : for what is no Dask collection
     ValueError : where the partitions of the three do not agree
     """
-    X, y, groups = aligned(client, X, y, groups, persist)
-    given = {"X": X, "y": y, "groups": groups}
-    parts = {name: partitions(each, name) for name, each in given.items() if each is not None}
+    if isinstance(X, da.Array) and X.ndim != 2:
+        raise ValueError(f"X must have shape (rows, features); got {X.ndim} dimensions.")
+    return _placed(client, {"X": X, "y": y, "groups": groups}, read, persist)
+
+
+def placed_columns(client: Client, predictions: Any, y: Any, groups: Any) -> PlacedRows:
+    """The partitions of flat collections on the workers; the predictions take the place of X."""
+    return _placed(
+        client, {"predictions": predictions, "y": y, "groups": groups}, partial(as_column, name="predictions")
+    )
+
+
+def _placed(client: Client, given: dict[str, Any], read: Read, persist: bool = True) -> PlacedRows:
+    """The rows of the first of the collections, with the others."""
+    given = aligned(client, {name: each for name, each in given.items() if each is not None}, persist)
+    parts = {name: partitions(each, name) for name, each in given.items()}
     sizes = {name: len(each) for name, each in parts.items()}
+    first, *others = given
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"X, y and groups must have as many partitions; got {sizes}.")
-    wrapped = {
-        name: [delayed(read if name == "X" else as_column)(part) for part in each] for name, each in parts.items()
-    }
-    held = client.compute(wrapped["X"]) if persist else None
-    columns = {name: client.compute(each) for name, each in wrapped.items() if name != "X"}
+        raise ValueError(f"{first}, y and groups must have as many partitions; got {sizes}.")
+    wrapped = [delayed(read)(part) for part in parts[first]]
+    held = client.compute(wrapped) if persist else None
+    columns = {name: client.compute([delayed(as_column)(part, name) for part in parts[name]]) for name in others}
     # A worker that loads rows anew has one partition of them at a time.
-    places = Workers(client, sizes["X"], None if held is None else packs_of(client, held))
-    rows: Kept = Anew(wrapped["X"]) if held is None else places.hold(held)
+    places = Workers(client, sizes[first], None if held is None else packs_of(client, held))
+    rows: Kept = Anew(wrapped) if held is None else places.hold(held)
     kept = {name: places.hold(each) for name, each in columns.items()}
-    return PlacedRows(places, rows, kept["y"], kept.get("groups"), names_of(X))
+    return PlacedRows(places, rows, kept["y"], kept.get("groups"), names_of(given[first]))
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
@@ -66,23 +79,20 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 
-def aligned(client: Client, X: Any, y: Any, groups: Any, persist: bool = True) -> tuple[Any, Any, Any]:
-    """The collections, of which Dask arrays have the row chunks of X; unknown chunk sizes are computed."""
+def aligned(client: Client, given: dict[str, Any], persist: bool = True) -> dict[str, Any]:
+    """The collections, of which Dask arrays have the row chunks of the first; unknown chunk sizes are computed."""
+    (first, X), *others = given.items()
+    arrays = {name: each for name, each in others if isinstance(each, da.Array)}
     if not isinstance(X, da.Array):
-        return X, y, groups
-    if X.ndim != 2:
-        raise ValueError(f"X must have shape (rows, features); got {X.ndim} dimensions.")
-    others = {"y": y, "groups": groups}
-    arrays = {name: each for name, each in others.items() if isinstance(each, da.Array)}
-    X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
-    if arrays:
-        X = _sized(client, X, persist)
+        return given
+    X = X.rechunk({1: -1}) if X.ndim == 2 and len(X.chunks[1]) > 1 else X
+    X = _sized(client, X, persist) if arrays else X
     for name, each in arrays.items():
-        column = _sized(client, each, persist)
+        arrays[name] = column = _sized(client, each, persist)
         if column.shape[0] != X.shape[0]:
-            raise ValueError(f"X and {name} must have as many rows; got {X.shape[0]} and {column.shape[0]}.")
-        others[name] = column.rechunk({0: X.chunks[0]})
-    return X, others["y"], others["groups"]
+            raise ValueError(f"{first} and {name} must have as many rows; got {X.shape[0]} and {column.shape[0]}.")
+        arrays[name] = column.rechunk({0: X.chunks[0]})
+    return given | {first: X} | arrays
 
 
 def _sized(client: Client, array: da.Array, persist: bool) -> da.Array:
@@ -117,17 +127,17 @@ def partitions(collection: Any, name: str, local: str = "setwise.SetClassifier")
     )
 
 
-def as_column(part: Any) -> Any:
-    """A partition of labels or ids as a flat array."""
-    values = _plain(part, "y and groups")
+def as_column(part: Any, name: str) -> Any:
+    """A partition of labels, ids or predictions as a flat array."""
+    values = _plain(part, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise ValueError(f"y and groups must be flat, one entry for each row; got shape {values.shape}.")
+        raise ValueError(f"{name} must be flat, one entry for each row; got shape {values.shape}.")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("y and groups must be finite; got NaN or inf.")
+        raise ValueError(f"{name} must be finite; got NaN or inf.")
     if values.dtype.kind == "O" and any(value is None or value != value for value in values):
-        raise ValueError("y and groups must not have gaps; got None or NaN.")
+        raise ValueError(f"{name} must not have gaps; got None or NaN.")
     return values
 
 

@@ -1,0 +1,80 @@
+"""The loss of the predictions of any model for rows on the workers of a Dask cluster."""
+
+from typing import Any
+
+import numpy as np
+from distributed import Client
+from numpy.typing import NDArray
+
+from setwise.core.arrays import Values
+from setwise.core.checks import shown
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.dask.clusters import cluster
+from setwise.dask.partitions import placed_columns
+from setwise.estimators.placed.rows import mean_loss_of
+from setwise.estimators.target import is_missing
+from setwise.losses import as_loss
+
+
+def mean_loss(
+    y: Any,
+    predictions: Any,
+    loss: Loss | str = "jaccard",
+    groups: Any = None,
+    *,
+    pos_label: Any = 1,
+    client: Client | None = None,
+) -> float:
+    """The mean of ``loss(y, predictions)`` over sets, exact however their rows are spread over a Dask cluster.
+
+    It is no mean of what partitions or workers would find: a set is one set, and so are its pairs for the ROC area.
+    What travels are counts; for the ROC area counts in bins, and scores of bins in which both classes lie; and for
+    other rankings the scores of sets that span partitions.
+
+    Parameters
+    ----------
+    y : the labels (n,), of two kinds at most: a Dask array or series, or a list of delayed arrays
+    predictions : predicted labels for losses of labels, such as F1; scores for rankings, such as the ROC area
+    loss : a loss, or its name
+    groups : the id of the set of each row, (n,); None makes all rows one set
+    pos_label : the positive one of the labels
+    client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
+        the time of the call, and warns of that
+
+    Raises
+    ------
+    Refusal : for a loss of more than two classes, and where a ranking needs too many scores in one place
+    TypeError : for what is no Dask collection
+    ValueError : for other labels, NaN, inf and gaps, and where the lengths differ
+    """
+    bound = as_loss(loss)
+    if bound.reads == "classes":
+        raise Refusal(f"mean_loss refuses {bound!r}, which is for more than two classes.")
+    if np.ndim(pos_label) or is_missing(pos_label):
+        raise ValueError(f"pos_label must be one label; got {shown(pos_label)}.")
+    with cluster(client) as at:
+        found = placed_columns(at, predictions, y, groups)
+        parts = found.places.tell(np.unique, found.y)
+        if bound.reads == "labels":
+            parts += found.places.tell(np.unique, found.X)
+        labels = {label for part in parts for label in part.tolist()}
+        if len(labels) > 2 or (len(labels) == 2 and pos_label not in labels):
+            raise ValueError(
+                f"y and predictions must hold two labels, of which one is pos_label={pos_label!r}; got "
+                f"{sorted(map(str, labels))[:10]}."
+            )
+        scores = found.places.keep(_signs if bound.reads == "labels" else _scores, found.X, pos_label)
+        return mean_loss_of(found, bound, found.positives(pos_label), scores)
+
+
+def _signs(predicted: NDArray[Any], positive: Any) -> Values:
+    """1 for the positive label, and -1 for the other one, (m,)."""
+    return np.where(predicted == positive, 1.0, -1.0)
+
+
+def _scores(predicted: NDArray[Any], positive: Any) -> Values:
+    """The scores, (m,)."""
+    if predicted.dtype.kind not in "biuf":
+        raise ValueError(f"predictions must be scores for a loss that reads a ranking; got dtype {predicted.dtype}.")
+    return np.asarray(predicted, dtype=np.float64)

@@ -1,25 +1,19 @@
 """The labeling of least expected loss of probabilities in pieces is that of all of them."""
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from decisions.cases import slow
-from decisions.test_moments import FRACTIONS, nasty
+from decisions.cases import losses_of_all, probabilities, truths
+from decisions.test_moments import nasty
 from setwise.core.pieces import ended
 from setwise.core.refusal import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, levels
-from setwise.decisions.block_bounds import BlockBounds
 from setwise.decisions.formula import formula_of
 from setwise.decisions.least_in_pieces import LeastInPieces
-from setwise.decisions.level_bounds import LevelBounds
-from setwise.decisions.level_region import binomial
-from setwise.decisions.levels import InBins, Levels, Range, no_positives
-from setwise.decisions.pmf import count_of
+from setwise.decisions.levels import Range
 from setwise.estimators.placed.least import predicted
-from setwise.kernels.chances import chances
 from setwise.losses import (
     AE,
     MCC,
@@ -31,7 +25,6 @@ from setwise.losses import (
     FBeta,
     GMean,
     Hamming,
-    HMean,
     Jaccard,
     PrecisionAtK,
     Saturating,
@@ -99,31 +92,16 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-9 * scale)
 
 
-@pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
-def test_bounds_hold_at_the_ends_and_inside(loss):
-    p, rng = 60, np.random.default_rng(1)
-    for q in kinds(p, rng).values():
-        ordered = np.sort(q.astype(float))[::-1].copy()
-        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
-        bounds = LevelBounds(formula_of(loss, p), float(np.exp(no_positives(q))))
-        for n in (1, 3, 20):
-            edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
-            known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
-            lower, upper = bounds.at(*known.ends, *known.rests)
-            ends = known.ends[0]
-            assert (lower <= exact[ends] + 1e-12).all()
-            assert (exact[ends] <= upper + 1e-12).all()
-            for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
-                assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
-
-
-def test_bounds_of_bins_are_narrow_where_bins_are():
-    q = np.sort(np.random.default_rng(0).random(10_000) ** 3)[::-1].copy()
-    formula = formula_of(Jaccard(), len(q))
-    known = Levels.of([InBins(np.append(q[::-20], 2.0))(q)])
-    lower, upper = LevelBounds(formula, 0.0).at(*known.ends, *known.rests)
-    assert (upper - lower)[len(lower) // 4 :].max() < 2e-4
-    assert (lower[1:] - LevelBounds(formula, 0.0).inside(known)).max() < 0.01
+@pytest.mark.parametrize("loss", [Jaccard(), FBeta(zero_division=0.0), BalancedError(), MCC(), Hamming()], ids=repr)
+def test_no_labeling_has_a_smaller_expected_loss(loss, monkeypatch):
+    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    for p in (1, 2, 5):
+        cases = probabilities(p, n=40)
+        every = truths(cases) @ losses_of_all(loss, p)
+        for q, expected_losses in zip(cases, every, strict=True):
+            found, _ = searched(loss, q, [p // 2])
+            assert found.certified
+            assert found.value == pytest.approx(expected_losses.min(), abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), ErrorRate(), BalancedError(), PrecisionAtK(77_777)], ids=repr)
@@ -196,31 +174,6 @@ def test_nothing_to_decide(q):
         searched(Jaccard(), q)
 
 
-def test_bins_of_probabilities():
-    rng = np.random.default_rng(4)
-    for q in (rng.random(500), rng.random(500).astype(np.float32), 10.0 ** rng.uniform(-320, 0, 500), np.ones(3)):
-        for edges in (np.array([0.0, 0.5, 2.0]), np.sort(rng.random(40)), np.sort(10.0 ** rng.uniform(-320, 0, 30))):
-            found = chances(q, edges)
-            x = q.astype(np.float64)
-            for j, (low, high) in enumerate(pairwise(edges)):
-                part = x[(x >= low) & (x < high)]
-                assert found.counts[j] == len(part)
-                assert found.means[j] == pytest.approx(part.sum(), rel=1e-12, abs=0)
-                assert found.variances[j] == pytest.approx((part * (1 - part)).sum(), rel=1e-12, abs=0)
-                assert found.least[j] == part.min(initial=np.inf)
-                assert found.most[j] == part.max(initial=-np.inf)
-
-
-@pytest.mark.parametrize("q", [0.0, 5e-324, 1e-9, 0.3, 0.5, 1.0 - 1e-9, 1.0])
-def test_the_count_of_equal_probabilities(q):
-    for n in (0, 1, 2, 37, 5_000):
-        found, wanted = binomial(n, q), count_of(np.full(n, q))
-        dense = np.zeros((2, n + 1))
-        for row, pmf in zip(dense, (found, wanted), strict=True):
-            row[pmf.low : pmf.low + len(pmf.pmf)] = pmf.pmf
-        np.testing.assert_allclose(dense[0], dense[1], atol=1e-14)
-
-
 def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
     monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
     monkeypatch.setattr(least_in_pieces, "MOST", 100)
@@ -231,47 +184,6 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
         wanted = least_expected_loss(q, loss, tol=0.0).values[0]
         assert found.bound - 1e-12 <= wanted <= found.value + 1e-12
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-12)
-
-
-DILUTED = [
-    MCC(),
-    GMean(),
-    HMean(),
-    Tversky(0.3, 0.8),
-    FBeta() + 0.5 * Jaccard(),
-    FBeta() + 0.5 * ErrorRate(),
-    FBeta(2.0),
-]
-
-
-@pytest.mark.parametrize("loss", DILUTED, ids=repr)
-def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
-    p, rng = 60, np.random.default_rng(6)
-    for q in kinds(p, rng).values():
-        ordered = np.sort(q.astype(float))[::-1].copy()
-        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
-        bounds = BlockBounds(formula_of(loss, p))
-        assert bounds.formula.without_costs.diluted
-        for n in (1, 3, 20):
-            edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
-            known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
-            lower, upper = bounds.at(*known.ends, *known.rests)
-            ends = known.ends[0]
-            assert (lower <= exact[ends] + 1e-12).all()
-            assert (exact[ends] <= upper + 1e-12).all()
-            for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
-                assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
-
-
-@pytest.mark.parametrize("loss", DILUTED[:6], ids=repr)
-def test_bounds_by_blocks_are_narrow_in_large_sets(loss):
-    p = 3_000_000
-    q = np.sort(np.random.default_rng(7).random(p) ** 6)[::-1].copy()
-    known = Levels.of([InBins(np.append(q[:: -p // 8], 2.0))(q)])
-    mean = q.sum()
-    formula = formula_of(loss, p, (int(mean) - 20_000, int(mean) + 20_000))
-    lower, upper = BlockBounds(formula).at(*known.ends, *known.rests)
-    assert (upper - lower)[1:-1].max() < 5e-4
 
 
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)

@@ -100,6 +100,7 @@ ABSTRACT = {
     "Surrogate",
 }
 RESULTS = {"BootstrapThreshold", "Decision", "LabelThresholds", "OperatingPoint", "Threshold", "UnmetFloor"}
+RESULTS |= {"DecisionInPieces"}
 RESULTS |= {
     "Answer",
     "GraphScores",

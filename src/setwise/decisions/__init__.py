@@ -2,7 +2,7 @@
 
 from setwise.decisions.bagging import bagged_threshold
 from setwise.decisions.bootstrap import BootstrapThreshold, bootstrap_threshold
-from setwise.decisions.decision import Decision
+from setwise.decisions.decision import Decision, DecisionInPieces
 from setwise.decisions.floors import Floor, UnmetFloor
 from setwise.decisions.gfm import gfm
 from setwise.decisions.label_thresholds import LabelThresholds, label_thresholds
@@ -21,6 +21,7 @@ from setwise.decisions.thresholds import Threshold, best_threshold, threshold_cu
 __all__ = [
     "BootstrapThreshold",
     "Decision",
+    "DecisionInPieces",
     "Floor",
     "LabelThresholds",
     "OperatingPoint",

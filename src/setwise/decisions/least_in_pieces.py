@@ -55,7 +55,7 @@ class LeastInPieces:
 
     Sums of costs of mistakes and losses of the number of mistakes need no search. Of all other losses up to ``MOST``
     probabilities are gathered. Larger sets are searched with the bounds of :class:`BlockBounds`, which leave a gap
-    that falls with the square root of the number of positives, or refused where these do not hold.
+    of the order of the standard deviations of the counts over their means, or refused where these do not hold.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """One set of many rows on the workers of a Dask cluster: seconds and traffic of a cut, memory, and a rival.
 
-``python benchmarks/one_set_on_workers.py [ROWS] [--workers 2] [--memory 1.5GB] [--folder DIR] [--persist]``. The rows,
+``python benchmarks/one_set_on_workers.py [ROWS] [--workers 2] [--memory 1.5GB] [--folder DIR] [--persist]
+[--convex]``. The rows,
 20 features of float32 and a label, are drawn once and written to Parquet in row groups of 250,000 (2.4 GB for 30
 million rows); about a twentieth of them is positive. Workers have one thread each, and load the rows anew for each
 pass, or keep them with ``--persist``. The protocol was written before the first result:
@@ -104,7 +105,8 @@ def ours(path: Path, given: argparse.Namespace) -> None:
         ("loss", "surrogate", "s", "cuts", "s a cut", "kB sent a cut", "kB received", "MB a worker", "gap", "score")
     ]
     count = pq.ParquetFile(path).num_row_groups
-    for loss, surrogate in (("jaccard", "lovasz"), ("f1", "margin"), ("jaccard", "margin"), ("f1", "ramp")):
+    fits = (("jaccard", "lovasz"), ("f1", "margin"), ("jaccard", "margin"), ("f1", "ramp"))
+    for loss, surrogate in fits[: -1 if given.convex else None]:
         named = MarginRescaling(loss, scale="size") if surrogate == "margin" else surrogate
         with (
             LocalCluster(
@@ -170,12 +172,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="1.5GB")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--convex", action="store_true", help="leave the ramp and the rival out")
     parser.add_argument("--persist", action="store_true", help="workers keep the rows in memory")
     given = parser.parse_args()
     path = write(int(given.rows), given.folder)
     print(f"{int(given.rows):,} rows, {path.stat().st_size / 1e9:.2f} GB, {given.workers} workers of {given.memory}")
     ours(path, given)
-    rival(path)
+    if not given.convex:
+        rival(path)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """A matrix of no values yet, in memory that goes back to the system with it."""
     # What malloc is given back by one thread stays with it, for a thread that may never come.
     size = rows * features * dtype.itemsize
-    return np.frombuffer(mmap.mmap(-1, size), dtype, rows * features).reshape(rows, features)
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
 
 
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:

@@ -1,8 +1,10 @@
 """A classifier for rows on disk equals the one for rows in memory, and stays below its budget."""
 
+import mmap
 import pickle
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from itertools import pairwise
@@ -156,6 +158,38 @@ def test_memmaps_of_all_layouts(tmp_path):
         wanted = X.copy()
         wanted[0, 0] = 7.0 if name == "written to" else X[0, 0]
         np.testing.assert_array_equal(rows, wanted, err_msg=name)
+
+
+def test_the_file_that_was_mapped_is_read_even_if_another_one_has_its_name(tmp_path):
+    array = mapped(X.astype(np.float32), tmp_path / "X.npy")
+    np.save(tmp_path / "other.npy", np.zeros((N, D), dtype=np.float32))
+    (tmp_path / "other.npy").rename(tmp_path / "X.npy")
+    assert not np.load(tmp_path / "X.npy").any()
+    found = placed_rows(array, Y, None, None, Budget.of(BLOCKS), 1)
+    np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), X.astype(np.float32))
+    (tmp_path / "X.npy").unlink()
+    found = placed_rows(array, Y, None, None, Budget.of(BLOCKS), 1)
+    np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), X.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "float32", "float64"])
+def test_files_without_a_name(kind):
+    numbers = (100 * X).astype(kind)
+    with tempfile.TemporaryFile() as file:
+        array = np.memmap(file, kind, "w+", shape=(N, D))
+        array[:] = numbers
+        for one, wanted in ((array, numbers), (array[7:], numbers[7:])):
+            found = placed_rows(one, Y[N - len(one) :], None, None, Budget.of(BLOCKS), 1)
+            np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), wanted)
+
+
+def test_a_mapping_that_is_not_of_numpy():
+    pages = mmap.mmap(-1, X.nbytes)
+    array = np.frombuffer(pages, np.float64).reshape(N, D)
+    array[:] = X
+    for one in (array, array.astype(np.int32)):
+        found = placed_rows(one, Y, None, None, Budget.of(BLOCKS), 1)
+        np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), one)
 
 
 @pytest.mark.parametrize("labels", ["text", "truth values", "codes", "floats"])

@@ -12,8 +12,8 @@ from setwise.core.given import as_float64
 from setwise.datasets.budget import Budget
 from setwise.datasets.stamp import Stamp
 
-RUN = 1 << 16
-"""So many rows are converted at a time."""
+RUN = 1 << 13
+"""So many rows are converted at a time; of a mapped file their pages are in memory meanwhile."""
 
 
 @final
@@ -47,7 +47,7 @@ class ArrayBlocks:
         self.edges = [*range(0, n, rows), n]
         self.count, self.room = len(self.edges) - 1, budget.room(n)
         self._map = getattr(X, "_mmap", None) if isinstance(X, np.memmap) else None
-        self._stamp = None if self._map is None else _stamp_of(self._X.filename)
+        self._stamp = None if self._map is None else _stamp_of(getattr(X, "filename", None))
 
     def rows(self, k: int) -> NDArray[Any]:
         """Block k as a matrix (m, features)."""

@@ -88,7 +88,7 @@ class FileClassifier(PlacedClassifier):
         checkpoint: str | Path | Checkpoint | None = None,
         resume: bool = False,
     ) -> Self:
-        """Train on the sets of a file.
+        """Train on the sets of a file; Ctrl-C stores the best weights so far, says so, and is raised again.
 
         Parameters
         ----------

@@ -1,12 +1,8 @@
 """A classifier on a Dask cluster equals the one of this process."""
 
-import os
 import pickle
-import signal
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import setwise
-from rounds import rounds
 from setwise.core.refusal import Refusal
 from setwise.risks import census
 
@@ -24,8 +19,9 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 
+import setwise.dask.workers as workers_module  # noqa: E402
 from dask import delayed  # noqa: E402
-from setwise.dask import SetClassifier  # noqa: E402
+from setwise.dask import SetClassifier, Workers  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5))
@@ -76,6 +72,7 @@ def collections():
     unknown = spread(X)[spread(X)[:, 0] > -np.inf], spread(Y)[spread(X)[:, 0] > -np.inf]
     yield "unknown chunks", *unknown
     yield "unknown and other chunks", unknown[0], da.from_array(Y, chunks=64)
+    yield "unknown chunks of other lengths", unknown[0], da.from_array(Y, chunks=150)[da.from_array(X[:, 0]) > -np.inf]
     yield "dataframe", dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(Y), npartitions=3)
     rows, labels = np.split(X, parts), np.split(Y, parts)
     yield "delayed", [delayed(np.asarray)(part) for part in rows], [delayed(np.asarray)(part) for part in labels]
@@ -102,6 +99,14 @@ def test_collections_of_all_kinds(client, kind, rows, labels):
     np.testing.assert_array_equal(np.asarray(scores) > 0, np.asarray(found) == 1)
 
 
+def test_collections_are_not_changed(client):
+    rows, labels = (each[spread(X)[:, 0] > -1.0] for each in (spread(X), spread(Y)))
+    for persist in (True, False):
+        SetClassifier("jaccard", "convex", tol=1e-1, persist=persist).fit(rows, labels)
+        assert np.isnan(rows.chunks[0]).all()
+        assert np.isnan(labels.chunks[0]).all()
+
+
 def test_labels_of_any_kind_and_the_positive_one(client):
     words = np.where(Y == 1, "no", "yes")
     model = SetClassifier("jaccard", "convex", pos_label="no", tol=1e-2).fit(spread(X), spread(words))
@@ -109,6 +114,30 @@ def test_labels_of_any_kind_and_the_positive_one(client):
     same = SetClassifier("jaccard", "convex", tol=1e-2).fit(spread(X), spread(Y))
     np.testing.assert_array_equal(model.coef_, same.coef_)
     np.testing.assert_array_equal(model.predict(X), np.where(same.predict(X) == 1, "no", "yes"))
+
+
+@pytest.mark.parametrize("packs", [None, [[2, 0], [1]], [[1, 2, 0]]], ids=["apart", "two packs", "one pack"])
+def test_bits_do_not_depend_on_packs(client, packs, monkeypatch):
+    fit = SetClassifier("jaccard", "convex", client=client, tol=1e-2).fit
+    rows = spread(X), spread(Y), spread(GROUPS["mixed"])
+    wanted = fit(*rows)
+    monkeypatch.setattr("setwise.dask.partitions.packs_of", lambda *_: packs)
+    found = fit(*rows)
+    assert (found.coef_.tobytes(), found.lower_bound_) == (wanted.coef_.tobytes(), wanted.lower_bound_)
+    assert found.score(*rows) == wanted.score(*rows)
+
+
+def test_small_partitions_of_a_worker_are_worked_on_together(client, monkeypatch):
+    workers = list(client.nthreads())
+    held = [client.submit(np.zeros, 1_000 + k, pure=False, workers=workers[k % 2]) for k in range(10)]
+    assert sorted(workers_module.packs_of(client, held)) == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+    monkeypatch.setattr(workers_module, "PACK", 20_000)
+    assert sorted(workers_module.packs_of(client, held)) == [[0, 2], [1, 3], [4, 6], [5, 7], [8], [9]]
+    monkeypatch.setattr(client, "nthreads", lambda: dict.fromkeys(workers, 4))
+    monkeypatch.setattr(workers_module, "PACK", 1 << 27)
+    assert sorted(workers_module.packs_of(client, held)) == [[0, 2], [1, 3], [4, 6], [5, 7], [8], [9]]
+    with pytest.raises(ValueError, match=r"packs must have each partition 0 to 2 once; got \[\[0, 1\], \[1\]\]"):
+        Workers(client, 3, [[0, 1], [1]])
 
 
 def test_bits_do_not_depend_on_the_number_of_workers():
@@ -180,6 +209,13 @@ def test_models_are_stored_without_their_client(client):
         (spread(X), spread(np.arange(400) % 3), ValueError, "y must have two labels; got 3"),
         (spread(X * np.nan), spread(Y), ValueError, "X must be finite; got NaN or inf"),
         (spread(X), [delayed(Y)], ValueError, "as many partitions"),
+        (delayed(X), delayed(Y), TypeError, r"a single one: put it into a list, \[X\]"),
+        (
+            spread(X)[spread(X)[:, 0] > 0],
+            spread(Y)[spread(X)[:, 0] > 1],
+            ValueError,
+            f"X and y must have as many rows; got {(X[:, 0] > 0).sum()} and {(X[:, 0] > 1).sum()}",
+        ),
         (spread(X[:, 0]), spread(Y), ValueError, "X must have shape"),
         (spread(X), spread(np.where(Y == 1, 1.0, np.nan)), ValueError, "y and groups must be finite"),
         (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),
@@ -236,34 +272,3 @@ def test_setwise_does_not_import_dask_and_says_how_to_install_it():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.\n"
-
-
-def kill_soon(cluster, client, seconds):
-    """End the process of one worker after some seconds."""
-    pids = list(client.run(os.getpid).values())
-
-    def kill():
-        time.sleep(seconds)
-        os.kill(pids[0], signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", np.linspace(0.0, 2.0, rounds(20, 2)))
-def test_a_worker_that_is_killed_changes_nothing(moment):
-    wanted = None
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        for killed in (False, True):
-            thread = kill_soon(cluster, client, moment) if killed else None
-            model = SetClassifier("jaccard", "convex", client=client, tol=1e-2).fit(spread(X), spread(Y))
-            if thread is not None:
-                thread.join()
-            found = model.coef_.tobytes(), model.objective_, model.lower_bound_
-            wanted = wanted or found
-    assert found == wanted

@@ -21,6 +21,36 @@ from setwise.risks.places import Here, KeptHere
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 
 
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [
+        ([[1, 2], [3]], np.int64),
+        ([np.uint64([2**63 + 1, 2**63]), np.int64([0])], np.uint64),
+        ([np.uint64([1]), np.int64([-(2**62) - 1, -(2**62)])], np.int64),
+        ([np.int64([1]), [0.5]], np.float64),
+        ([["a"], [], ["bc"]], "<U2"),
+    ],
+)
+def test_ids_of_several_places_stay_different(parts, kind):
+    joined = census.joined_ids([np.asarray(part) for part in parts])
+    assert joined.dtype == kind
+    assert joined.tolist() == [one for part in parts for one in np.asarray(part).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([np.uint64([2**63]), np.int64([-1])], "int64, uint64 hold no type in common"),
+        ([np.int64([2**53 + 1]), [0.5]], "float64, int64 hold no type in common"),
+        ([[1], ["1"]], "ids of one kind in all places; got number and text"),
+        ([np.array(["2026-01-01"], "M8[D]"), [1]], "got date and number"),
+    ],
+)
+def test_ids_that_cannot_be_told_apart_are_refused(parts, words):
+    with pytest.raises(ValueError, match=words):
+        census.joined_ids([np.asarray(part) for part in parts])
+
+
 def scores_and_truth(piece):
     return piece.scores, piece.truth
 

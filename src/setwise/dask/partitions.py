@@ -11,7 +11,7 @@ from distributed import Client
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from setwise.dask.workers import Anew, KeptOnWorkers, Workers
+from setwise.dask.workers import Anew, Workers, packs_of
 from setwise.estimators.placed.rows import PlacedRows
 from setwise.risks.places import Kept
 
@@ -42,19 +42,22 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     TypeError : for what is no Dask collection
     ValueError : where the partitions of the three do not agree
     """
-    X, y, groups = aligned(X, y, groups)
+    X, y, groups = aligned(client, X, y, groups, persist)
     given = {"X": X, "y": y, "groups": groups}
     parts = {name: partitions(each, name) for name, each in given.items() if each is not None}
     sizes = {name: len(each) for name, each in parts.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"X, y and groups must have as many partitions; got {sizes}.")
-    places = Workers(client, sizes["X"])
     wrapped = {
         name: [delayed(read if name == "X" else as_column)(part) for part in each] for name, each in parts.items()
     }
-    rows: Kept = KeptOnWorkers(client.compute(wrapped["X"])) if persist else Anew(wrapped["X"])
-    columns = {name: KeptOnWorkers(client.compute(each)) for name, each in wrapped.items() if name != "X"}
-    return PlacedRows(places, rows, columns["y"], columns.get("groups"), names_of(X))
+    held = client.compute(wrapped["X"]) if persist else None
+    columns = {name: client.compute(each) for name, each in wrapped.items() if name != "X"}
+    # A worker that loads rows anew has one partition of them at a time.
+    places = Workers(client, sizes["X"], None if held is None else packs_of(client, held))
+    rows: Kept = Anew(wrapped["X"]) if held is None else places.hold(held)
+    kept = {name: places.hold(each) for name, each in columns.items()}
+    return PlacedRows(places, rows, kept["y"], kept.get("groups"), names_of(X))
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
@@ -63,28 +66,45 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 
-def aligned(X: Any, *others: Any) -> tuple[Any, ...]:
-    """The collections, of which Dask arrays have the row chunks of X; unknown chunk sizes are computed where needed."""
+def aligned(client: Client, X: Any, y: Any, groups: Any, persist: bool = True) -> tuple[Any, Any, Any]:
+    """The collections, of which Dask arrays have the row chunks of X; unknown chunk sizes are computed."""
     if not isinstance(X, da.Array):
-        return X, *others
+        return X, y, groups
     if X.ndim != 2:
         raise ValueError(f"X must have shape (rows, features); got {X.ndim} dimensions.")
-    X, out = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X, []
-    for other in others:
-        if isinstance(other, da.Array) and other.chunks[0] != X.chunks[0]:
-            if np.isnan([*X.chunks[0], *other.chunks[0]]).any():
-                X, other = X.compute_chunk_sizes(), other.compute_chunk_sizes()
-            if other.shape[0] != X.shape[0]:
-                raise ValueError(f"X and y must have as many rows; got {X.shape[0]} and {other.shape[0]}.")
-            other = other.rechunk({0: X.chunks[0]})
-        out.append(other)
-    return X, *out
+    others = {"y": y, "groups": groups}
+    arrays = {name: each for name, each in others.items() if isinstance(each, da.Array)}
+    X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+    if arrays:
+        X = _sized(client, X, persist)
+    for name, each in arrays.items():
+        column = _sized(client, each, persist)
+        if column.shape[0] != X.shape[0]:
+            raise ValueError(f"X and {name} must have as many rows; got {X.shape[0]} and {column.shape[0]}.")
+        others[name] = column.rechunk({0: X.chunks[0]})
+    return X, others["y"], others["groups"]
+
+
+def _sized(client: Client, array: da.Array, persist: bool) -> da.Array:
+    """The array with the sizes of its chunks of rows; where they are not known, it is computed for them."""
+    if not np.isnan(array.chunks[0]).any():
+        return array
+    array = client.persist(array) if persist else array
+    blocks = array.to_delayed().reshape(len(array.chunks[0]), -1)[:, 0]
+    sizes = client.gather(client.compute([delayed(_rows)(block) for block in blocks]))
+    return da.Array(array.dask, array.name, (tuple(sizes), *array.chunks[1:]), meta=array)
+
+
+def _rows(part: Any) -> int:
+    return int(part.shape[0])
 
 
 def partitions(collection: Any, name: str) -> Sequence[Any]:
     """The partitions of a Dask array, dataframe or series, or of a list of delayed objects."""
     if isinstance(collection, list | tuple) and collection and all(isinstance(part, Delayed) for part in collection):
         return collection
+    if isinstance(collection, Delayed):
+        raise TypeError(f"{name} must be a list of delayed objects; got a single one: put it into a list, [{name}].")
     if is_dask_collection(collection) and hasattr(collection, "to_delayed"):
         # Optimized, a dataframe of few columns may have fewer partitions than another one of the same file.
         return list(np.ravel(collection.to_delayed(optimize_graph=False)))

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_reals
@@ -34,6 +34,31 @@ def extent_of(truth: Bools, ids: Any) -> Extent:
     known, owners = np.unique(ids, return_inverse=True)
     positives = np.bincount(owners[truth], minlength=len(known))
     return Extent(known, np.bincount(owners, minlength=len(known)), positives)
+
+
+def joined_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The ids of all places, one after another, in a type in which different ids differ.
+
+    Raises
+    ------
+    ValueError : where there is no such type, as for -1 beside 2^63, for 2^53 + 1 beside .5, and for 1 beside "1"
+    """
+    parts = [some for some in parts if len(some)]
+    kinds = {"number" if some.dtype.kind in "biuf" else "date" if some.dtype.kind in "mM" else "text" for some in parts}
+    if len(kinds) > 1:
+        raise ValueError(f"groups must hold ids of one kind in all places; got {' and '.join(sorted(kinds))}.")
+    whole = [some for some in parts if some.dtype.kind in "biu"]
+    joined = np.concatenate(parts)
+    if joined.dtype.kind != "f" or not whole:
+        return joined
+    # NumPy joins int64 and uint64 to float64, which does not hold all of them.
+    low, high = min(int(some.min()) for some in whole), max(int(some.max()) for some in whole)
+    if len(whole) == len(parts) and (low >= 0 or high < 1 << 63):
+        return np.concatenate([some.astype(np.uint64 if low >= 0 else np.int64) for some in parts])
+    if max(-low, high) > 1 << 53:
+        types = ", ".join(sorted({str(some.dtype) for some in parts}))
+        raise ValueError(f"groups must have one type of numbers in all places; {types} hold no type in common.")
+    return joined
 
 
 class Plan(NamedTuple):
@@ -71,8 +96,10 @@ class Census:
     def __init__(self, extents: Sequence[Extent], surrogate: Surrogate, weights: ArrayLike | None = None) -> None:
         if not sum(len(extent.ids) for extent in extents):
             raise ValueError("rows must not be empty in all places.")
-        self.ids = np.unique(np.concatenate([extent.ids for extent in extents if len(extent.ids)]))
-        self.numbers = [np.searchsorted(self.ids, extent.ids).astype(np.int64) for extent in extents]
+        self.ids = np.unique(joined_ids([extent.ids for extent in extents]))
+        self.numbers = [
+            np.searchsorted(self.ids, extent.ids.astype(self.ids.dtype)).astype(np.int64) for extent in extents
+        ]
         n, totals = len(self.ids), np.zeros((len(self.ids), 3), dtype=np.int64)
         for numbers, extent in zip(self.numbers, extents, strict=True):
             totals[numbers] += np.column_stack([np.ones_like(numbers), extent.sizes, extent.positives])

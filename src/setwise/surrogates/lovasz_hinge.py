@@ -22,6 +22,7 @@ from setwise.kernels.lovasz import lovasz_values, modular_hinge
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
 from setwise.surrogates.in_pieces.binding import structure_of_totals
+from setwise.surrogates.in_pieces.large_set import of_large_set
 from setwise.surrogates.in_pieces.lovasz import LovaszInPieces
 
 
@@ -79,7 +80,8 @@ class LovaszHinge(Surrogate):
         self._require_submodular(structure)
         # Tables may show that a loss increases though it does not promise it, so the structure is asked.
         increases = Trait.INCREASING in structure.traits
-        return Lovasz(structure, increases if self.increasing is None else self.increasing)
+        whole = Lovasz(structure, increases if self.increasing is None else self.increasing)
+        return of_large_set(self, batch, whole)
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         """The surrogate bound to one set in several places, for losses of counts: found from bins of margin errors.

@@ -16,6 +16,7 @@ from setwise.inference.kept import Kept
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Support
 from setwise.surrogates.in_pieces.binding import bound_of_counts
+from setwise.surrogates.in_pieces.large_set import of_large_set
 from setwise.surrogates.in_pieces.margin import CountSearchInPieces
 from setwise.surrogates.in_pieces.roc_area import roc_area_in_pieces
 from setwise.surrogates.scale import check_scale, scale_for
@@ -65,7 +66,7 @@ class MarginRescaling(Surrogate):
         worst = Support(method.prepare(structure), scale)
         # If all labels are known, labelings are compared with the truth, and no second maximum is needed.
         if batch.known is None:
-            return worst
+            return of_large_set(self, batch, worst)
         # The first maximum goes over all labelings, those without a loss included, so the difference is at least 0.
         return Difference(worst, Support(_completions(method, structure.zero()), scale), floor=0.0)
 

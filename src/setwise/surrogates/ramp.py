@@ -18,6 +18,7 @@ from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack, Support
+from setwise.surrogates.in_pieces.large_set import of_large_set
 from setwise.surrogates.in_pieces.ramp import RampInPieces
 from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.scale import check_scale, scale_for
@@ -64,7 +65,8 @@ class Ramp(Surrogate):
         if isinstance(batch, Flips) and all(isinstance(t, FlipCosts) and t.binary for t in structure.terms):
             return _of_single_labels(structure)
         method, scale = self.inference or Auto(), scale_for(self.scale, structure.batch)
-        worst = Support(method.prepare(structure), scale)
+        margin = MarginRescaling(self.loss, self.inference, self.scale)
+        worst = of_large_set(margin, batch, Support(method.prepare(structure), scale))
         best = Support(_predictor(method, structure.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
         return Difference(worst, best, floor=0.0)

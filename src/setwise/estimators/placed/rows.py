@@ -15,7 +15,7 @@ from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.estimators.said import table_parts
 from setwise.estimators.target import is_missing
-from setwise.risks.census import MOST
+from setwise.risks.census import MOST, joined_ids
 from setwise.risks.places import Kept, Places
 
 
@@ -39,7 +39,7 @@ class PlacedRows:
         if self.ids is None:
             return True
         known = [some for some in self.places.tell(np.unique, self.ids) if len(some)]
-        return len(known) > 0 and len(np.unique(np.concatenate(known))) == 1
+        return len(known) > 0 and len(np.unique(joined_ids(known))) == 1
 
     def count(self) -> int:
         """The number of rows."""
@@ -97,7 +97,8 @@ def mean_loss_of(found: PlacedRows, loss: Loss, truth: Kept, scores: Kept) -> fl
         if term is not None and term.areas is None and term.predicted is None:
             return float(term.of(sums[:, 2], sums[:, 3]).mean())
     parts = found.places.tell(_whole, truth, scores, found.ids)
-    truths, values, owners = (np.concatenate(column) for column in zip(*parts, strict=True))
+    truths, values = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    owners = joined_ids([part[2] for part in parts])
     if len(truths) > MOST:
         raise Refusal(f"a score for {loss!r} is refused: it needs all scores in one place, {len(truths)} of {MOST}.")
     order = np.argsort(owners, kind="stable")
@@ -128,7 +129,7 @@ def _numbered(ids: Any) -> tuple[Any, Ints]:
 
 def _summed(tallies: list[tuple[Any, Values]]) -> Values:
     """The sums of the numbers of all sets, in the order of their ids, (n, 4)."""
-    ids, owners = _numbered(np.concatenate([known for known, _ in tallies if len(known)]))
+    ids, owners = _numbered(joined_ids([known for known, _ in tallies]))
     sums = np.zeros((len(ids), 4))
     np.add.at(sums, owners, np.concatenate([numbers for known, numbers in tallies if len(known)]))
     return sums

@@ -1,6 +1,8 @@
 """``setwise compare FILE.parquet --memory``: a sample is compared on, and all other rows judge what is recommended."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from setwise.compare.options import Options, plan_of
 from setwise.compare.others import OtherRows
 from setwise.compare.room import Room
 from setwise.compare.saved import load_model
+from setwise.compare.timing import Costs
 from setwise.core.refusal import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.datasets.budget import Budget
@@ -29,8 +32,9 @@ LEAST = (*WORDS, "--levers", "threshold")
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch):
-    """Reports without pictures, which take longer than all else here."""
+    """Reports without pictures, and plans without measured times, which take longer than all else here."""
     monkeypatch.setattr("setwise.compare.report.drawn", lambda found: {})
+    monkeypatch.setattr("setwise.compare.command.measured_costs", lambda *given, **more: Costs({}, {}, 3))
 
 
 def frame(seed=0):
@@ -277,3 +281,36 @@ def test_a_file_that_is_too_large_for_the_machine_is_refused_before_it_is_read(p
 def test_the_memory_of_this_machine_is_known():
     found = room.machine_memory()
     assert found is None or found > 2**26
+
+
+MEASURED = """
+import resource, sys
+from setwise.cli import main
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+small, big, out = sys.argv[1:]
+words = ["--target", "y", "--base", "linear", "--levers", "threshold", "--quick", "--memory", "100MB", "--out", out]
+main(["compare", small, *words])
+before = peak()
+assert main(["compare", big, *words]) == 0
+print("peak", peak() - before)
+"""
+
+
+@pytest.mark.slow
+def test_memory_stays_below_the_budget(tmp_path):
+    """100 MB of Parquet, 600 MB and more as a table, with 100 MB; the interpreter and compiled code are not counted."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, d = np.random.default_rng(0), 40
+    names = [f"x{j}" for j in range(d)]
+    schema = pa.schema([*((name, pa.float32()) for name in names), ("y", pa.int8())])
+    for name, n in (("small", 2000), ("big", 1_000_000)):
+        with pq.ParquetWriter(tmp_path / f"{name}.parquet", schema, use_dictionary=False) as file:
+            for _ in range(0, n, 20_000):
+                X = rng.normal(size=(min(n, 20_000), d)).astype(np.float32)
+                file.write_table(pa.table([*X.T.copy(), (X[:, 0] > 1).astype(np.int8)], schema=schema))
+    given = [str(tmp_path / one) for one in ("small.parquet", "big.parquet", "r")]
+    run = subprocess.run([sys.executable, "-c", MEASURED, *given], capture_output=True, text=True, check=True)
+    assert int(run.stdout.split("peak ")[1]) < 100e6

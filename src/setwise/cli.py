@@ -177,6 +177,10 @@ def _add_compare(commands: Any) -> None:
         "--time-budget", type=float, metavar="SECONDS",
         help="about how long it may take (default: 600 for a file, with --quick 60); what does not fit is named",
     )  # fmt: skip
+    add.add_argument(
+        "--memory", metavar="BYTES",
+        help="as 500MB, for a larger .parquet file: ways are compared on random rows, and judged on the others too",
+    )  # fmt: skip
     add.add_argument("--save", type=Path, metavar="FILE", help="write the recommended model, as model.skops")
     add.add_argument(
         "--checkpoint", type=Path, metavar="FILE",

@@ -29,6 +29,7 @@ def of_compare():
         "notes": {"text": "a", "number": 3, "numbers": [3]},
         "budget": without(NUMBERS, "None") | {"zero": 0.0},
         "checkpoint": without(OBJECTS, "None") | {"path": "fit.npz"},
+        "others": without(OBJECTS, "None") | {"problem": small},
     }
     for name, wrong in values.items():
         yield Parameter(f"compare({name})", lambda v, name=name: run(**{name: v}), wrong)

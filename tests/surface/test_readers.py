@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import pandas as pd
 import pytest
 
 from setwise.datasets import (
@@ -12,6 +13,7 @@ from setwise.datasets import (
     load_labeled_images,
     load_numbered,
     load_rows,
+    load_sample,
     load_table,
     object_scenes,
     textured_objects,
@@ -19,6 +21,7 @@ from setwise.datasets import (
 from setwise.datasets.columns import Number
 from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
 
+SEEDS = {"negative": -1, "half": 0.5, "None": None, "text": "1"}
 TEXTS = without(OBJECTS, "None") | {"nothing": ""}
 
 
@@ -44,6 +47,25 @@ def test_a_malformed_argument_of_a_reader_is_refused_in_a_sentence(table):
             Parameter(f"{name}(drop, column)", partial(read, table, "y", None, None), targets | {"the target": "y"}),
         ):
             try_all(parameter)
+
+
+def test_a_malformed_argument_of_a_reader_of_samples_is_refused_in_a_sentence(table):
+    pytest.importorskip("pyarrow")
+    path = table.parent / "table.parquet"
+    pd.read_csv(table).to_parquet(path)
+    paths = OBJECTS | {"nothing": "", "folder": str(table.parent), "no such": "nowhere.parquet", "text": str(table)}
+    targets = TEXTS | {"no column": "z", "twice": "y,y", "numbers": [1, 2]}
+    groups = TEXTS | {"no column": "z", "list": ["id"], "the target": "y"}
+    for parameter in (
+        Parameter("load_sample(path, file)", lambda v: load_sample(v, 6), paths),
+        Parameter("load_sample(rows)", partial(load_sample, path), COUNTS | {"zero": 0}),
+        Parameter("load_sample(target, column)", partial(load_sample, path, 6), targets),
+        Parameter("load_sample(group, column)", partial(load_sample, path, 6, "y"), groups),
+        Parameter("load_sample(positive)", partial(load_sample, path, 6, "y", None), TEXTS | {"no label": "2"}),
+        Parameter("load_sample(drop, column)", partial(load_sample, path, 6, "y", None, None), targets),
+        Parameter("load_sample(seed)", lambda v: load_sample(path, 6, "y", seed=v), SEEDS),
+    ):
+        try_all(parameter)
 
 
 def test_a_malformed_argument_of_a_reader_of_new_rows_is_refused_in_a_sentence(table):

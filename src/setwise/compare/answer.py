@@ -130,6 +130,27 @@ class Floored:
 
 @final
 @dataclass(frozen=True, eq=False)
+class Others:
+    """What ways reach on the rows of a file that are not in the sample on which they were compared.
+
+    Attributes
+    ----------
+    count : how many rows these are
+    file : its name
+    losses : the mean loss of the recommendation, of the reference, and of logistic regression at 0.5
+    reached : under floors, their recall and precision
+    refusal : why there are no figures, in a sentence; empty if there are
+    """
+
+    count: int
+    file: str
+    losses: Mapping[Key, float] = field(default_factory=dict)
+    reached: Mapping[Key, Reached] = field(default_factory=dict)
+    refusal: str = ""
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Answer:
     """The comparison of all ways for one measure on one problem.
 
@@ -146,6 +167,7 @@ class Answer:
     test_gain : with rows of ``--test``, the gain there over the reference with its interval, (gain, low, high); None
         without them, and where the reference is kept
     floored : how the floors are kept; None without floors
+    others : what is reached on the rows of the file that are not in the sample; None where there are none
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
@@ -163,6 +185,7 @@ class Answer:
     constants: Mapping[str, float | None]
     test_gain: tuple[float, float, float] | None = None
     floored: Floored | None = None
+    others: Others | None = None
     notes: tuple[str, ...] = ()
     saved: str = ""
     seconds: float = 0.0

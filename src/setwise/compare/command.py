@@ -14,13 +14,16 @@ from setwise.compare.bundled import bags, breast_cancer, digit_traits
 from setwise.compare.figures import listed, seconds_text
 from setwise.compare.measures import Measured
 from setwise.compare.options import Options, plan_for, plan_of, usual_loss
+from setwise.compare.others import OtherRows
 from setwise.compare.outer import check_size, compare
 from setwise.compare.plan import Plan
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Problem, drawn_rows
 from setwise.compare.progress import ProgressLine
 from setwise.compare.reading import read, read_test
 from setwise.compare.report import earlier, write_report
 from setwise.compare.resuming import keep_plan, open_for_comparison, planned
+from setwise.compare.room import refuse_too_large
+from setwise.compare.sampled import read_sample
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
@@ -46,6 +49,17 @@ class Work:
     problem: Problem
     measures: tuple[Measured, ...]
     test: Problem | None = None
+    others: OtherRows | None = None
+
+    def part(self, rows: int, plan: Plan) -> "Work":
+        """The work on a random part of about so many rows; what is left out of a sample is one of its other rows."""
+        problem, sets = self.problem, max(LEAST_SETS, plan.folds)
+        drawn = problem.part(rows, sets, plan.seed)
+        others, whose = self.others, "its" if self.others is None else "these"
+        about = f"{problem.about} A random part of {len(drawn.y):,} of {whose} {len(problem.y):,} rows."
+        if others is not None:
+            others = others.beside(drawn_rows(problem.y, rows, sets, plan.seed, problem.groups))
+        return replace(self, problem=replace(drawn, about=about), others=others)
 
 
 def compare_command(options: Options, say: Callable[[str], None], bold: bool = False) -> tuple[list[str], list[Path]]:
@@ -155,7 +169,7 @@ def run(
     expected, begin = 0.0, time.perf_counter()
     for one, place in zip(work, places, strict=True):
         n = len(one.problem.y)
-        small = n * one.problem.X.shape[1] <= SMALL
+        small = n * one.problem.X.shape[1] <= SMALL or options.memory is not None
         jobs = options.n_jobs if options.n_jobs is not None else 1 if small else effective_n_jobs(-1)
         own = replace(plan_for(options, one.problem), n_jobs=jobs)
         rows, notes, earlier = n, unfit(options, own, one), planned(place and place.part("plan"), own)
@@ -172,9 +186,7 @@ def run(
                 notes += cuts
             keep_plan(place and place.part("plan"), own, rows, notes)
         if rows < n:
-            drawn = one.problem.part(rows, max(LEAST_SETS, own.folds), own.seed)
-            about = f"{drawn.about} A random part of {len(drawn.y):,} of its {n:,} rows."
-            one = replace(one, problem=replace(drawn, about=about))
+            one = one.part(rows, own)
         if earlier is None:
             expected += costs.expected(own, len(one.problem.y))
         plans.append((one, own, notes))
@@ -192,7 +204,7 @@ def run(
             line.advance(f"{name}: {what}", steps)
 
         share = None if budget is None else budget / len(work)
-        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place)
+        found += compare(one.problem, one.measures, own, advance, one.test, notes, share, place, one.others)
     line.close()
     return found
 
@@ -210,7 +222,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
     """The problems with their measures: that of a file, or the bundled ones."""
     average = options.average or "samples"
     if options.data is None:
-        given = ("target", "group", "positive", "drop", "test", "save")
+        given = ("target", "group", "positive", "drop", "test", "save", "memory")
         odd = [name for name in given if getattr(options, name) is not None]
         if odd:
             raise ValueError(f"--{odd[0]} is for a file; name it before the options.")
@@ -222,16 +234,24 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         if options.quick:
             problems = [(p.part(600, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
         return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
-    problem = read(options.data, options.target, options.group, options.positive, options.drop)
+    others = None
+    if options.memory is not None:
+        problem, others = read_sample(options, plan)
+    else:
+        refuse_too_large(Path(options.data))
+        problem = read(options.data, options.target, options.group, options.positive, options.drop)
+    test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
+    found = Work(problem, measures_of(options.loss or usual_loss(options), average), test, others)
     held = len(problem.y)
     if options.quick and held > QUICK_ROWS:
-        problem = problem.part(QUICK_ROWS, max(LEAST_SETS, plan.folds), plan.seed)
-    if len(problem.y) < held:
-        about = f"{problem.about} A random part of {len(problem.y):,} of its {held:,} rows."
-        note = f"--quick drew {len(problem.y):,} of {held:,} rows; all fits, and a saved model, see no others."
-        problem = replace(problem, about=about, notes=(*problem.notes, note))
-    test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
-    return [Work(problem, measures_of(options.loss or usual_loss(options), average), test)]
+        part = found.part(QUICK_ROWS, plan)
+        note = f"--quick drew {len(part.problem.y):,} of {held:,} rows; all fits, and a saved model, see no others."
+        found = (
+            part
+            if len(part.problem.y) == held
+            else replace(part, problem=replace(part.problem, notes=(*problem.notes, note)))
+        )
+    return [found]
 
 
 def measures_of(text: str, average: str) -> tuple[Measured, ...]:

@@ -41,3 +41,11 @@ def seconds_text(seconds: float) -> str:
 
 def _short(text: str) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes that is not below ``count``, as ``250MB``, in the form that options take."""
+    unit, name = next(
+        ((unit, name) for unit, name in ((10**9, "GB"), (10**6, "MB")) if count >= 10 * unit), (1000, "KB")
+    )
+    return f"{-(-count // unit)}{name}"

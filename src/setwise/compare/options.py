@@ -40,6 +40,7 @@ class Options:
     time_budget: float | None = None
     save: Path | None = None
     out: Path = Path("setwise-report")
+    memory: str | None = None
     checkpoint: Path | None = None
     resume: bool = False
 

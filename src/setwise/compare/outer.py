@@ -8,13 +8,14 @@ from typing import final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.compare.answer import Answer, Floored, Row, Winner
+from setwise.compare.answer import Answer, Floored, Others, Row, Winner
 from setwise.compare.bases import shared_words
 from setwise.compare.deciding import Decision, decide
 from setwise.compare.fits import Advance, Fits, judged_by, no_advance, rows_of
 from setwise.compare.floors import Reached, short_of
 from setwise.compare.measures import Measured
-from setwise.compare.plan import LEAST_FOLDS, Key, Plan
+from setwise.compare.others import OtherRows
+from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.resuming import judged, keep_judged
 from setwise.compare.winner import winner_of
@@ -38,6 +39,7 @@ def compare(
     notes: Sequence[str] = (),
     budget: float | None = None,
     checkpoint: OpenCheckpoint | None = None,
+    others: OtherRows | None = None,
 ) -> list[Answer]:
     """One answer for each measure: the choice on all rows, and what the same choice gains on outer folds.
 
@@ -56,6 +58,7 @@ def compare(
     budget : the seconds after which further outer folds are given up, once there are three; None gives up none
     checkpoint : an open one, as ``Checkpoint("fit.npz").open(resume=True)``, that keeps what outer folds and fits of
         base models have found, and gives what an earlier comparison of the same data and plan has; None for none
+    others : the rows of a file that are not among the problem, on which the recommendation is judged; None for none
 
     Raises
     ------
@@ -65,6 +68,8 @@ def compare(
     _check(problem, measures, plan, advance, test, notes, budget)
     if checkpoint is not None:
         as_kind(checkpoint, "checkpoint", OpenCheckpoint, "Checkpoint('fit.npz').open()")
+    if others is not None:
+        as_kind(others, "others", OtherRows, "those that setwise.compare.sampled.read_sample gives")
     of_all = None if checkpoint is None else checkpoint.part("all rows")
     judges = [_Judge(problem, measured, plan) for measured in measures]
     whole = rows_of(problem, measures[0])
@@ -94,12 +99,14 @@ def compare(
         for judge, place in zip(judges, parts, strict=True):
             judge.see(part, whole.take(held_out), f"outer fold {k}", advance)
             keep_judged(place, judge.losses[-1], judge.chosen[-1])
+        # Its fits are not held beside those of the next fold.
+        del part
         if responses is not None and outer is not None:
             # What was judged is not asked for again.
             responses.put({})
     fits = fits or Fits(whole, problem, plan, "all rows", advance, of_all)
     notes = (*shared_words(problem, plan.models(problem)), *notes, *([late] if late else []))
-    return [judge.answer(fits, test, notes, advance) for judge in judges]
+    return [judge.answer(fits, test, notes, advance, others) for judge in judges]
 
 
 def _check(
@@ -233,7 +240,9 @@ class _Judge:
         able = frozenset(key for key, rule in decision.rules.items() if not short_of(rule) and reached[key].kept)
         return Floored(reached, tuple(self.reached), able, test)
 
-    def answer(self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance) -> Answer:
+    def answer(
+        self, fits: Fits, test: Problem | None, notes: tuple[str, ...], advance: Advance, others: OtherRows | None
+    ) -> Answer:
         """The choice on all rows, beside what the outer folds say."""
         start = time.perf_counter()
         decision = self._decide(fits, "all rows", advance)
@@ -251,7 +260,7 @@ class _Judge:
         found = Answer(
             self.problem, self.measured, self.plan, rows, decision.chosen, tuple(self.chosen),
             _picked(self.losses, self.chosen), _picked(self.losses, base_only), Winner(decision.chosen),
-            decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes,
+            decision.sources.constants, None, self._floored(decision, fits.rows.task, kept_on_test), notes=notes,
         )  # fmt: skip
         key = found.chosen if found.changes else found.reference.key
         found = replace(
@@ -260,9 +269,17 @@ class _Judge:
                 key, decision, judged_by(fits.rows.task, self.measured), self.problem, self.measured, self.plan
             ),
             test_gain=None if test is None else self._on_test(decision, key, rows_of(test, self.measured)),
+            others=None if others is None else self._on_others(decision, key, others, advance),
         )
         self.seconds += time.perf_counter() - start
         return replace(found, seconds=self.seconds)
+
+    def _on_others(self, decision: Decision, key: Key, others: OtherRows, advance: Advance) -> Others:
+        """What the recommendation, the reference and logistic regression at 0.5 reach on the other rows of a file."""
+        advance(f"the other rows, {self.measured.title}", 0)
+        keys = [one for one in dict.fromkeys((key, decision.candidates[0].key, PLAIN)) if one in decision.rules]
+        ways = {one: (decision.rules[one], decision.sources.of(one)) for one in keys}
+        return others.judge(ways, self.measured, self.plan.floor)
 
     def _on_test(self, decision: Decision, key: Key, test: Rows) -> tuple[float, float, float] | None:
         """What the recommendation gains over the reference on further rows, with a bootstrap interval."""

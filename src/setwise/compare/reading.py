@@ -1,8 +1,11 @@
 """Read the files of a comparison: the table to learn from, and further rows to judge by."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from setwise.compare.problem import Problem
@@ -14,10 +17,14 @@ from setwise.datasets.names import some, word
 
 def read(data: str, target: str | None, group: str | None, positive: str | None, drop: str | None) -> Problem:
     """The problem of a file; ValueError or OSError in one sentence where it cannot be read."""
-    held, path = load_table(data, target, group, positive, drop), Path(data)
-    given = {"target": target, "group": group, "positive": positive, "drop": drop}
-    options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-    lines = ["from setwise.datasets import load_table", "", f"data = load_table({path.name!r}{options})"]
+    asked = {"target": target, "group": group, "positive": positive, "drop": drop}
+    return problem_of(load_table(data, target, group, positive, drop), Path(data), "load_table", asked)
+
+
+def problem_of(held: Data, path: Path, reader: str, asked: Mapping[str, Any]) -> Problem:
+    """The problem of what the function ``reader`` of :mod:`setwise.datasets` has read with the arguments ``asked``."""
+    options = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
+    lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({path.name!r}{options})"]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
     if issparse(X):
@@ -59,19 +66,31 @@ def _of_columns(path: str, name: str, problem: Problem, target: str | None, grou
     """Rows of a table with named columns."""
     names = tuple(problem.classes) if problem.many else (target or _usual_target(path),)
     held = load_rows(path, problem.columns, group, list(names))
+    y = targets_of(held.kept, problem, names, f"--test {name}")
+    return Problem(name, f"Read from {name}.", held.X, y, held.groups, problem.classes, columns=problem.columns)
+
+
+def targets_of(kept: Mapping[str, list[str]], problem: Problem, names: Sequence[str], where: str) -> NDArray[np.int64]:
+    """The labels of further rows as those of the problem, (n,) or (n, p), from their texts by column.
+
+    Raises ValueError for a label that the problem does not have; ``where`` begins the sentence.
+    """
     known = ("0", "1") if problem.many else problem.classes
     columns = []
-    for one in names:
-        texts = [text if text in known else _word(text) for text in held.kept[one]]
-        odd = [text for text in texts if text not in known]
+    for name in names:
+        numbers = {text: _place(text, known) for text in dict.fromkeys(kept[name])}
+        odd = [text for text, place in numbers.items() if place < 0]
         if odd:
-            raise ValueError(f"--test {name}: column {one!r} must hold {some(known)}; it holds {shown(odd[0])}.")
-        columns.append([known.index(text) for text in texts])
+            raise ValueError(f"{where}: column {name!r} must hold {some(known)}; it holds {shown(odd[0])}.")
+        columns.append([numbers[text] for text in kept[name]])
     y = np.array(columns, dtype=np.int64).T
-    return Problem(
-        name, f"Read from {name}.", held.X, y if problem.many else y.ravel(), held.groups, problem.classes,
-        columns=problem.columns,
-    )  # fmt: skip
+    return y if problem.many else y.ravel()
+
+
+def _place(text: str, known: Sequence[str]) -> int:
+    """The place of a label among those that are known, -1 for another one."""
+    text = text if text in known else _word(text)
+    return known.index(text) if text in known else -1
 
 
 def _usual_target(path: str) -> str:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from setwise import __version__
-from setwise.compare.answer import Answer, Row
+from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES
-from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals
+from setwise.compare.other_words import cells_of, rows_text
+from setwise.compare.results import results_of
+from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals, way
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -127,7 +126,7 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float)
     page = _page(title, parts, seconds, bool(images), any(answer.floored is not None for answer in found)).encode(
         "utf-8", "xmlcharrefreplace"
     )
-    results = json.dumps(_results(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
+    results = json.dumps(results_of(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
     for path in earlier(out):
@@ -178,7 +177,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<dl class="answer">{answer}</dl>'
         f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
         f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
-        f"{_table(found)}{_rules(found)}{rest}{shown}{code}"
+        f"{_table(found)}{_other_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
 
 
@@ -197,6 +196,17 @@ def _table(found: Answer) -> str:
         for lever in levers
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _other_table(found: Answer) -> str:
+    """The table of the rows of a file that are not in its sample, as HTML; nothing without them."""
+    rows = "".join(
+        f"<tr><td>{escape(way(key))}</td><td{BEST if key == found.winner.key else ''}>{text}</td></tr>"
+        for key, text in cells_of(found).items()
+    )
+    return (
+        rows and f"<table><thead><tr><th></th><th>on {rows_text(found)}</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
 
 
 def _rules(found: Answer) -> str:
@@ -219,77 +229,6 @@ def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool, floo
         f"<h1>{escape(title)}</h1>{''.join(parts)}<h2>How this was found</h2>{how}{missing}"
         f'<p class="note">setwise {__version__}, {seconds:.0f} s.</p></body></html>\n'
     )
-
-
-def _results(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
-    """The content of results.json; ``files`` lets a later run tell its own files from others."""
-    return {
-        "title": title,
-        "files": list(files),
-        "setwise": __version__,
-        "seconds": round(seconds, 2),
-        "answers": [_result(answer) for answer in found],
-    }
-
-
-def _result(found: Answer) -> dict[str, Any]:
-    """One answer as data for results.json. Losses are losses here, whatever the page shows."""
-    low, high = found.gain.interval()
-    winner = found.winner
-    return {
-        "problem": found.problem.name,
-        "measure": found.measured.name,
-        "change": found.changes,
-        "base": winner.key[0],
-        "lever": winner.key[1],
-        "threshold": _number(winner.threshold),
-        "threshold_range": None if winner.flat is None else [_number(winner.flat.low), _number(winner.flat.high)],
-        "constant": winner.constant,
-        "weight_of_positives": winner.weight,
-        "coefficients": winner.coefficients,
-        "code": winner.code,
-        "gain": {"mean": found.gain.mean, "error": found.gain.error, "low": low, "high": high},
-        "parts": {
-            name: {"mean": part.mean, "low": part.interval()[0], "high": part.interval()[1]}
-            for name, part in found.parts.items()
-        },
-        "chosen_in_folds": [list(key) for key in found.choices],
-        "loss_of_choice_in_folds": found.own.tolist(),
-        "rows": [_row(row) for row in found.rows],
-        "plan": {
-            "folds": found.plan.folds,
-            "inner": found.plan.inner,
-            "grid": list(found.plan.grid),
-            "bases": list(found.plan.bases),
-            "levers": list(found.plan.levers),
-            "seed": found.plan.seed,
-        },
-        "words": headline(found),
-        "details": details(found),
-        "seconds": round(found.seconds, 2),
-    }
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "base": row.base,
-        "lever": row.lever,
-        "out_of_fold_loss": _number(row.inner),
-        "out_of_fold_gain": _number(row.gain),
-        "out_of_fold_gain_error": _number(row.gain_error),
-        "loss_in_folds": [_number(loss) for loss in row.outer.tolist()],
-        "loss_on_test_file": _number(row.test),
-        "refusal": row.refusal,
-    }
-
-
-def _number(value: Any) -> Any:
-    """A number for JSON: the word for one that is not finite, as JSON has none; a list for several."""
-    if value is None:
-        return None
-    if np.ndim(value):
-        return [_number(one) for one in np.asarray(value).tolist()]
-    return float(value) if np.isfinite(value) else None if np.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def _slug(text: str) -> str:

@@ -4,8 +4,9 @@ import textwrap
 from collections.abc import Sequence
 
 from setwise.compare.answer import Answer
+from setwise.compare.other_words import cells_of, other_table
 from setwise.compare.text import wrap
-from setwise.compare.words import details, headline, table, what_to_do
+from setwise.compare.words import details, headline, table, way, what_to_do
 
 WIDTH, INDENT = 100, 13
 
@@ -25,6 +26,7 @@ def section(found: Answer, bold: bool) -> str:
         "",
         table(found, bold),
         "",
+        *([other_table(found, {key: way(key) for key in cells_of(found)}, bold), ""] if cells_of(found) else []),
         *map(wrap, details(found)),
     ]
     if found.winner.code:

@@ -10,6 +10,7 @@ from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
 from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
 from setwise.compare.measures import Measured
+from setwise.compare.other_words import on_other_rows, train_on_all
 from setwise.compare.plan import PLAIN, Key
 from setwise.compare.problem import Problem
 from setwise.compare.text import grid
@@ -64,7 +65,11 @@ def headline(found: Answer) -> dict[str, list[str]]:
 
 
 def what_to_do(found: Answer) -> list[str]:
-    """The verdict in a sentence or two."""
+    """The verdict in a sentence or two, and where rows of a file were left out, how to train on all of them."""
+    return [*_verdict(found), *train_on_all(found)]
+
+
+def _verdict(found: Answer) -> list[str]:
     first = BASES[found.reference.base].title
     if found.changes:
         return [f"Change to {_recommended(found)}."]
@@ -105,8 +110,8 @@ def how_much(found: Answer) -> list[str]:
             sentences.append(
                 f"The tuned threshold gains {signed(gain.mean)} over {usual}." if gain.mean >= 0 else worse
             )
-    sentences += floor_gain(found)
-    return sentences + on_test_file(found)
+    reference = way(found.reference.key)
+    return [*sentences, *floor_gain(found), *on_test_file(found), *on_other_rows(found, reference)]
 
 
 def on_test_file(found: Answer) -> list[str]:

@@ -6,6 +6,7 @@ from setwise.datasets.images import LabeledImages, load_horses, load_labeled_ima
 from setwise.datasets.landmarks import landmarks
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 from setwise.datasets.object_scenes import ObjectScenes, object_scenes
+from setwise.datasets.sampling import load_sample
 from setwise.datasets.textured_objects import textured_objects
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "load_labeled_images",
     "load_numbered",
     "load_rows",
+    "load_sample",
     "load_table",
     "object_scenes",
     "textured_objects",

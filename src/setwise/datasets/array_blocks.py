@@ -12,8 +12,8 @@ from setwise.core.given import as_float64
 from setwise.datasets.budget import Budget
 from setwise.datasets.stamp import Stamp
 
-RUN = 1 << 16
-"""So many rows are converted at a time."""
+RUN = 1 << 13
+"""So many rows are converted at a time; of a mapped file their pages are in memory meanwhile."""
 
 
 @final
@@ -41,44 +41,58 @@ class ArrayBlocks:
         if X.dtype.kind not in "biuf":
             raise ValueError(f"X must hold real numbers; got dtype {X.dtype}.")
         n, self.features = X.shape
-        self._X, self._dtype = X, matrix_dtype([X.dtype])
+        self._X: Any = X
+        self._dtype = matrix_dtype([X.dtype])
         rows = min(budget.rows(n, self.features * self._dtype.itemsize), n)
         self.edges = [*range(0, n, rows), n]
         self.count, self.room = len(self.edges) - 1, budget.room(n)
-        name = getattr(X, "filename", None)
-        self._stamp = None if name is None else Stamp.of(Path(name))
+        self._map = getattr(X, "_mmap", None) if isinstance(X, np.memmap) else None
+        self._stamp = None if self._map is None else _stamp_of(getattr(X, "filename", None))
 
     def rows(self, k: int) -> NDArray[Any]:
         """Block k as a matrix (m, features)."""
         first, last = self.edges[k : k + 2]
-        if self._stamp is None and self._X.dtype == self._dtype:
+        if self._map is None and self._X.dtype == self._dtype:
             return np.ascontiguousarray(self._X[first:last])
         out = room_for(last - first, self.features, self._dtype)
-        if self._stamp is not None:
-            self._stamp.check()
         for a in range(first, last, RUN):
-            rows = self._read(a, min(a + RUN, last))
+            # What is cut off a mapped file is not to be touched: the process would end.
+            self._check()
+            rows = np.asarray(self._X[a : min(a + RUN, last)])
             out[a - first : a - first + RUN] = rows if rows.itemsize < 8 else as_float64(rows, rows, "X")
-        if self._stamp is not None:
-            self._stamp.check()
+            self._release()
+        self._check()
         return out
 
-    def _read(self, first: int, last: int) -> NDArray[Any]:
-        """Some rows as they are, of a file as a copy."""
-        X: Any = self._X
-        # Pages of a mapped file count as memory of the process for as long as they are mapped.
-        if isinstance(getattr(X, "base", None), mmap.mmap) and X.mode == "r" and X.flags.c_contiguous:
-            width = self.features * X.itemsize
-            count, offset = (last - first) * self.features, int(X.offset) + first * width
-            return np.fromfile(X.filename, X.dtype, count, offset=offset).reshape(last - first, self.features)
-        return np.asarray(X[first:last])
+    def _check(self) -> None:
+        if self._stamp is not None:
+            self._stamp.check()
+
+    def _release(self) -> None:
+        """Give pages of a mapped file back, for they count as memory of the process as long as they are mapped."""
+        # Pages of a mapping that is written to by copying hold what the file does not.
+        if self._map is not None and self._X.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def _stamp_of(name: Any) -> Stamp | None:
+    """The stamp of the file behind a mapping; None for a file without a name, or that has been removed since.
+
+    What is read is the file that was mapped, even if another one has taken its name.
+    """
+    if name is None:
+        return None
+    try:
+        return Stamp.of(Path(name))
+    except OSError:
+        return None
 
 
 def room_for(rows: int, features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """A matrix of no values yet, in memory that goes back to the system with it."""
     # What malloc is given back by one thread stays with it, for a thread that may never come.
     size = rows * features * dtype.itemsize
-    return np.frombuffer(mmap.mmap(-1, size), dtype, rows * features).reshape(rows, features)
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype, rows * features).reshape(rows, features)
 
 
 def matrix_dtype(kinds: list[np.dtype[Any]]) -> np.dtype[Any]:

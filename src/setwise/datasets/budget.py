@@ -1,7 +1,7 @@
 """How many rows of a file are read at a time, so that memory stays below a budget."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -15,13 +15,21 @@ KEPT, GATHERED = 40, 120
 """Bytes of memory for each row of a file beside its features: labels, scores, lengths and gradients; and for each row
 of sets that are evaluated in one place. ``benchmarks/out_of_core.py`` measures both together."""
 
+IN_SET, SET, NAME = 20, 280, 220
+"""Bytes more for each row that belongs to one of several sets; for each set, in each block that has rows of it; and for
+each of them whose id is no number."""
+
 
 @final
 @dataclass(frozen=True)
 class Budget:
-    """A number of bytes for what is read and kept of a file; Python and its libraries come on top."""
+    """A number of bytes for what is read and kept of a file; Python and its libraries come on top.
+
+    ``sets`` of these bytes are kept for sets.
+    """
 
     bytes: int
+    sets: int = 0
 
     @classmethod
     def of(cls, value: Any, name: str = "memory") -> "Budget":
@@ -37,7 +45,11 @@ class Budget:
 
     def spare(self, n: int) -> int:
         """Bytes that n rows leave to the blocks; below 0 where there are none."""
-        return self.bytes - KEPT * n
+        return self.bytes - self.sets - KEPT * n
+
+    def beside(self, n: int, sets: int, named: bool) -> "Budget":
+        """The same budget, in which n rows form so many sets, counted in each block; ``named`` ids are no numbers."""
+        return replace(self, sets=IN_SET * n + (SET + NAME * named) * sets)
 
     def room(self, n: int) -> int:
         """How many of n rows may be evaluated in one place, when no block is read."""
@@ -51,8 +63,10 @@ class Budget:
         """
         read = 2 * least * row
         if self.spare(n) < 2 * read:
+            kept = KEPT * n + self.sets
+            whose = "which take" if not self.sets else "which take with their sets"
             raise Refusal(
-                f"memory={self.bytes} is too small for {n} rows, which take {KEPT * n} bytes beside two blocks of at "
-                f"least {what}: give {KEPT * n + 2 * read} bytes or more."
+                f"memory={self.bytes} is too small for {n} rows, {whose} {kept} bytes beside two blocks of at least "
+                f"{what}: give {kept + 2 * read} bytes or more."
             )
         return (self.spare(n) - read) // (2 * row)

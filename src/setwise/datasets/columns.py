@@ -57,6 +57,10 @@ class Column(ABC):
         """The number for a cell that the file holds as a number; ValueError if it does not fit."""
         return self.code(word(value))
 
+    def plain(self, cells: Cells) -> NDArray[np.float64] | None:
+        """The numbers for cells that need no look at each of them; None for others."""
+        return None
+
     @final
     def codes(self, cells: Cells, file: str) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
@@ -64,6 +68,9 @@ class Column(ABC):
         ``cells`` holds numbers, truth values, or Python strings as objects; ``file`` is the name for the sentence.
         Raises ValueError naming the first row that does not fit this column.
         """
+        plain = self.plain(cells)
+        if plain is not None:
+            return plain
         values = cells.tolist()
         # Each distinct cell is turned into a number once; NaN differs from itself, so it needs no entry.
         table: dict[Any, float] = {}
@@ -98,6 +105,14 @@ class Numbers(Column):
     @classmethod
     def of(cls, name: str, words: Set[str]) -> Self | None:
         return cls(name) if all(map(cls.fits, words)) else None
+
+    @final
+    def plain(self, cells: Cells) -> NDArray[np.float64] | None:
+        if cells.dtype.kind not in "iuf":
+            return None
+        found = cells.astype(np.float64)
+        # An infinite number is refused with its row.
+        return None if np.isinf(found).any() else found
 
     @final
     def code(self, text: str) -> float:

@@ -43,7 +43,7 @@ class Data:
 
 @final
 @dataclass(frozen=True)
-class _Request:
+class Request:
     """What is asked of a file; ``raw`` allows text and gaps among the features."""
 
     target: tuple[str, ...] | None
@@ -107,15 +107,7 @@ def load_table(
 
 def _load(path: Any, target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Data:
     """The content of a file, from arguments that are not checked yet."""
-    path = as_file(path)
-    for name, value in (("group", group), ("positive", positive)):
-        if value is not None:
-            as_text(value, name)
-    asked = _Request(
-        as_names_of_columns(target, "target"), group, positive, as_names_of_columns(drop, "drop") or (), raw
-    )
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}.")
+    path, asked = as_existing(path), request(target, group, positive, drop, raw)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise ValueError(
@@ -124,6 +116,22 @@ def _load(path: Any, target: Any, group: Any, positive: Any, drop: Any, raw: boo
     if asked.drop and path.suffix.lower() not in TABLES:
         raise ValueError(f"drop is for tables with named columns; {path.name} has none.")
     return reader(path, asked)
+
+
+def request(target: Any, group: Any, positive: Any, drop: Any, raw: bool) -> Request:
+    """What is asked of a file, from arguments that are not checked yet."""
+    for name, value in (("group", group), ("positive", positive)):
+        if value is not None:
+            as_text(value, name)
+    return Request(as_names_of_columns(target, "target"), group, positive, as_names_of_columns(drop, "drop") or (), raw)
+
+
+def as_existing(path: Any) -> Path:
+    """``path`` if it is the path of a file that exists."""
+    found = as_file(path)
+    if not found.is_file():
+        raise FileNotFoundError(f"there is no file {found}.")
+    return found
 
 
 def as_file(path: Any) -> Path:
@@ -143,44 +151,55 @@ def as_names_of_columns(names: str | Sequence[str] | None, what: str) -> tuple[s
     return found
 
 
-def _from_columns(read: Callable[[Path], Columns]) -> Callable[[Path, _Request], Data]:
+def _from_columns(read: Callable[[Path], Columns]) -> Callable[[Path, Request], Data]:
     """A reader of :class:`Data` from a reader of named columns."""
-
-    def reader(path: Path, asked: _Request) -> Data:
-        table = read(path)
-        if not asked.raw:
-            table.refuse_nameless()
-        target, group = asked.target or _default_target(table.names), asked.group
-        others = [*asked.drop, *([] if group is None else [group])]
-        table.require((*target, *others))
-        for name in asked.drop:
-            if name in target or name == group:
-                raise ValueError(f"drop names column {name!r}, which is the target or the group.")
-        if group in target:
-            raise ValueError(f"column {group!r} cannot be the target and the group at once.")
-        # Every column that is not named otherwise is a feature.
-        names = tuple(n for n in table.names if n not in target and n not in others)
-        X, columns, notes = raw_features(table, names) if asked.raw and names else (None, (), ())
-        features = tuple(column.name for column in columns) if asked.raw else names
-        if not features:
-            raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
-        X = table.numbers(names) if X is None else X
-        groups = None if group is None else table.ids(group)
-        # Several targets make a label matrix, whose rows are the sets.
-        if len(target) > 1:
-            if groups is not None:
-                raise ValueError(
-                    "several target columns make each row a set, so --group has no meaning; leave one of them out."
-                )
-            Y = label_matrix(table.numbers(target), target, path.name)
-            return Data(X, Y, None, target, features, columns, notes)
-        y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
-        return Data(X, y, groups, classes, features, columns, notes)
-
-    return reader
+    return lambda path, asked: of_columns(read(path), asked)
 
 
-def _npz(path: Path, asked: _Request) -> Data:
+def of_columns(table: Columns, asked: Request) -> Data:
+    """What is asked of a table with named columns."""
+    if not asked.raw:
+        table.refuse_nameless()
+    path, (target, others) = table.path, parts_of(table, asked)
+    # Every column that is not named otherwise is a feature.
+    names = tuple(n for n in table.names if n not in target and n not in others)
+    X, columns, notes = raw_features(table, names) if asked.raw and names else (None, (), ())
+    features = tuple(column.name for column in columns) if asked.raw else names
+    if not features:
+        raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
+    X = table.numbers(names) if X is None else X
+    groups = None if asked.group is None else table.ids(asked.group)
+    # Several targets make a label matrix, whose rows are the sets.
+    if len(target) > 1:
+        refuse_group(asked)
+        Y = label_matrix(table.numbers(target), target, path.name)
+        return Data(X, Y, None, target, features, columns, notes)
+    y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
+    return Data(X, y, groups, classes, features, columns, notes)
+
+
+def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the target columns, and of the others that are no features: those to drop, and that of the group."""
+    target, group = asked.target or _default_target(table.names), asked.group
+    others = (*asked.drop, *(() if group is None else (group,)))
+    table.require((*target, *others))
+    for name in asked.drop:
+        if name in target or name == group:
+            raise ValueError(f"drop names column {name!r}, which is the target or the group.")
+    if group in target:
+        raise ValueError(f"column {group!r} cannot be the target and the group at once.")
+    return target, others
+
+
+def refuse_group(asked: Request) -> None:
+    """Raise ValueError if a group is asked for where each row is a set."""
+    if asked.group is not None:
+        raise ValueError(
+            "several target columns make each row a set, so --group has no meaning; leave one of them out."
+        )
+
+
+def _npz(path: Path, asked: Request) -> Data:
     """The content of a NumPy archive."""
     X, y, groups, labels = read_npz(path, asked.target, asked.group)
     features = Numbered(range(X.shape[1]))
@@ -194,7 +213,7 @@ def _npz(path: Path, asked: _Request) -> Data:
     return Data(X, numbers, groups, classes, features)
 
 
-def _svmlight(path: Path, asked: _Request) -> Data:
+def _svmlight(path: Path, asked: Request) -> Data:
     """The content of an svmlight file."""
     if asked.target is not None or asked.group not in (None, "qid"):
         raise ValueError(
@@ -211,7 +230,7 @@ def _svmlight(path: Path, asked: _Request) -> Data:
 TABLES: dict[str, Callable[[Path], Columns]] = {".csv": read_csv, ".tsv": read_csv, ".parquet": read_parquet}
 """The readers of tables with named columns, by the suffixes of files."""
 
-_READERS: dict[str, Callable[[Path, _Request], Data]] = {
+_READERS: dict[str, Callable[[Path, Request], Data]] = {
     **{suffix: _from_columns(read) for suffix, read in TABLES.items()},
     ".npz": _npz,
     ".svm": _svmlight,

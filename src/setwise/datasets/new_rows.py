@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from setwise.core.checks import as_count, as_kind, as_text, shown
+from setwise.datasets.array_blocks import room_for
 from setwise.datasets.columns import Column
-from setwise.datasets.files import TABLES, as_file, as_names_of_columns
+from setwise.datasets.files import TABLES, as_existing, as_names_of_columns
 from setwise.datasets.names import word
 from setwise.datasets.npz import read_npz_rows
 from setwise.datasets.svmlight import read_svmlight
+from setwise.datasets.tables import Columns
 
 
 @final
@@ -49,7 +51,7 @@ def load_rows(
     ValueError, OSError : with one sentence, for example for a missing column, or for text where numbers were, with the
         row
     """
-    path = _existing(path)
+    path = as_existing(path)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
     for column in columns:
@@ -59,10 +61,16 @@ def load_rows(
         as_text(group, "group")
     if path.suffix.lower() not in TABLES:
         raise ValueError(f"path must end in one of {', '.join(TABLES)}, since the columns have names; got {path.name}.")
-    table = TABLES[path.suffix.lower()](path)
+    return rows_of(TABLES[path.suffix.lower()](path), columns, group, wanted)
+
+
+def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted: Sequence[str]) -> NewRows:
+    """The rows of a table as :func:`load_rows` reads them, with the columns ``wanted`` as text."""
     table.require([column.name for column in columns], ", which the model reads")
     table.require([name for name in (*wanted, group) if name is not None])
-    X = np.column_stack([column.codes(table.cells(column.name), path.name) for column in columns])
+    X = room_for(table.rows, len(columns), np.dtype(np.float64))
+    for j, column in enumerate(columns):
+        X[:, j] = column.codes(table.cells(column.name), table.path.name)
     kept = {name: [_text(cell) for cell in table.cells(name).tolist()] for name in wanted}
     return NewRows(X, None if group is None else table.ids(group), kept)
 
@@ -77,7 +85,7 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
     ------
     ValueError, OSError : with one sentence that says what is wrong
     """
-    path, n_features = _existing(path), as_count(n_features, "n_features")
+    path, n_features = as_existing(path), as_count(n_features, "n_features")
     if group is not None:
         as_text(group, "group")
     suffix = path.suffix.lower()
@@ -99,13 +107,6 @@ def _of_width(X: csr_matrix, width: int) -> csr_matrix:
     known = X.indices < width
     starts = np.concatenate(([0], np.cumsum(known)))[X.indptr]
     return csr_matrix((X.data[known], X.indices[known], starts), shape=(X.shape[0], width))
-
-
-def _existing(path: Any) -> Path:
-    found = as_file(path)
-    if not found.is_file():
-        raise FileNotFoundError(f"there is no file {found}.")
-    return found
 
 
 def _text(cell: Any) -> str:

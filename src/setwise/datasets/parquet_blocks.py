@@ -96,6 +96,10 @@ class ParquetBlocks:
         codes = [self._codes.setdefault(word, len(self._codes)) for word in words.dictionary.to_pylist()]
         return np.asarray(np.array(codes, dtype=np.int64)[words.indices.to_numpy()])
 
+    def is_number(self, name: str) -> bool:
+        """Whether a column holds numbers."""
+        return any(self._is(kind, self._schema.field(name).type) for kind in ("boolean", "integer", "floating"))
+
     def _fill(self, out: NDArray[Any], batch: Any) -> None:
         """Write some rows into a matrix."""
         for j, (name, column) in enumerate(zip(self.names, batch.columns, strict=True)):
@@ -128,7 +132,7 @@ class ParquetBlocks:
     def _number(self, name: str) -> np.dtype[Any]:
         """The kind of the numbers of a feature."""
         kind = self._schema.field(name).type
-        if not any(self._is(each, kind) for each in ("boolean", "integer", "floating")):
+        if not self.is_number(name):
             raise ValueError(
                 f"X must hold numbers; column {name!r} of {self._path.name} holds {kind}: leave it out by features, or "
                 "encode it."

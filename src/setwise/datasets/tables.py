@@ -140,7 +140,7 @@ def _separator(lines: Iterable[str]) -> str:
 def _filled(path: Path, rows: Iterator[list[str]], decimal_comma: bool) -> Columns:
     """The columns of the rows of text; the first row holds the names."""
     names = tuple(name.strip() for name in next(rows, []))
-    _check_names(names, path)
+    check_names(names, path)
     columns: list[list[str]] = [[] for _ in names]
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
@@ -167,9 +167,14 @@ def read_parquet(path: Path) -> Columns:
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path.name} is not a Parquet table: {' '.join(str(error).split()).rstrip('.')}.") from None
     names = tuple(table.column_names)
-    _check_names(names, path)
+    check_names(names, path)
     if table.num_rows == 0 or not names:
         raise ValueError(f"{path.name} has no rows.")
+    return of_arrow(table, names, path)
+
+
+def of_arrow(table: Any, names: tuple[str, ...], path: Path) -> Columns:
+    """The columns of a table of Arrow that was read from a file, which has the columns ``names``."""
     # A column of another type than numbers and text is refused where it is read, and may be left out.
     return Columns(path, names, table.num_rows, lambda name: _values(table.column(name), name, path))
 
@@ -196,7 +201,7 @@ def _values(column: Any, name: str, path: Path) -> NDArray[Any]:
     return np.array(["" if text is None else text for text in texts], dtype=object)
 
 
-def _check_names(names: tuple[str, ...], path: Path) -> None:
+def check_names(names: tuple[str, ...], path: Path) -> None:
     """Raise ValueError if a name occurs twice, or if two columns have no name."""
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]

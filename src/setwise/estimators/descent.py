@@ -232,8 +232,7 @@ class Training(ABC):
         if not self.starts:
             raise KeyboardInterrupt
         w = min(self.starts, key=self.loss_at)
-        words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
-        fit = Fit(np.zeros(len(w)), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
+        fit = interrupted_start(len(w))
         risk = MeanRisk(self.features, surrogate.on(self.batch), self.weights, self.jobs)
         return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
 
@@ -259,6 +258,12 @@ class Training(ABC):
     @property
     def _logistic_start(self) -> bool:
         return self.start not in ("auto", "zero")
+
+
+def interrupted_start(size: int) -> Fit:
+    """The fit of which Ctrl-C came before the first step: none, from a start of so many weights."""
+    words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+    return Fit(np.zeros(size), np.inf, -np.inf, np.inf, np.inf, "interrupted", words, ())
 
 
 def _unmoved(size: int) -> Fit:

@@ -1,6 +1,6 @@
 """A linear classifier for measures of sets whose rows lie in several places."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint, opened
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
+from setwise.core.interrupts import plain_interrupts
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.core.progress import ProgressBar
@@ -19,17 +20,18 @@ from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.estimators.certain import radius
 from setwise.estimators.constraints import CONSTRAINTS
-from setwise.estimators.descent import Trained, at_the_start
+from setwise.estimators.descent import Trained, at_the_start, interrupted_start
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.objective import plain_surrogate
+from setwise.estimators.placed.constants import says_nothing
 from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
-from setwise.estimators.placed.start import PlacedLogistic
+from setwise.estimators.placed.start import PlacedLogistic, start_of
 from setwise.estimators.resuming import about_rows
 from setwise.estimators.said import UNROUTED
 from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.start import scaled
+from setwise.estimators.vacuous import warn_of_vacuous_bound
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss
 from setwise.models import RowBlock
@@ -40,6 +42,10 @@ from setwise.surrogates.margin_rescaling import MarginRescaling
 from setwise.surrogates.ramp import Ramp
 
 SHARED = ("loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "intercept_scaling", "pos_label")
+
+
+WAY_OUT = "take surrogate='ramp', which begins at logistic regression, or raise C if it is small"
+"""What to do where a bound says nothing."""
 
 
 @final
@@ -148,20 +154,45 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         learner = learner_for(self, surrogate, risk.convex, usual)
         if learner is None:
             raise ValueError("C must be above 0 for rows in several places; got 0.")
-        origin = np.zeros(risk.size)
+        origin, part = np.zeros(risk.size), kept
         if not risk.convex:
             start = PlacedLogistic(found.places, rows, truth, self._intercept)
-            origin = scaled(risk, *start.at_threshold(loss))
-            risk = Shifted(risk, origin)
+            try:
+                with plain_interrupts():
+                    origin = start_of(start, risk, loss, None if kept is None else kept.part("start"))
+            except KeyboardInterrupt:
+                return _stopped(start.w, surrogate)
+            risk, part = Shifted(risk, origin), None if kept is None else kept.part("fit")
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
-        fit = learner.minimize(risk, callback=bar, checkpoint=kept)
+        try:
+            fit = learner.minimize(risk, callback=bar, checkpoint=part)
+        except KeyboardInterrupt:
+            # Before the first step there are the weights of the start alone.
+            return _stopped(None if risk.convex else origin, surrogate)
         if bar is not None:
             bar.close()
-        w = origin + fit.w
-        # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
-        if not risk.convex and self._loss_at(found, loss, truth, w) > self._loss_at(found, loss, truth, origin):
-            w, fit = origin, at_the_start(fit, risk, learner.C)
-        return Trained(w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
+        trained = Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
+        return self._checked(found, loss, truth, risk, origin, trained)
+
+    def _checked(
+        self, found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, origin: Values, trained: Trained
+    ) -> Trained:
+        """The same, or the start where descent has raised the loss itself; warns of a bound that says nothing."""
+        fit, empty = trained.fit, False
+        try:
+            with plain_interrupts():
+                if risk.convex and fit.status != "interrupted":
+                    empty = says_nothing(found, loss, truth, risk, fit, trained.C)
+                # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
+                losses = [] if risk.convex else [self._loss_at(found, loss, truth, w) for w in (trained.w, origin)]
+                if losses and losses[0] > losses[1]:
+                    trained = replace(trained, w=origin, fit=at_the_start(fit, risk, trained.C))
+        except KeyboardInterrupt:
+            words = f"interrupted when its fit had ended and was judged; {fit.message}"
+            return replace(trained, fit=replace(fit, status="interrupted", message=words))
+        if empty:
+            warn_of_vacuous_bound(trained.surrogate, WAY_OUT)
+        return trained
 
     def _score(self, found: PlacedRows) -> float:
         """``1 - mean loss`` of the sets of other rows."""
@@ -196,3 +227,10 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     @property
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
+
+
+def _stopped(w: Values | None, surrogate: Surrogate) -> Trained:
+    """The weights of a start that Ctrl-C has ended; raises KeyboardInterrupt where there are none."""
+    if w is None:
+        raise KeyboardInterrupt
+    return Trained(w, 0.0, interrupted_start(len(w)), surrogate.name, np.nan)

@@ -36,17 +36,41 @@ def reader_of(X: Any, budget: Budget, features: Any = None, others: tuple[str, .
 
 
 def placed_rows(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: int) -> PlacedRows:
-    """The rows with their labels, ids, and the names of the features where they have any."""
+    """The rows with their labels, ids, and the names of the features where they have any.
+
+    The sets are counted before any features are read, and blocks are smaller by what many sets take.
+    """
+    found, named = _placed(X, y, groups, features, budget, n_jobs)
+    while found.ids is not None:
+        counts = found.places.tell(_rows_and_sets, found.ids)
+        rows, sets = (sum(column) for column in zip(*counts, strict=True))
+        needed = budget.beside(rows, sets, named)
+        if needed.sets <= budget.sets:
+            break
+        # Smaller blocks may cut more sets, so these are counted again.
+        budget = needed
+        found, named = _placed(X, y, groups, features, budget, n_jobs)
+    return found
+
+
+def _placed(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: int) -> tuple[PlacedRows, bool]:
+    """The rows in blocks of what the budget leaves, and whether the ids are no numbers."""
     if not isinstance(X, str | PathLike):
         arrays = reader_of(X, budget, features)
         places, n = Blocks(arrays.count, n_jobs, arrays.room), arrays.edges[-1]
         ids = None if groups is None else _parts(as_ids(groups, n), arrays)
-        return PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids)
+        return PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids), False
     others = as_text(y, "y"), *(() if groups is None else (as_text(groups, "groups"),))
     file = ParquetBlocks(Path(X), budget, features, others)
     places = Blocks(file.count, n_jobs, file.room)
     found = None if groups is None else Stored(partial(file.ids, groups))
-    return PlacedRows(places, Stored(file.rows), Stored(partial(file.labels, y)), found, file.names)
+    rows = PlacedRows(places, Stored(file.rows), Stored(partial(file.labels, y)), found, file.names)
+    return rows, groups is not None and not file.is_number(groups)
+
+
+def _rows_and_sets(ids: NDArray[Any]) -> tuple[int, int]:
+    """How many rows a block has, and of how many sets."""
+    return len(ids), len(np.unique(ids))
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:

@@ -8,9 +8,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
+from setwise.core.risk import Risk
 from setwise.estimators.placed.threshold import best_threshold_of
+from setwise.estimators.start import scaled
 from setwise.models import RowBlock
 from setwise.risks.distributed import tree_sum
 from setwise.risks.places import Kept, Places
@@ -32,20 +35,40 @@ class PlacedLogistic:
 
     Attributes
     ----------
-    w : (d,) the weights, with that of the constant feature last
+    w : (d,) the best weights so far, with that of the constant feature last; None before the first step
     """
 
     def __init__(self, places: Places, rows: Kept, truth: Kept, intercept: float) -> None:
         self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
-        sums = tree_sum(places.tell(RowBlock.moments, rows))
+        self.w: Values | None = None
+
+    def fit(self, kept: OpenCheckpoint | None = None) -> None:
+        """Find the weights, from the steps that a checkpoint keeps of an earlier fit on."""
+        self.mean, self.scale = self._moments()
+        size = len(self.scale) + bool(self.intercept)
+        known = kept is not None and "steps" in kept.arrays
+        begin = kept.numbers("steps", (size,)) if kept is not None and known else np.zeros(size)
+        if known:
+            self.w = self._plain(begin)
+
+        def step(scaled: Values) -> None:
+            self.w = self._plain(scaled)
+            if kept is not None:
+                kept.put({"steps": scaled.copy()})
+                if kept.due:
+                    kept.write()
+
+        found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", callback=step, options={"maxiter": STEPS})
+        self.w = self._plain(found.x)
+
+    def _moments(self) -> tuple[Values, Values]:
+        """The means and deviations by which features are scaled; without an intercept they are not centered."""
+        sums = tree_sum(self.places.tell(RowBlock.moments, self.rows))
         n, first, second = sums[0], sums[1 : len(sums) // 2 + 1], sums[len(sums) // 2 + 1 :]
-        self.mean = first / n if intercept else np.zeros_like(first)
         # Rounding may make a variance negative; a constant feature keeps its size.
         spread = np.sqrt(np.maximum(second / n - (first / n) ** 2, 0.0))
-        self.scale = np.where(spread > 1e-12 * np.sqrt(second / n), spread, 1.0)
-        begin = np.zeros(len(first) + bool(intercept))
-        found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
-        self.w = self._plain(found.x)
+        scale = np.where(spread > 1e-12 * np.sqrt(second / n), spread, 1.0)
+        return first / n if self.intercept else np.zeros_like(first), scale
 
     def _plain(self, scaled: Values) -> Values:
         """The weights of features as they are."""
@@ -64,10 +87,11 @@ class PlacedLogistic:
         return value + 0.5 * float(coef @ coef), gradient + coef
 
     def at_threshold(self, loss: Loss) -> tuple[Values, float]:
-        """The weights with the best threshold of all rows for the loss, and the mean size of the scores with it.
+        """The weights of :meth:`fit` with the best threshold of all rows for the loss, and the mean size of the scores.
 
         Without a constant feature, and for losses whose threshold needs all scores in one place, it is 0.
         """
+        assert self.w is not None
         w, scores = self.w.copy(), self.places.keep(RowBlock.scores, self.rows, self.w)
         shift = 0.0
         if self.intercept and loss.reads == "labels":
@@ -79,8 +103,27 @@ class PlacedLogistic:
                 spread = max(high - low, 1.0)
                 shift = float(np.clip(best, low - spread, high + spread))
             w[-1] -= shift / self.intercept
+            self.w = w
         sizes = np.sum(self.places.tell(_sizes, scores, shift), axis=0)
         return w, float(sizes[0] / sizes[1])
+
+
+def start_of(logistic: PlacedLogistic, risk: Risk, loss: Loss, kept: OpenCheckpoint | None) -> Values:
+    """The weights of logistic regression at its best threshold, at a scale that suits the risk.
+
+    A checkpoint keeps them, and before them the steps of logistic regression; what it holds is not found again.
+    """
+    if kept is not None and "w" in kept.arrays:
+        return kept.numbers("w", (risk.size,))
+    try:
+        logistic.fit(kept)
+        w = scaled(risk, *logistic.at_threshold(loss))
+        if kept is not None:
+            kept.put({"w": w})
+    finally:
+        if kept is not None:
+            kept.write()
+    return w
 
 
 def _log_loss(rows: RowBlock, truth: Bools, w: Values) -> tuple[float, Values]:

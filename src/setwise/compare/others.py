@@ -1,0 +1,193 @@
+"""The rows of a file that a comparison has not seen: the recommendation is judged on all of them, block by block."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.compare.answer import Others
+from setwise.compare.floors import FlooredThreshold, Reached
+from setwise.compare.measures import Measured
+from setwise.compare.plan import Key
+from setwise.compare.problem import Problem
+from setwise.compare.reading import targets_of
+from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.refusal import Refusal
+from setwise.core.traits import Trait
+from setwise.datasets.budget import Budget
+from setwise.datasets.new_rows import rows_of
+from setwise.datasets.parquet_blocks import joined
+from setwise.datasets.sampling import Sample
+from setwise.decisions.task import Task
+from setwise.estimators.choosing import OutOfFold
+from setwise.estimators.choosing.lever import Evidence, Rule
+from setwise.estimators.choosing.responses import Response
+from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
+from setwise.risks.places import KeptHere
+from setwise.risks.stored import Blocks, Stored
+
+RUN = 1 << 14
+"""Models say what they do about so many rows at a time, for they make copies of them."""
+
+Ways = Mapping[Key, tuple[Rule, OutOfFold]]
+"""The rules to judge, each with the fitted model that it reads."""
+
+
+class Block(NamedTuple):
+    """Some rows: the table (m, d), the truth (m,) or (m, p), and the ids (m,) of their sets, or None."""
+
+    X: Values
+    truth: Bools
+    ids: Any
+
+
+class Said(NamedTuple):
+    """What is kept of a block: its truth and ids, and for each way its labels, or the responses behind them."""
+
+    truth: Bools
+    ids: Any
+    answers: dict[Key, Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OtherRows:
+    """All rows of a Parquet table but those of a sample. They are read once for each measure, and never kept.
+
+    Parameters
+    ----------
+    sample : the part that the comparison sees
+    problem : that part, as it was read
+    most : how many rows a block may have
+    memory : the bytes for everything
+    """
+
+    sample: Sample
+    problem: Problem
+    most: int
+    memory: Budget
+
+    @property
+    def count(self) -> int:
+        """The number of the other rows."""
+        return int(self.sample.table.rows - len(self.sample.rows))
+
+    def beside(self, places: Ints) -> "OtherRows":
+        """The rows beside a part of the sample, given by places in it."""
+        return replace(self, sample=self.sample.part(places))
+
+    def judge(self, ways: Ways, measured: Measured, floor: FlooredThreshold | None = None) -> Others:
+        """The mean loss of each way on these rows, and what it reaches under a floor.
+
+        Where they cannot be read or judged there is a sentence in place of figures.
+        """
+        found = Others(self.count, self.sample.table.path.name)
+        try:
+            losses, reached = self._judged(ways, measured, floor)
+            return replace(found, losses=losses, reached=reached)
+        # A comparison of hours is not lost because a cell of other rows holds what its sample did not.
+        except (ValueError, OSError) as why:
+            return replace(found, refusal=" ".join(str(why).split()))
+
+    def _judged(
+        self, ways: Ways, measured: Measured, floor: FlooredThreshold | None
+    ) -> tuple[dict[Key, float], dict[Key, Reached]]:
+        loss = measured.loss
+        if loss.reads == "scores" or Trait.COUNTS not in loss.traits:
+            self._refuse_many(f"{measured.title} needs all their scores in one place")
+        if any(self._gathers(rule) for rule, _ in ways.values()):
+            self._refuse_many("their groups are decided together")
+        groups, edges = joined(self.sample.table.sizes, self.most)
+        read = partial(_read, self, dict[Any, int](), groups, edges)
+        say = partial(_say, {key: (*way, self._gathers(way[0])) for key, way in ways.items()})
+        places = Blocks(len(groups))
+        said: list[Said] = places.tell(say, Stored(read))
+        labels = {key: self._labels(said, key, rule) for key, (rule, _) in ways.items()}
+        losses = {key: self._loss(places, said, found, measured) for key, found in labels.items()}
+        if floor is None:
+            return losses, {}
+        task = Task(np.concatenate([one.truth for one in said]), measured.loss)
+        return losses, {key: floor.reached(task, np.concatenate(found)) for key, found in labels.items()}
+
+    def _labels(self, said: Sequence[Said], key: Key, rule: Rule) -> list[Any]:
+        """The labels of a way for each block."""
+        answers = [one.answers[key] for one in said]
+        return _together(rule, answers, [one.ids for one in said]) if self._gathers(rule) else answers
+
+    def _gathers(self, rule: Rule) -> bool:
+        """Whether the rule decides groups, which may lie in several blocks."""
+        return rule.joint and self.sample.asked.group is not None
+
+    def _refuse_many(self, why: str) -> None:
+        room = self.memory.room(self.count)
+        if self.count > room:
+            raise Refusal(f"{why}, and --memory has room for those of {room:,} of them.")
+
+    def _loss(self, places: Blocks, said: Sequence[Said], labels: list[Any], measured: Measured) -> float:
+        """The mean loss of labels, or of scores, over all sets of these rows."""
+        truth, ids, average = [one.truth for one in said], [one.ids for one in said], measured.average
+        if truth[0].ndim == 2 and average == "samples":
+            pairs = [(y, h) for y, h in zip(truth, labels, strict=True) if len(y)]
+            return sum(float(Task(y, measured.loss).losses(h).sum()) for y, h in pairs) / self.count
+        if truth[0].ndim == 2:
+            columns = np.arange(truth[0].shape[1], dtype=np.int32)
+            ids = [np.tile(columns, len(y)) if average == "macro" else None for y in truth]
+            truth, labels = [y.ravel() for y in truth], [h.ravel() for h in labels]
+        kept = None if ids[0] is None else KeptHere(ids)
+        rows = PlacedRows(places, KeptHere(truth), KeptHere(truth), kept)
+        return mean_loss_of(rows, measured.loss, KeptHere(truth), KeptHere(labels))
+
+
+def _read(others: OtherRows, codes: dict[Any, int], groups: Sequence[list[int]], edges: Sequence[int], k: int) -> Block:
+    """What block k has of the other rows."""
+    sample, problem = others.sample, others.problem
+    kept, group = ~sample.holds(edges[k], edges[k + 1] - edges[k]), sample.asked.group
+    names = [*(column.name for column in problem.columns), *sample.target]
+    part = sample.table.part(groups[k], names, kept)
+    ids = None if group is None else sample.table.ids(groups[k], group, codes)[kept]
+    held = rows_of(part, problem.columns, None, sample.target)
+    return Block(held.X, targets_of(held.kept, problem, sample.target, sample.table.path.name) == 1, ids)
+
+
+def _say(ways: Mapping[Key, tuple[Rule, OutOfFold, bool]], block: Block) -> Said:
+    """The labels of each way for a block; the responses of its model where groups are decided later."""
+    parts: dict[Key, list[Any]] = {key: [] for key in ways}
+    for first in range(0, len(block.truth), RUN):
+        fresh: dict[OutOfFold, Evidence] = {}
+        for key, (rule, source, gathers) in ways.items():
+            seen = fresh.setdefault(source, source.fresh(block.X[first : first + RUN]))
+            parts[key].append(seen.response(rule.weight) if gathers else rule.labels(seen))
+    none = block.truth[:0]
+    answers = {key: found if ways[key][2] else np.concatenate([none, *found]) for key, found in parts.items()}
+    return Said(block.truth, block.ids, answers)
+
+
+@final
+class Answered(Evidence):
+    """The responses to rows of which nothing else is kept."""
+
+    def __init__(self, response: Response, groups: Ints) -> None:
+        self._response, self.groups = response, groups
+
+    def response(self, weight: float = 1.0) -> Response:
+        """The response of the model that the rule reads."""
+        return self._response
+
+    @property
+    def numbers(self) -> Values | None:
+        """None: no rule that decides groups reads them."""
+        return None
+
+
+def _together(rule: Rule, said: Sequence[Sequence[Response]], ids: Sequence[NDArray[Any]]) -> list[Bools]:
+    """The labels of each block by a rule that decides groups, of which the blocks have parts."""
+    parts = [part for one in said for part in one]
+    scores, labels = (np.concatenate([getattr(one, name) for one in parts]) for name in ("scores", "labels"))
+    numbers = np.unique(np.concatenate(ids), return_inverse=True)[1]
+    found = rule.labels(Answered(Response(labels, scores, parts[0].probability), np.ravel(numbers)))
+    edges = np.cumsum([0, *(len(one) for one in ids)])
+    return [found[first:last] for first, last in pairwise(edges)]

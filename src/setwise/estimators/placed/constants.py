@@ -1,0 +1,40 @@
+"""The loss of constant labelings of rows in several places, by which the bound of a convex surrogate is judged."""
+
+from contextlib import suppress
+
+import numpy as np
+
+from setwise.core.arrays import Bools
+from setwise.core.learner import Fit
+from setwise.core.measure import Loss
+from setwise.core.refusal import Refusal
+from setwise.core.risk import Risk
+from setwise.core.traits import Trait
+from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
+from setwise.estimators.vacuous import VACUOUS, share_of_constant
+from setwise.risks.places import Kept
+
+
+def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: Kept) -> float:
+    """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
+
+    It is inf for losses that do not read labels, and where all rows would have to be gathered and are too many.
+    """
+    if loss.reads != "labels" or (Trait.COUNTS not in loss.traits and found.count() > found.places.room):
+        return np.inf
+    with suppress(Refusal):
+        each = [found.places.keep(_constant, truth, sign) for sign in (False, True)]
+        return min(mean_loss_of(found, loss, truth, scores) for scores in each)
+    return np.inf
+
+
+def says_nothing(found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, fit: Fit, C: float) -> bool:
+    """Whether a fit of a convex risk promises no less loss than the best constant labeling has.
+
+    This takes a cut more where the weights are short, which tells whether w = 0 is optimal.
+    """
+    return share_of_constant(risk, fit, C, least_constant_loss_of(found, loss, truth), False) >= VACUOUS
+
+
+def _constant(truth: Bools, sign: bool) -> Bools:
+    return np.full(len(truth), sign)

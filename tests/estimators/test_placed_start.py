@@ -1,0 +1,194 @@
+"""Ctrl-C in the start of a fit of rows on disk, resuming from there, and bounds that say nothing."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from setwise import FileClassifier, SetClassifier
+from setwise.core.sealed import read_sealed
+from setwise.datasets.budget import Budget
+from setwise.decisions import best_threshold
+from setwise.estimators.placed import start
+from setwise.estimators.placed.classifier import PlacedClassifier
+from setwise.estimators.placed.constants import least_constant_loss_of
+from setwise.estimators.placed.file_rows import placed_rows
+from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea
+from setwise.risks import DistributedRisk
+
+RNG = np.random.default_rng(0)
+N = 300
+X = RNG.normal(size=(N, 16))
+Y = (X[:, 0] - 0.5 * X[:, 1] + 0.7 * RNG.normal(size=N) > 1.0).astype(int)
+IDS = np.arange(N) // 10
+MODEL = FileClassifier("f1", memory="50KB")
+
+
+def counted(monkeypatch, owner, name, stop=0):
+    """Counts the calls of a function; Ctrl-C comes in the one whose number is ``stop``."""
+    calls, function = [], getattr(owner, name)
+
+    def wrapped(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, wrapped)
+    return calls
+
+
+def interrupted(model, monkeypatch, owner, name, stop, **more):
+    """Fit; Ctrl-C comes in the call with this number of a function. Returns what the warnings said."""
+    with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        counted(patch, owner, name, stop)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, Y, **more)
+    return [str(one.message) for one in said]
+
+
+def test_ctrl_c_in_logistic_regression_keeps_its_best_steps(monkeypatch):
+    model = clone(MODEL)
+    said = interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", 6)
+    words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
+    assert said == [f"FileClassifier was {words}."]
+    assert (model.status_, model.stop_reason_, model.n_iter_) == ("interrupted", words, 0)
+    assert model.surrogate_ == "ramp"
+    assert model.lower_bound_ == -np.inf
+    # Some steps of logistic regression order the rows nearly as it does in the end.
+    scores = model.decision_function(X)
+    assert RocArea()(Y, scores) < 0.15
+    assert model.to_local().predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_ctrl_c_before_the_first_step_leaves_the_model_as_it_was(monkeypatch):
+    model = clone(MODEL)
+    assert interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", 1) == []
+    assert "coef_" not in vars(model)
+
+
+def test_ctrl_c_behind_logistic_regression_keeps_it_with_its_threshold(monkeypatch):
+    model = clone(MODEL)
+    # The risk of scaled starts is evaluated behind the threshold.
+    assert "in its start" in interrupted(model, monkeypatch, DistributedRisk, "cut", 2)[0]
+    scores = model.decision_function(X)
+    best = FBeta()(Y, (scores >= best_threshold(Y, scores, "f1").threshold).astype(int))
+    assert FBeta()(Y, (scores > 0).astype(int)) == pytest.approx(best)
+
+
+def test_ctrl_c_before_the_first_step_of_descent_keeps_the_start(monkeypatch, tmp_path):
+    cuts = counted(monkeypatch, DistributedRisk, "cut")
+    clone(MODEL).set_params(max_iter=1, tol=0.99).fit(X, Y, checkpoint=tmp_path / "fit.npz")
+    monkeypatch.undo()
+    origin = read_sealed(tmp_path / "fit.npz")["work/start/w"]
+    model = clone(MODEL)
+    for k in range(len(cuts), 0, -1):
+        said = interrupted(model, monkeypatch, DistributedRisk, "cut", k)
+        if "in its start" in said[0] and np.allclose(np.append(model.coef_, model.intercept_), origin):
+            break
+    else:
+        pytest.fail("no interruption has kept the start")
+
+
+def test_ctrl_c_while_a_fit_is_judged_keeps_it(monkeypatch):
+    full = clone(MODEL).fit(X, Y)
+    model = clone(MODEL)
+    (said,) = interrupted(model, monkeypatch, PlacedClassifier, "_loss_at", 1)
+    assert "was interrupted when its fit had ended and was judged" in said
+    assert model.objective_ <= full.objective_
+    assert len(model.history_["objective"]) == full.n_iter_
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_start_goes_on_where_it_was(share, monkeypatch, tmp_path):
+    with monkeypatch.context() as patch:
+        calls = counted(patch, start.PlacedLogistic, "_objective")
+        full = clone(MODEL).fit(X, Y)
+        passes = len(calls)
+    file, model = tmp_path / "fit.npz", clone(MODEL)
+    interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", max(int(share * passes), 3), checkpoint=file)
+    assert "work/start/steps" in read_sealed(file)
+    with monkeypatch.context() as patch:
+        calls = counted(patch, start.PlacedLogistic, "_objective")
+        after = clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
+        assert len(calls) < passes
+    assert after.status_ == full.status_
+    assert after.score(X, Y) >= full.score(X, Y) - 0.02
+
+
+def test_a_finished_start_is_not_found_again(monkeypatch, tmp_path):
+    file, half = tmp_path / "fit.npz", clone(MODEL).set_params(max_iter=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        half.fit(X, Y, checkpoint=file)
+    full = clone(MODEL).fit(X, Y)
+    for name in ("_objective", "_moments", "at_threshold"):
+        monkeypatch.setattr(start.PlacedLogistic, name, lambda *given: pytest.fail("it was found again"))
+    after = clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
+    np.testing.assert_array_equal(after.history_["objective"][:3], half.history_["objective"])
+    assert after.score(X, Y) == pytest.approx(full.score(X, Y), abs=0.02)
+    with pytest.raises(ValueError, match="another fit: y differs"):
+        clone(MODEL).fit(X, 1 - Y, checkpoint=file, resume=True)
+
+
+@pytest.mark.parametrize("name", ["w", "steps"])
+def test_a_start_of_other_shapes_is_refused(name, monkeypatch, tmp_path):
+    from setwise.core.sealed import write_sealed
+
+    file = tmp_path / "fit.npz"
+    clone(MODEL).fit(X, Y, checkpoint=file)
+    arrays = {key: one for key, one in read_sealed(file).items() if not key.startswith("work/")}
+    for odd in (np.zeros(3), np.full(17, np.nan), np.zeros(17, dtype=np.int64)):
+        write_sealed(file, arrays | {f"work/start/{name}": odd})
+        with pytest.raises(ValueError, match=f"no checkpoint of this fit: it has no {name} of shape"):
+            clone(MODEL).fit(X, Y, checkpoint=file, resume=True)
+
+
+NOISE = RNG.normal(size=(N, 4))
+RARE = (RNG.random(N) < 0.1).astype(int)
+
+
+@pytest.mark.parametrize("ids", [None, IDS], ids=["one set", "sets"])
+@pytest.mark.parametrize("loss", ["jaccard", "f1"])
+def test_a_bound_that_says_nothing_is_said_where_it_is_in_memory(loss, ids):
+    for data, labels in ((NOISE, RARE), (X, Y), (NOISE, Y), (np.hstack([X, Y[:, None] * 9.0]), Y)):
+        said = []
+        for kind in (SetClassifier(loss, "convex", tol=1e-3), FileClassifier(loss, "convex", tol=1e-3)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                kind.fit(data, labels, ids)
+            said.append([one for one in caught if one.category is VacuousBoundWarning])
+        assert len(said[0]) == len(said[1]) <= 1
+        if said[1]:
+            assert "promises no less loss here than a constant prediction has" in str(said[1][0].message)
+            assert "take surrogate='ramp', which begins at logistic regression" in str(said[1][0].message)
+            assert said[1][0].filename == __file__
+    assert ids is not None or said == [[], []]
+
+
+def test_the_warning_comes_for_noise_and_not_for_what_can_be_told():
+    with pytest.warns(VacuousBoundWarning, match="'lovasz' promises no less"):
+        FileClassifier("jaccard", "convex").fit(NOISE, RARE)
+    FileClassifier("jaccard", "convex").fit(np.hstack([X, Y[:, None] * 9.0]), Y)
+    FileClassifier("auc", "convex").fit(X, Y)
+
+
+@pytest.mark.parametrize("ids", [None, IDS, RNG.permutation(IDS)], ids=["one set", "sets", "mixed"])
+@pytest.mark.parametrize("loss", [FBeta(), Jaccard(), EarlyDetection(), FBeta(2.0)])
+def test_the_loss_of_constants_is_that_of_both_by_hand(loss, ids):
+    found = placed_rows(X, Y, ids, None, Budget(200_000), 1)
+    truth = found.positives(1)
+    parts = [Y] if ids is None else [Y[ids == k] for k in np.unique(ids)]
+    by_hand = min(np.mean([loss(y, np.full(len(y), label)) for y in parts]) for label in (0, 1))
+    assert least_constant_loss_of(found, loss, truth) == pytest.approx(by_hand, abs=1e-12)
+    assert least_constant_loss_of(found, RocArea(), truth) == np.inf
+
+
+def test_what_would_have_to_be_gathered_and_is_too_much_is_not_judged():
+    found = placed_rows(X, Y, None, None, Budget(40 * N + 100 * 120), 1)
+    assert found.places.room < N
+    assert least_constant_loss_of(found, EarlyDetection(), found.positives(1)) == np.inf
+    assert np.isfinite(least_constant_loss_of(found, FBeta(), found.positives(1)))

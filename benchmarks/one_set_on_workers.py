@@ -1,10 +1,10 @@
 """One set of many rows on the workers of a Dask cluster: seconds and traffic of a cut, memory, and a rival.
 
 ``python benchmarks/one_set_on_workers.py [ROWS] [--workers 2] [--memory 1.5GB] [--folder DIR] [--persist] [--convex]
-[--noise 1]``. The rows, 20 features of float32 and a label, are drawn once and written to Parquet in row groups of 250,000 (2.4 GB for
-30 million rows); about a twentieth of them is positive. Workers have one thread each, and load the rows anew for each
-pass, or keep them with ``--persist``; ``--convex`` leaves out the ramp and what is beside it. The protocol was written
-before the first result:
+[--noise 1]``. The rows, 20 features of float32 and a label, are drawn once and written to Parquet in row groups of
+250,000 (2.4 GB for 30 million rows); about a twentieth of them is positive. Workers have one thread each, and load the
+rows anew for each pass, or keep them with ``--persist``; ``--convex`` leaves out the ramp and what is beside it. The
+protocol was written before the first result:
 
 - *Reading once*: all row groups are read by the workers, one after another, and nothing is kept.
 - *Fit*: the Lovász hinge of Jaccard, and margin rescaling of F1 and of Jaccard by the size, each to a certified gap of

@@ -127,6 +127,14 @@ def test_bits_do_not_depend_on_packs(client, packs, monkeypatch):
     assert found.score(*rows) == wanted.score(*rows)
 
 
+@pytest.mark.parametrize("persist", [True, False])
+def test_tasks_have_names_on_the_dashboard(client, persist):
+    SetClassifier("jaccard", "convex", tol=1e-1, persist=persist).fit(spread(X), spread(Y))
+    names = client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
+    assert names >= {"share-of", "share-scores", "share-begin", "share-brief", "share-end"}
+    assert not [name for name in names if "together" in name]
+
+
 def test_small_partitions_of_a_worker_are_worked_on_together(client, monkeypatch):
     workers = list(client.nthreads())
     held = [client.submit(np.zeros, 1_000 + k, pure=False, workers=workers[k % 2]) for k in range(10)]

@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from rounds import rounds
 from setwise import MeasureClassifier
 from setwise.core.refusal import Refusal
 from setwise.decisions import bagged_threshold, best_threshold, gfm
@@ -336,8 +337,8 @@ def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
 
 def test_on_a_logistic_model_the_model_stays():
     """A decision is another way to the threshold; all that trains anew must stay away in nearly all cases."""
-    stays, gains = 0, []
-    for seed in range(10):
+    stays, gains, count = 0, [], rounds(10, 5)
+    for seed in range(count):
         rng = np.random.default_rng(seed)
         weights = 0.7 * rng.standard_normal(6)
         X, new_X = rng.standard_normal((1000, 6)), rng.standard_normal((8000, 6))
@@ -349,7 +350,7 @@ def test_on_a_logistic_model_the_model_stays():
         stays += choice.chosen.lever in ("threshold", "decision", "as_it_is")
         evidence = base.fresh(new_X)
         gains.append(f1_score(new_y, choice.rule.labels(evidence)) - f1_score(new_y, choice.reference.labels(evidence)))
-    assert stays >= 8
+    assert stays >= 0.8 * count
     # The choice is not worse than the reference on average, by more than its error.
     assert np.mean(gains) > -0.002
     assert min(gains) > -0.06

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from rounds import rounds
 from setwise import BinaryDenoiser, LogSupermodularModel
 from setwise.core.enumerate import subsets
 from setwise.probabilistic import Cut
@@ -85,14 +86,15 @@ def test_the_interval_holds_what_is_estimated_in_nineteen_of_twenty_cases(known)
     rng = np.random.default_rng(0)
     z = rng.logistic(size=(40_000, 6))
     true = as_estimated(model, noisy, y, np.concatenate([z, -z]))
-    held, apart = 0, []
-    for seed in range(150):
+    held, apart, count = 0, [], rounds(150, 40)
+    for seed in range(count):
         model._seed = seed
         found = model.log_likelihood(noisy, y)
         held += found.interval[0] <= true <= found.interval[1]
         apart.append(found.value - true)
-    assert 0.9 <= held / 150 <= 0.987
-    assert abs(np.mean(apart)) < 4.0 * np.std(apart) / np.sqrt(150) + 1e-3
+    # Of 150 cases 142.5 should be held, with an error of 2.7; of 40 cases 38, with one of 1.4.
+    assert rounds(135, 34) <= held <= rounds(148, 40)
+    assert abs(np.mean(apart)) < 4.0 * np.std(apart) / np.sqrt(count) + 1e-3
 
 
 def test_each_fit_has_the_largest_likelihood_of_its_own_kind():

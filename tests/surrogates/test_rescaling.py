@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 from cases import every_loss, submodular_losses, truths_and_scores
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -84,6 +85,7 @@ def test_margin_scale_of_a_loss_that_does_not_increase_is_zero():
     assert margin_scale(Cardinality([0.0, 1.0, 0.4]), [0, 1]) == 0.0
 
 
+@settings(max_examples=rounds(100, 25))
 @given(truths_and_scores())
 def test_lovasz_is_at_least_the_others_inside_the_unit_cube(problem):
     """LH Prop. 8, for losses whose margin rescaling is an extension."""

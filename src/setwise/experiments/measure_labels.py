@@ -42,7 +42,7 @@ from setwise.losses import as_loss
 
 NAME = "measure_labels"
 
-TREES, QUICK_TREES, QUICK_ROWS = 100, 10, 120
+TREES, QUICK_TREES, QUICK_ROWS = 100, 4, 100
 """The number of trees of a forest, and in the quick version also of rows of each table."""
 
 

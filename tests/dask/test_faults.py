@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -37,17 +38,14 @@ def fitted(client, ids=None):
     return (model.coef_.tobytes(), model.objective_, model.lower_bound_), model.n_iter_, seconds
 
 
-@pytest.fixture
-def cluster():
-    """Two workers that are processes of their own; those that end are started again."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster):
-    with distributed.Client(cluster, set_as_default=False) as found:
-        yield found
+@contextmanager
+def two_workers():
+    """A cluster of two workers that are processes of their own, and its client; those that end are started again."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield cluster, client
 
 
 class During:
@@ -68,59 +66,59 @@ class During:
 
 @pytest.mark.parametrize("ids", [None, IDS], ids=["one set", "sets"])
 def test_a_worker_that_is_killed(client, ids, monkeypatch):
-    wanted, cuts, seconds = fitted(client, ids)
+    wanted, cuts, _ = fitted(client, ids)
     rng = np.random.default_rng(1)
     for _ in range(rounds(20, 2)):
-        client.wait_for_workers(2)
-        victim = rng.choice(list(client.run(os.getpid).values()))
-        number, delay = int(rng.integers(1, cuts)), rng.uniform(0.0, seconds / cuts)
-        with monkeypatch.context() as patch:
+        number, delay, k = int(rng.integers(1, cuts)), rng.uniform(0.0, 0.2), int(rng.integers(2))
+        with two_workers() as (_, own), monkeypatch.context() as patch:
+            victim = list(own.run(os.getpid).values())[k]
             during = During(patch, number, delay, lambda pid=victim: os.kill(pid, signal.SIGKILL))
-            found = fitted(client, ids)
-        during.thread.join()
-        assert found[:2] == (wanted, cuts)
+            assert fitted(own, ids)[:2] == (wanted, cuts)
+            during.thread.join()
 
 
 def test_a_worker_that_is_killed_while_rows_are_loaded(client):
     wanted = fitted(client)[0]
     for seconds in np.linspace(0.0, 0.5, rounds(10, 2)):
-        client.wait_for_workers(2)
-        victim = next(iter(client.run(os.getpid).values()))
-        thread = threading.Timer(seconds, os.kill, (victim, signal.SIGKILL))
-        thread.start()
-        assert fitted(client)[0] == wanted
-        thread.join()
+        with two_workers() as (_, own):
+            victim = next(iter(own.run(os.getpid).values()))
+            thread = threading.Timer(seconds, os.kill, (victim, signal.SIGKILL))
+            thread.start()
+            assert fitted(own)[0] == wanted
+            thread.join()
 
 
 def test_a_worker_that_is_slow(client):
     """A process that is stopped for most of the time."""
-    wanted = fitted(client)[0]
-    slow, done, stops = next(iter(client.run(os.getpid).values())), threading.Event(), []
+    wanted, done, stops = fitted(client)[0], threading.Event(), []
+    with two_workers() as (_, own):
+        slow = next(iter(own.run(os.getpid).values()))
 
-    def stutter():
-        while not done.wait(0.02):
-            os.kill(slow, signal.SIGSTOP)
-            time.sleep(0.2)
-            os.kill(slow, signal.SIGCONT)
-            stops.append(slow)
+        def stutter():
+            while not done.wait(0.02):
+                os.kill(slow, signal.SIGSTOP)
+                time.sleep(0.2)
+                os.kill(slow, signal.SIGCONT)
+                stops.append(slow)
 
-    thread = threading.Thread(target=stutter)
-    thread.start()
-    try:
-        found = fitted(client)
-    finally:
-        done.set()
-        thread.join()
+        thread = threading.Thread(target=stutter)
+        thread.start()
+        try:
+            found = fitted(own)[0]
+        finally:
+            done.set()
+            thread.join()
     assert len(stops) > 5
-    assert found[0] == wanted
+    assert found == wanted
 
 
-def test_workers_that_come_and_go(cluster, client, monkeypatch):
+def test_workers_that_come_and_go(client, monkeypatch):
     wanted = fitted(client)[0]
-    for workers in (3, 1, 2):
-        with monkeypatch.context() as patch:
-            during = During(patch, 3, 0.0, lambda n=workers: cluster.scale(n))
-            assert fitted(client)[0] == wanted
-        during.thread.join()
-        client.wait_for_workers(workers)
-        assert fitted(client)[0] == wanted
+    with two_workers() as (cluster, own):
+        for workers in (3, 1, 2):
+            with monkeypatch.context() as patch:
+                during = During(patch, 3, 0.0, lambda n=workers: cluster.scale(n))
+                assert fitted(own)[0] == wanted
+            during.thread.join()
+            own.wait_for_workers(workers)
+            assert fitted(own)[0] == wanted

@@ -5,15 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.kernels.guide import cell_of, edges_up_to, guide_of
 from setwise.kernels.jit import kernel
 
 Array = NDArray[Any]
 
 BLOCK = 1 << 14
 """So many probabilities are added one by one; the sums of blocks are added then, so rounding hardly gathers."""
-
-CELLS = 4
-"""The cells per bin of the guide that says near which edge a probability lies."""
 
 
 class Chances(NamedTuple):
@@ -42,32 +40,8 @@ def chances(q: Array, edges: Array) -> Chances:
     k = len(edges) - 1
     found = Chances(np.zeros(k, np.int64), np.zeros(k), np.zeros(k), np.full(k, np.inf), np.full(k, -np.inf))
     if k > 0 and len(q):
-        _fill(q, edges, *_guide(edges), *found)
+        _fill(q, edges, *guide_of(edges), *found)
     return found
-
-
-@kernel
-def _cell(x: float, low: float, inverse: float, cells: int) -> int:
-    """The cell of a value in the guide. It never falls as the value rises, whatever is rounded."""
-    at = (x - low) * inverse
-    if at >= cells - 1:
-        return cells - 1
-    return int(at) if at > 0.0 else 0
-
-
-@kernel
-def _guide(edges: Array) -> tuple[Array, float, float]:
-    """The numbers of edges whose cells are before each cell, (cells + 1,), and the offset and the factor of cells."""
-    cells = CELLS * (len(edges) - 1)
-    guide = np.zeros(cells + 1, np.int64)
-    low, width = edges[0], edges[-1] - edges[0]
-    # A range that is too small for its inverse is one cell.
-    inverse = cells / width if width > cells * 1e-300 else 0.0
-    for edge in edges:
-        guide[_cell(edge, low, inverse, cells) + 1] += 1
-    for cell in range(cells):
-        guide[cell + 1] += guide[cell]
-    return guide, low, inverse
 
 
 @kernel
@@ -90,16 +64,8 @@ def _fill(
             x = np.float64(q[i])
             if not (edges[0] <= x < edges[k]):
                 continue
-            # Edges in cells before that of a value are below it, and those in later cells are above it.
-            cell = _cell(x, first, inverse, cells)
-            low, high = guide[cell], guide[cell + 1]
-            while low < high:
-                middle = (low + high) >> 1
-                if edges[middle] <= x:
-                    low = middle + 1
-                else:
-                    high = middle
-            j = low - 1
+            cell = cell_of(x, first, inverse, cells)
+            j = edges_up_to(x, edges, guide[cell], guide[cell + 1]) - 1
             counts[j] += 1
             sums[j, 0] += x
             sums[j, 1] += x * (1.0 - x)

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setwise.kernels.guide import cell_of, edges_up_to, guide_of
 from setwise.kernels.jit import kernel
 
 Array = NDArray[Any]
 
 BLOCK = 1 << 14
 """The number of scores that are added one by one; the sums of blocks are added then, so rounding hardly gathers."""
-
-CELLS = 4
-"""The cells per bin of the guide that says near which edge a value lies."""
 
 FEW = 4
 """With up to this number of bins all edges are compared."""
@@ -57,38 +55,13 @@ def class_histograms(scores: Array, truth: Array, signs: ArrayLike, edges: Array
 
 
 @kernel
-def _cell(x: float, low: float, inverse: float, cells: int) -> int:
-    """The cell of a value in the guide. It never falls as the value rises, whatever is rounded."""
-    at = (0.5 * x - low) * inverse
-    if at >= cells - 1:
-        return cells - 1
-    return int(at) if at > 0.0 else 0
-
-
-@kernel
 def _guides(edges: Array) -> tuple[Array, Array, Array]:
-    """The numbers of edges whose cells are before each cell, (2, cells + 1), and the offsets and factors of cells."""
-    k = edges.shape[1] - 1
-    cells = CELLS * k
-    guides = np.zeros((2, cells + 1), np.int64)
-    lows, inverses = np.zeros(2), np.zeros(2)
-    for c in range(2):
-        low, high = np.inf, -np.inf
-        for edge in edges[c]:
-            if np.isfinite(edge):
-                low, high = min(low, 0.5 * edge), max(high, 0.5 * edge)
-        # A range without width, or too small for its inverse, is one cell.
-        if high > low and np.isfinite(cells / (high - low)):
-            lows[c], inverses[c] = low, cells / (high - low)
-        for edge in edges[c]:
-            # An infinite edge times a factor of 0 has no cell.
-            if inverses[c] > 0.0:
-                guides[c, _cell(edge, lows[c], inverses[c], cells) + 1] += 1
-            else:
-                guides[c, 1] += 1
-        for cell in range(cells):
-            guides[c, cell + 1] += guides[c, cell]
-    return guides, lows, inverses
+    """The guides to the edges of both classes, (2, cells + 1), and the offsets and the factors of their cells."""
+    first, low, inverse = guide_of(edges[0])
+    second, other_low, other = guide_of(edges[1])
+    guides = np.empty((2, len(first)), np.int64)
+    guides[0], guides[1] = first, second
+    return guides, np.array([low, other_low]), np.array([inverse, other])
 
 
 @kernel
@@ -119,19 +92,11 @@ def _fill(
         else:
             for i in range(n):
                 c = classes[i]
-                places[i] = _cell(values[i], lows[c], inverses[c], cells) + c * (cells + 1)
+                places[i] = cell_of(values[i], lows[c], inverses[c], cells) + c * (cells + 1)
             for i in range(n):
-                # Edges in cells before that of a value are below it, and those in later cells are above it: only those
-                # of its own cell are compared.
-                x, start = values[i], classes[i] * (k + 1)
-                low, high = flat_guides[places[i]], flat_guides[places[i] + 1]
-                while low < high:
-                    middle = (low + high) >> 1
-                    if flat_edges[start + middle] <= x:
-                        low = middle + 1
-                    else:
-                        high = middle
-                places[i] = low
+                c, cell = classes[i], places[i]
+                own = flat_edges[c * (k + 1) : (c + 1) * (k + 1)]
+                places[i] = edges_up_to(values[i], own, flat_guides[cell], flat_guides[cell + 1])
         for i in range(n):
             j, x = classes[i] * k + places[i] - 1, values[i]
             bins[j, 0] += 1.0

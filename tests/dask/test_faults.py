@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed(client, ids, monkeypatch):
 
 def test_a_worker_that_is_killed_while_rows_are_loaded(client):
     wanted = fitted(client)[0]
-    for seconds in np.linspace(0.0, 0.5, rounds(10, 2)):
+    for seconds in np.linspace(0.0, 0.5, rounds(10, 1)):
         with two_workers() as (_, own):
             victim = next(iter(own.run(os.getpid).values()))
             thread = threading.Timer(seconds, os.kill, (victim, signal.SIGKILL))

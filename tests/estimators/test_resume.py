@@ -303,11 +303,12 @@ def test_killed_at_random_moments(file, tmp_path):
     seconds = time.perf_counter() - start
     assert status == "converged"
     rng, lengths, bounds = np.random.default_rng(0), [0], [(-np.inf, np.inf)]
-    for _ in range(rounds(20, 6)):
+    count = rounds(20, 4)
+    for _ in range(count):
         process = begun(file)
         assert process.stdout.readline() == "ready\n"
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0.0, 0.5 * seconds))
+            process.wait(rng.uniform(0.0 if count > 4 else 0.2 * seconds, 0.6 * seconds))
         process.kill()
         process.wait()
         process.stdout.close()

@@ -303,12 +303,11 @@ def test_killed_at_random_moments(file, tmp_path):
     seconds = time.perf_counter() - start
     assert status == "converged"
     rng, lengths, bounds = np.random.default_rng(0), [0], [(-np.inf, np.inf)]
-    count = rounds(20, 4)
-    for _ in range(count):
+    for _ in range(rounds(20, 4)):
         process = begun(file)
         assert process.stdout.readline() == "ready\n"
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0.0 if count > 4 else 0.2 * seconds, 0.6 * seconds))
+            process.wait(rng.uniform(0.1, 0.6) * seconds)
         process.kill()
         process.wait()
         process.stdout.close()

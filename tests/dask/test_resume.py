@@ -11,6 +11,7 @@ import dask.array as da  # noqa: E402
 
 from setwise.core.sealed import read_sealed  # noqa: E402
 from setwise.dask import SetClassifier  # noqa: E402
+from setwise.estimators.placed.start import PlacedLogistic  # noqa: E402
 from setwise.risks import DistributedRisk  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -65,3 +66,24 @@ def test_other_rows_are_refused(client, tmp_path):
             SetClassifier(surrogate="convex", tol=1e-2).fit(*rows, checkpoint=file, resume=True)
     with pytest.raises(ValueError, match="C is 'auto' there and 3.0 here"):
         SetClassifier(surrogate="convex", C=3.0).fit(spread(X), spread(Y), checkpoint=file, resume=True)
+
+
+@pytest.mark.parametrize("stop", [2, 5])
+def test_the_same_bits_after_ctrl_c_in_the_start_of_a_ramp(client, stop, tmp_path, monkeypatch):
+    file, objective, calls = tmp_path / "fit.npz", PlacedLogistic._objective, []
+
+    def stopped(self, scaled):
+        calls.append(scaled)
+        if len(calls) == stop:
+            raise KeyboardInterrupt
+        return objective(self, scaled)
+
+    full = SetClassifier("f1").fit(spread(X), spread(Y))
+    with monkeypatch.context() as patch:
+        patch.setattr(PlacedLogistic, "_objective", stopped)
+        with pytest.raises(KeyboardInterrupt), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+            SetClassifier("f1").fit(spread(X), spread(Y), checkpoint=file)
+    after = SetClassifier("f1").fit(spread(X), spread(Y), checkpoint=file, resume=True)
+    assert after.surrogate_ == "ramp"
+    assert after.coef_.tobytes() == full.coef_.tobytes()
+    assert (after.objective_, after.n_iter_) == (full.objective_, full.n_iter_)

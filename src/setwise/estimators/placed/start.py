@@ -42,22 +42,14 @@ class PlacedLogistic:
         self.places, self.rows, self.truth, self.intercept = places, rows, truth, intercept
         self.w: Values | None = None
 
-    def fit(self, kept: OpenCheckpoint | None = None) -> None:
-        """Find the weights, from the steps that a checkpoint keeps of an earlier fit on."""
+    def fit(self) -> None:
+        """Find the weights."""
         self.mean, self.scale = self._moments()
-        size = len(self.scale) + bool(self.intercept)
-        known = kept is not None and "steps" in kept.arrays
-        begin = kept.numbers("steps", (size,)) if kept is not None and known else np.zeros(size)
-        if known:
-            self.w = self._plain(begin)
 
         def step(scaled: Values) -> None:
             self.w = self._plain(scaled)
-            if kept is not None:
-                kept.put({"steps": scaled.copy()})
-                if kept.due:
-                    kept.write()
 
+        begin = np.zeros(len(self.scale) + bool(self.intercept))
         found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", callback=step, options={"maxiter": STEPS})
         self.w = self._plain(found.x)
 
@@ -111,18 +103,16 @@ class PlacedLogistic:
 def start_of(logistic: PlacedLogistic, risk: Risk, loss: Loss, kept: OpenCheckpoint | None) -> Values:
     """The weights of logistic regression at its best threshold, at a scale that suits the risk.
 
-    A checkpoint keeps them, and before them the steps of logistic regression; what it holds is not found again.
+    A checkpoint keeps them when they are found. A start that was not finished begins anew, so that it ends with the
+    same bits as one that was never interrupted: L-BFGS remembers more than its last step.
     """
     if kept is not None and "w" in kept.arrays:
         return kept.numbers("w", (risk.size,))
-    try:
-        logistic.fit(kept)
-        w = scaled(risk, *logistic.at_threshold(loss))
-        if kept is not None:
-            kept.put({"w": w})
-    finally:
-        if kept is not None:
-            kept.write()
+    logistic.fit()
+    w = scaled(risk, *logistic.at_threshold(loss))
+    if kept is not None:
+        kept.put({"w": w})
+        kept.write()
     return w
 
 

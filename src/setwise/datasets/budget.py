@@ -15,7 +15,7 @@ KEPT, GATHERED = 40, 120
 """Bytes of memory for each row of a file beside its features: labels, scores, lengths and gradients; and for each row
 of sets that are evaluated in one place. ``benchmarks/out_of_core.py`` measures both together."""
 
-IN_SET, SET, NAME = 20, 280, 220
+IN_SET, SET, NAME = 100, 640, 300
 """Bytes more for each row that belongs to one of several sets; for each set, in each block that has rows of it; and for
 each of them whose id is no number."""
 
@@ -50,6 +50,18 @@ class Budget:
     def beside(self, n: int, sets: int, named: bool) -> "Budget":
         """The same budget, in which n rows form so many sets, counted in each block; ``named`` ids are no numbers."""
         return replace(self, sets=IN_SET * n + (SET + NAME * named) * sets)
+
+    def refuse_sets(self, n: int, read: int, sets: int, named: bool) -> None:
+        """Raise Refusal where the sets of the first ``read`` of n rows, counted in each block, take all there is."""
+        taken = self.beside(n, sets, named).sets
+        if read == n or KEPT * n + taken < self.bytes:
+            return
+        # As many sets are expected of the other rows.
+        about = KEPT * n + self.beside(n, sets * n // read, named).sets
+        raise Refusal(
+            f"memory={self.bytes} is too small for {n} rows, which take with the sets of the first {read} of them "
+            f"{KEPT * n + taken} bytes beside two blocks: give some {about} bytes, and what two blocks take."
+        )
 
     def room(self, n: int) -> int:
         """How many of n rows may be evaluated in one place, when no block is read."""

@@ -1,6 +1,6 @@
 """The rows of a Parquet file, block by block of row groups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -15,9 +15,9 @@ from setwise.datasets.budget import Budget
 from setwise.datasets.names import some
 from setwise.datasets.stamp import Stamp
 
-RUN, BUFFER = 4096, 1 << 20
-"""So many rows are made of columns at a time: they fit the cache of a processor. So many bytes of a column are read at
-a time, that there is no copy of all of it before it is decoded."""
+RUN, WORDS, BUFFER = 4096, 1 << 14, 1 << 20
+"""So many rows are made of columns at a time: they fit the cache of a processor. So many ids are decoded at a time. So
+many bytes of a column are read at a time, that there is no copy of all of it before it is decoded."""
 
 
 @final
@@ -86,15 +86,20 @@ class ParquetBlocks:
 
     def ids(self, name: str, k: int) -> NDArray[Any]:
         """What block k has of a column of ids, where other kinds than numbers become whole numbers."""
-        column = self._column(name, k, "groups")
-        if any(self._is(kind, column.type) for kind in ("boolean", "integer", "floating")):
-            return self._numbers(column, name, "groups")
-        if self._is("nested", column.type):
-            raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
-        words = column.dictionary_encode()
-        # A value has the same code in all blocks, in whatever order they are read.
-        codes = [self._codes.setdefault(word, len(self._codes)) for word in words.dictionary.to_pylist()]
-        return np.asarray(np.array(codes, dtype=np.int64)[words.indices.to_numpy()])
+        return np.concatenate(list(self.runs_of_ids(name, k)))
+
+    def runs_of_ids(self, name: str, k: int) -> Iterator[NDArray[Any]]:
+        """The same, a few rows at a time: words take much more memory than what becomes of them."""
+        for column in self._runs(name, k):
+            if any(self._is(kind, column.type) for kind in ("boolean", "integer", "floating")):
+                yield self._numbers(column, name, "groups")
+                continue
+            if self._is("nested", column.type):
+                raise ValueError(f"groups must be numbers, text or dates; column {name!r} holds {column.type}.")
+            words = column.dictionary_encode()
+            # A value has the same code in all blocks, in whatever order they are read.
+            codes = [self._codes.setdefault(word, len(self._codes)) for word in words.dictionary.to_pylist()]
+            yield np.asarray(np.array(codes, dtype=np.int64)[words.indices.to_numpy()])
 
     def is_number(self, name: str) -> bool:
         """Whether a column holds numbers."""
@@ -145,6 +150,18 @@ class ParquetBlocks:
         table = self._table(self._groups[k], (name,))
         self._refuse_gaps(table, what)
         return table.column(0).combine_chunks()
+
+    def _runs(self, name: str, k: int) -> Iterator[Any]:
+        """What block k has of a column of ids without gaps, as arrays of a few rows."""
+        import pyarrow as pa
+
+        self._stamp.check()
+        with self._opened() as file:
+            for batch in file.iter_batches(WORDS, row_groups=self._groups[k], columns=[name], use_threads=False):
+                table = pa.Table.from_batches([batch])
+                self._refuse_gaps(table, "groups")
+                yield table.column(0).combine_chunks()
+        self._stamp.check()
 
     def _numbers(self, column: Any, name: str, what: str) -> NDArray[Any]:
         """A column of labels or ids as an array of numbers."""

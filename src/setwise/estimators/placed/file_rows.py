@@ -1,5 +1,6 @@
 """The rows, labels and ids of a file, as places of which each is a block of it."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from os import PathLike
@@ -19,6 +20,14 @@ from setwise.risks.places import KeptHere
 from setwise.risks.stored import Blocks, Stored
 
 Reader = ArrayBlocks | ParquetBlocks
+
+Run = Callable[[], Iterator[NDArray[Any]]]
+
+Runs = tuple[int, list[Run]]
+"""The number of rows, and what yields the ids of each block, a few at a time."""
+
+RUN = 1 << 14
+"""So many ids are counted at a time."""
 
 
 def reader_of(X: Any, budget: Budget, features: Any = None, others: tuple[str, ...] = ()) -> Reader:
@@ -40,37 +49,56 @@ def placed_rows(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jo
 
     The sets are counted before any features are read, and blocks are smaller by what many sets take.
     """
-    found, named = _placed(X, y, groups, features, budget, n_jobs)
+    found, runs, named = _placed(X, y, groups, features, budget, n_jobs)
     while found.ids is not None:
-        counts = found.places.tell(_rows_and_sets, found.ids)
-        rows, sets = (sum(column) for column in zip(*counts, strict=True))
-        needed = budget.beside(rows, sets, named)
+        needed = budget.beside(*_rows_and_sets(runs, budget, named), named)
         if needed.sets <= budget.sets:
             break
         # Smaller blocks may cut more sets, so these are counted again.
         budget = needed
-        found, named = _placed(X, y, groups, features, budget, n_jobs)
+        found, runs, named = _placed(X, y, groups, features, budget, n_jobs)
     return found
 
 
-def _placed(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: int) -> tuple[PlacedRows, bool]:
-    """The rows in blocks of what the budget leaves, and whether the ids are no numbers."""
+def _placed(X: Any, y: Any, groups: Any, features: Any, budget: Budget, n_jobs: int) -> tuple[PlacedRows, Runs, bool]:
+    """The rows in blocks of what the budget leaves, what yields the ids of each, and whether these are no numbers."""
     if not isinstance(X, str | PathLike):
         arrays = reader_of(X, budget, features)
         places, n = Blocks(arrays.count, n_jobs, arrays.room), arrays.edges[-1]
         ids = None if groups is None else _parts(as_ids(groups, n), arrays)
-        return PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids), False
+        rows = PlacedRows(places, Stored(arrays.rows), _parts(_labels(y, n), arrays), ids)
+        return rows, (n, [partial(_runs, part) for part in ([] if ids is None else ids.values)]), False
     others = as_text(y, "y"), *(() if groups is None else (as_text(groups, "groups"),))
     file = ParquetBlocks(Path(X), budget, features, others)
     places = Blocks(file.count, n_jobs, file.room)
     found = None if groups is None else Stored(partial(file.ids, groups))
     rows = PlacedRows(places, Stored(file.rows), Stored(partial(file.labels, y)), found, file.names)
-    return rows, groups is not None and not file.is_number(groups)
+    runs: list[Run] = [partial(file.runs_of_ids, groups, k) for k in range(file.count)]
+    return rows, (file.edges[-1], runs), groups is not None and not file.is_number(groups)
 
 
-def _rows_and_sets(ids: NDArray[Any]) -> tuple[int, int]:
-    """How many rows a block has, and of how many sets."""
-    return len(ids), len(np.unique(ids))
+def _rows_and_sets(runs: Runs, budget: Budget, named: bool) -> tuple[int, int]:
+    """How many rows there are, and of how many sets, counted in each block; Refusal as soon as these are too many."""
+    n, blocks = runs
+    read = sets = 0
+    for block in blocks:
+        known, fresh, length = np.zeros(0, dtype=np.int64), list[NDArray[Any]](), 0
+        for ids in block():
+            fresh.append(np.unique(ids))
+            length, read = length + len(fresh[-1]), read + len(ids)
+            # Few are waiting beside those that are known, and yet each is sorted only a few times.
+            if length >= len(known):
+                known, length = np.unique(np.concatenate([*([known] if len(known) else []), *fresh])), 0
+                fresh.clear()
+                budget.refuse_sets(n, read, sets + len(known), named)
+        sets += len(np.unique(np.concatenate([known, *fresh]))) if fresh else len(known)
+        budget.refuse_sets(n, read, sets, named)
+    return n, sets
+
+
+def _runs(ids: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """The ids of a block, a few at a time."""
+    return (ids[a : a + RUN] for a in range(0, len(ids), RUN))
 
 
 def _labels(y: Any, n: int) -> NDArray[Any]:

@@ -77,6 +77,11 @@ def test_one_class_only(client):
         (spread(Y), spread(S), "f1", {}, ValueError, "y and predictions must hold two labels"),
         (spread(Y), spread(GUESS), "f1", {"pos_label": 2}, ValueError, "of which one is pos_label=2; got"),
         (spread(Y), spread(GUESS), "f1", {"pos_label": None}, ValueError, "pos_label must be one label"),
+        (spread(Y), GUESS, "f1", {}, TypeError, "a loss of setwise.losses takes what lies in memory"),
+        (spread(Y), spread(GUESS.astype(str)), "f1", {}, ValueError, "got '0', '1', 0, 1"),
+        (spread(Y), spread((1 << 60) + np.arange(N)), "auc", {}, ValueError, "predictions must"),
+        (spread(Y[:0], (0,)), spread(GUESS[:0], (0,)), "f1", {}, ValueError, "y must not be empty"),
+        ([delayed(Y)], [delayed(GUESS[1:])], "f1", {}, ValueError, "predictions and y must have as many rows in each"),
         (spread(Y), spread(S * np.nan), "auc", {}, ValueError, "predictions must be finite"),
         (spread(Y), spread(S.astype(str)), "auc", {}, ValueError, "predictions must be scores"),
         (da.from_array(np.stack([Y, Y], axis=1)), spread(GUESS), "f1", {}, ValueError, "y must be flat"),
@@ -85,6 +90,16 @@ def test_one_class_only(client):
 def test_what_does_not_fit_is_refused(client, y, predictions, loss, options, kind, words):
     with pytest.raises(kind, match=words):
         mean_loss(y, predictions, loss, **options)
+
+
+@pytest.mark.parametrize("ids", [IDS[:-1], np.append(IDS, 3)])
+@pytest.mark.parametrize("loss", ["f1", "auc"])
+def test_groups_of_another_length_are_refused(client, ids, loss):
+    guess = S if loss == "auc" else GUESS
+    with pytest.raises(ValueError, match=f"must have one id for each row, {N} in a place; got {len(ids)}"):
+        mean_loss([delayed(Y)], [delayed(guess)], loss, [delayed(ids)])
+    with pytest.raises(ValueError, match="predictions and groups must have as many rows"):
+        mean_loss(spread(Y), spread(guess), loss, da.from_array(ids))
 
 
 def test_several_classes_are_refused(client):

@@ -229,6 +229,7 @@ def test_models_are_stored_without_their_client(client):
         (spread(X), spread(np.where(Y == 1, "a", None)), ValueError, "must not have gaps"),
         (spread(X), da.ma.masked_where(spread(X[:, 0] > 2), spread(Y)), ValueError, "must not have masked entries"),
         (spread(X + 1j), spread(Y), ValueError, "X must be real"),
+        (spread((1 << 60) + np.arange(2_000).reshape(400, 5)), spread(Y), ValueError, "X must"),
         (
             [delayed(X[:200]), delayed(X[200:])],
             [delayed(Y[:200]), delayed(np.where(Y[200:] == 1, "1", "0"))],
@@ -258,6 +259,18 @@ def test_the_ramp_of_one_set_is_as_good_as_in_one_place(client, loss, few, monke
     score = model.score(spread(X), spread(Y))
     assert score == pytest.approx(model.to_local().score(X, Y), abs=1e-12)
     assert score >= here.score(X, Y) - 0.02
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([delayed(SORTED[:-1])], "groups must have one id for each row, 400 in a place; got 399"),
+        ([delayed(np.full(400, "NaT", "M8[D]"))], "groups must not have gaps; got NaT"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(client, groups, words):
+    with pytest.raises(ValueError, match=words):
+        SetClassifier("f1", "convex").fit([delayed(X)], [delayed(Y)], groups)
 
 
 def test_classes_of_several_labels_are_refused(client):

@@ -9,7 +9,7 @@ from decisions.cases import losses_of_all, probabilities, truths
 from decisions.test_moments import nasty
 from setwise.core.pieces import ended
 from setwise.core.refusal import Refusal
-from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, levels
+from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, level_region, levels
 from setwise.decisions.formula import formula_of
 from setwise.decisions.least_in_pieces import LeastInPieces
 from setwise.decisions.levels import Range
@@ -90,6 +90,25 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
         assert found.bound <= wanted.values[0] + 1e-9 * scale
         assert wanted.values[0] <= found.value + 1e-9 * scale
         assert expected_loss(q, labels, loss)[0] == pytest.approx(found.value, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("loss", [Tversky(1e-3, 1.0), Tversky(0.3, 0.8), Jaccard() + Hamming(), MCC()], ids=repr)
+def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
+    monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
+    monkeypatch.setattr(levels, "BINS", 8)
+    rng, open_ = np.random.default_rng(0), 0
+    for turn in range(150):
+        monkeypatch.setattr(level_region, "WORK", int(rng.choice([0, 4, 64])))
+        p = int(rng.choice([1, 3, 10, 40]))
+        cases = list(kinds(p, rng).values())
+        q, tol = cases[turn % len(cases)], float(rng.choice([0.0, 1e-2]))
+        found, labels = searched(loss, q, [p // 2], tol)
+        best, size = least_expected_loss(q, loss, tol=0.0).values[0], 1e-9 * max(1.0, formula_of(loss, p).largest)
+        assert found.bound - size <= best <= found.value + size
+        assert expected_loss(q, labels, loss)[0] <= found.value + size
+        assert found.certified == (found.bound >= found.value - tol)
+        open_ += not found.certified
+    assert open_ > 0 or not isinstance(loss, Tversky)
 
 
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(zero_division=0.0), BalancedError(), MCC(), Hamming()], ids=repr)

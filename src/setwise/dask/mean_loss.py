@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.checks import shown
+from setwise.core.given import as_float64
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.dask.clusters import cluster
@@ -55,14 +56,21 @@ def mean_loss(
         raise ValueError(f"pos_label must be one label; got {shown(pos_label)}.")
     with cluster(client) as at:
         found = placed_columns(at, predictions, y, groups)
+        for size, other in zip(found.places.tell(len, found.X), found.places.tell(len, found.y), strict=True):
+            if size != other:
+                raise ValueError(
+                    f"predictions and y must have as many rows in each partition; got {size} and {other} in one."
+                )
         parts = found.places.tell(np.unique, found.y)
         if bound.reads == "labels":
             parts += found.places.tell(np.unique, found.X)
         labels = {label for part in parts for label in part.tolist()}
+        if not labels:
+            raise ValueError("y must not be empty in all partitions.")
         if len(labels) > 2 or (len(labels) == 2 and pos_label not in labels):
             raise ValueError(
                 f"y and predictions must hold two labels, of which one is pos_label={pos_label!r}; got "
-                f"{sorted(map(str, labels))[:10]}."
+                f"{', '.join(sorted(map(repr, labels))[:10])}."
             )
         scores = found.places.keep(_signs if bound.reads == "labels" else _scores, found.X, pos_label)
         return mean_loss_of(found, bound, found.positives(pos_label), scores)
@@ -77,4 +85,4 @@ def _scores(predicted: NDArray[Any], positive: Any) -> Values:
     """The scores, (m,)."""
     if predicted.dtype.kind not in "biuf":
         raise ValueError(f"predictions must be scores for a loss that reads a ranking; got dtype {predicted.dtype}.")
-    return np.asarray(predicted, dtype=np.float64)
+    return as_float64(predicted, predicted, "predictions")

@@ -12,6 +12,7 @@ from distributed import Client
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from setwise.core.given import as_float64
 from setwise.dask.workers import Anew, Workers, packs_of
 from setwise.estimators.placed.rows import PlacedRows
 from setwise.risks.places import Kept
@@ -25,7 +26,7 @@ def as_rows(part: Any) -> Any:
     if issparse(part):
         return part.tocsr()
     values = _plain(part, "X")
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    return values if values.dtype in (np.float32, np.float64) else as_float64(values, values, "X")
 
 
 def untouched(part: Any) -> Any:
@@ -45,20 +46,19 @@ def placed_rows(client: Client, X: Any, y: Any, groups: Any, read: Read = as_row
     """
     if isinstance(X, da.Array) and X.ndim != 2:
         raise ValueError(f"X must have shape (rows, features); got {X.ndim} dimensions.")
-    return _placed(client, {"X": X, "y": y, "groups": groups}, read, persist)
+    return _placed(client, {"X": X, "y": y, "groups": groups}, read, "setwise.SetClassifier", persist)
 
 
 def placed_columns(client: Client, predictions: Any, y: Any, groups: Any) -> PlacedRows:
     """The partitions of flat collections on the workers; the predictions take the place of X."""
-    return _placed(
-        client, {"predictions": predictions, "y": y, "groups": groups}, partial(as_column, name="predictions")
-    )
+    given = {"predictions": predictions, "y": y, "groups": groups}
+    return _placed(client, given, partial(as_column, name="predictions"), "a loss of setwise.losses")
 
 
-def _placed(client: Client, given: dict[str, Any], read: Read, persist: bool = True) -> PlacedRows:
-    """The rows of the first of the collections, with the others."""
+def _placed(client: Client, given: dict[str, Any], read: Read, local: str, persist: bool = True) -> PlacedRows:
+    """The rows of the first of the collections, with the others; ``local`` takes what lies in memory."""
     given = aligned(client, {name: each for name, each in given.items() if each is not None}, persist)
-    parts = {name: partitions(each, name) for name, each in given.items()}
+    parts = {name: partitions(each, name, local) for name, each in given.items()}
     sizes = {name: len(each) for name, each in parts.items()}
     first, *others = given
     if len(set(sizes.values())) > 1:
@@ -136,6 +136,8 @@ def as_column(part: Any, name: str) -> Any:
         raise ValueError(f"{name} must be flat, one entry for each row; got shape {values.shape}.")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite; got NaN or inf.")
+    if values.dtype.kind in "mM" and np.isnat(values).any():
+        raise ValueError(f"{name} must not have gaps; got NaT.")
     if values.dtype.kind == "O" and any(value is None or value != value for value in values):
         raise ValueError(f"{name} must not have gaps; got None or NaN.")
     return values

@@ -43,24 +43,38 @@ class Region:
         hit, spread = above.means.sum() + means, above.variances.sum() + variances
         miss, rest = below.means.sum() + (means[-1] - means), below.variances.sum() + (variances[-1] - variances)
         lower, upper = bounds.at(first + np.arange(len(means)), hit, spread, miss, rest)
-        best = int(upper.argmin())
-        value = lower[best] = self.value(best, upper[best])
+        best = tried = int(upper.argmin())
+        lower[tried], upper[tried] = self.known(tried, lower[tried], upper[tried])
         for i in np.argsort(lower, kind="stable").tolist():
-            if lower[i] >= value - tol:
+            if lower[i] >= upper[best] - tol:
                 break
-            if i != best:
-                lower[i] = self.value(i, upper[i])
-            if lower[i] < value:
-                best, value = i, lower[i]
-        return first + best, float(value), float(lower.min())
+            if i != tried:
+                lower[i], upper[i] = self.known(i, lower[i], upper[i])
+            if upper[i] < upper[best]:
+                best = i
+        return first + best, float(upper[best]), float(lower.min())
 
-    def value(self, i: int, upper: float = np.inf) -> float:
-        """The expected loss where the first i of the range are predicted, or ``upper`` where that takes too long."""
+    def known(self, i: int, lower: float, upper: float) -> tuple[float, float]:
+        """Both bounds of the expected loss where the first i of the range are predicted.
+
+        They are equal, or the given ones where that takes too long.
+        """
+        value = self.value(i, np.isfinite(upper))
+        return (lower, upper) if value is None else (value, value)
+
+    def exact(self, i: int) -> float:
+        """The expected loss where the first i of the range are predicted."""
+        value = self.value(i)
+        assert value is not None
+        return value
+
+    def value(self, i: int, limited: bool = False) -> float | None:
+        """The expected loss of predicting the first i of the range; None if that is limited and too long."""
         top, rest = self._inside(i)
         hits, misses = trimmed(convolved(self.found.hits, top)), trimmed(convolved(self.found.misses, rest))
         easy = self.formula.counts.affine or self.formula.affine_beside_misses
-        if not easy and len(hits.pmf) * len(misses.pmf) > WORK and np.isfinite(upper):
-            return float(upper)
+        if limited and not easy and len(hits.pmf) * len(misses.pmf) > WORK:
+            return None
         return expected(self.formula, hits, misses, self.found.above + i)
 
     def _inside(self, i: int) -> tuple[Pmf, Pmf]:

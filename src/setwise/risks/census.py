@@ -31,6 +31,8 @@ def extent_of(truth: Bools, ids: Any) -> Extent:
     if ids is None:
         some = np.zeros(1 if len(truth) else 0, dtype=np.int64)
         return Extent(some, some + len(truth), some + int(truth.sum()))
+    if len(ids) != len(truth):
+        raise ValueError(f"groups must have one id for each row, {len(truth)} in a place; got {len(ids)}.")
     known, owners = np.unique(ids, return_inverse=True)
     positives = np.bincount(owners[truth], minlength=len(known))
     return Extent(known, np.bincount(owners, minlength=len(known)), positives)

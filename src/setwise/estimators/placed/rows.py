@@ -107,6 +107,8 @@ def _tally(truth: Bools, scores: Values, ids: Any) -> tuple[Any, Values]:
     """The ids of the sets at a place, and their numbers of positives, negatives, misses and false alarms, (m, 4)."""
     if len(truth) != len(scores):
         raise ValueError(f"X and y must have as many rows in each place; got {len(scores)} and {len(truth)}.")
+    if ids is not None and len(ids) != len(truth):
+        raise ValueError(f"groups must have one id for each row, {len(truth)} in a place; got {len(ids)}.")
     known, owners = (np.zeros(min(len(truth), 1), int), np.zeros(len(truth), int)) if ids is None else _numbered(ids)
     wrong = (scores > 0) != truth
     kinds = truth, ~truth, wrong & truth, wrong & ~truth

@@ -15,7 +15,7 @@ KEPT, GATHERED = 40, 120
 """Bytes of memory for each row of a file beside its features: labels, scores, lengths and gradients; and for each row
 of sets that are evaluated in one place. ``benchmarks/out_of_core.py`` measures both together."""
 
-IN_SET, SET, NAME = 100, 640, 300
+IN_SET, SET, NAME = 100, 640, 500
 """Bytes more for each row that belongs to one of several sets; for each set, in each block that has rows of it; and for
 each of them whose id is no number."""
 

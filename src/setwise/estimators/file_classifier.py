@@ -39,7 +39,7 @@ class FileClassifier(PlacedClassifier):
         where all rows are one set and the loss reads labels, and else the convex one. ``"lovasz"``, ``"margin"``,
         ``"slack"`` and ``"ramp"`` name one
     memory : the number of bytes, or text as ``"500MB"``, that blocks may take together with what is kept of each row,
-        40 bytes, or with groups 140 and 640 to 940 for each set. Two blocks are in memory at most, beside what one of
+        40 bytes, or with groups 140 and 640 to 1140 for each set. Two blocks are in memory at most, beside what one of
         them is read from. Python and its libraries take 200 MB or more besides
     n_jobs : the number of threads that share the blocks where nothing is read; results do not depend on it
 

@@ -63,6 +63,13 @@ def test_collections_of_all_kinds(client):
     assert mean_loss(spread(Y), spread(GUESS), "f1", pos_label=0) == pytest.approx(as_loss("f1")(1 - Y, 1 - GUESS))
 
 
+def test_whole_numbers_that_are_objects(client):
+    wanted = mean_loss(spread(Y), spread(GUESS), "f1", spread(IDS))
+    parts = [np.array_split(each, 2) for each in (Y, GUESS, IDS)]
+    mixed = [[delayed(first.astype(object)), delayed(second)] for first, second in parts]
+    assert mean_loss(*mixed[:2], "f1", mixed[2]) == pytest.approx(wanted, abs=1e-12)
+
+
 def test_one_class_only(client):
     none = spread(np.zeros(N, int))
     assert mean_loss(none, none, "f1") == as_loss("f1")(np.zeros(N, int), np.zeros(N, int))

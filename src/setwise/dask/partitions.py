@@ -140,7 +140,15 @@ def as_column(part: Any, name: str) -> Any:
         raise ValueError(f"{name} must not have gaps; got NaT.")
     if values.dtype.kind == "O" and any(value is None or value != value for value in values):
         raise ValueError(f"{name} must not have gaps; got None or NaN.")
-    return values
+    return _whole_numbers(values) if values.dtype.kind == "O" else values
+
+
+def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are whole numbers of Python as an array of them; others as they are."""
+    if not all(type(value) is int for value in values):
+        return values
+    numbers = np.array(values.tolist())
+    return numbers if numbers.dtype.kind in "iu" else values
 
 
 def _plain(part: Any, name: str) -> NDArray[Any]:

@@ -18,22 +18,27 @@ from setwise.kernels.chances import chances
 from setwise.losses import MCC, ErrorRate, FBeta, GMean, HMean, Jaccard, Tversky
 
 
+def assert_bounds_hold(bounds, loss, q, rng):
+    """At the ends of random levels, and inside of them, they bound the expected losses of all numbers predicted."""
+    ordered = np.sort(q.astype(float))[::-1].copy()
+    exact = np.array([slow(loss, ordered, k) for k in range(len(q) + 1)])
+    for n in (1, 3, 20):
+        edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
+        known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
+        lower, upper = bounds.at(*known.ends, *known.rests)
+        ends = known.ends[0]
+        assert (lower <= exact[ends] + 1e-12).all()
+        assert (exact[ends] <= upper + 1e-12).all()
+        for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
+            assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
+
+
 @pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
 def test_bounds_hold_at_the_ends_and_inside(loss):
     p, rng = 60, np.random.default_rng(1)
     for q in kinds(p, rng).values():
-        ordered = np.sort(q.astype(float))[::-1].copy()
-        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
         bounds = LevelBounds(formula_of(loss, p), float(np.exp(no_positives(q))))
-        for n in (1, 3, 20):
-            edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
-            known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
-            lower, upper = bounds.at(*known.ends, *known.rests)
-            ends = known.ends[0]
-            assert (lower <= exact[ends] + 1e-12).all()
-            assert (exact[ends] <= upper + 1e-12).all()
-            for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
-                assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
+        assert_bounds_hold(bounds, loss, q, rng)
 
 
 def test_bounds_of_bins_are_narrow_where_bins_are():
@@ -70,19 +75,9 @@ DILUTED = [
 def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
     p, rng = 60, np.random.default_rng(6)
     for q in kinds(p, rng).values():
-        ordered = np.sort(q.astype(float))[::-1].copy()
-        exact = np.array([slow(loss, ordered, k) for k in range(p + 1)])
         bounds = BlockBounds(formula_of(loss, p))
         assert bounds.formula.without_costs.diluted
-        for n in (1, 3, 20):
-            edges = np.unique(np.append(rng.random(n) ** rng.choice([0.2, 1.0, 8.0]), [0.0, 2.0]))
-            known = Levels.of([InBins(edges)(part) for part in np.split(q, [7, 7, 30])])
-            lower, upper = bounds.at(*known.ends, *known.rests)
-            ends = known.ends[0]
-            assert (lower <= exact[ends] + 1e-12).all()
-            assert (exact[ends] <= upper + 1e-12).all()
-            for (a, b), low in zip(pairwise(ends), bounds.inside(known), strict=True):
-                assert low <= exact[a + 1 : b].min(initial=np.inf) + 1e-12
+        assert_bounds_hold(bounds, loss, q, rng)
 
 
 @pytest.mark.parametrize("loss", DILUTED[:6], ids=repr)

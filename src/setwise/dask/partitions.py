@@ -88,7 +88,7 @@ def aligned(client: Client, given: dict[str, Any], persist: bool = True) -> dict
     X = X.rechunk({1: -1}) if X.ndim == 2 and len(X.chunks[1]) > 1 else X
     X = _sized(client, X, persist) if arrays else X
     for name, each in arrays.items():
-        arrays[name] = column = _sized(client, each, persist)
+        column = _sized(client, each, persist)
         if column.shape[0] != X.shape[0]:
             raise ValueError(f"{first} and {name} must have as many rows; got {X.shape[0]} and {column.shape[0]}.")
         arrays[name] = column.rechunk({0: X.chunks[0]})

@@ -187,7 +187,7 @@ class LeastInPieces:
         size = formula.numbers[0]
         at = (yield from _largest(levels, size)) if size else np.inf
         found = together((yield Range(at, at)))
-        value = Region(formula, found).exact(size - found.above)
+        value = Region(formula, found).value(size - found.above)
         return self._decided(cut_of(found, size, at), value, value)
 
     def _by_weights(self, formula: Formula) -> Talk[DecisionInPieces]:
@@ -195,7 +195,7 @@ class LeastInPieces:
         at = _least_good(BySums(formula), summed((yield positives)))
         found = together((yield Range(at, at)))
         more = int(found.times.sum())
-        value = Region(formula, found).exact(more)
+        value = Region(formula, found).value(more)
         return self._decided(cut_of(found, found.above + more, at), value, value)
 
     def _decided(self, cut: tuple[float, int | None, int], value: float, bound: float) -> DecisionInPieces:

@@ -59,23 +59,21 @@ class Region:
 
         They are equal, or the given ones where that takes too long.
         """
-        value = self.value(i, np.isfinite(upper))
-        return (lower, upper) if value is None else (value, value)
-
-    def exact(self, i: int) -> float:
-        """The expected loss where the first i of the range are predicted."""
-        value = self.value(i)
-        assert value is not None
-        return value
-
-    def value(self, i: int, limited: bool = False) -> float | None:
-        """The expected loss of predicting the first i of the range; None if that is limited and too long."""
-        top, rest = self._inside(i)
-        hits, misses = trimmed(convolved(self.found.hits, top)), trimmed(convolved(self.found.misses, rest))
+        hits, misses = self._counts(i)
         easy = self.formula.counts.affine or self.formula.affine_beside_misses
-        if limited and not easy and len(hits.pmf) * len(misses.pmf) > WORK:
-            return None
-        return expected(self.formula, hits, misses, self.found.above + i)
+        if not easy and len(hits.pmf) * len(misses.pmf) > WORK and np.isfinite(upper):
+            return lower, upper
+        value = expected(self.formula, hits, misses, self.found.above + i)
+        return value, value
+
+    def value(self, i: int) -> float:
+        """The expected loss where the first i of the range are predicted."""
+        return expected(self.formula, *self._counts(i), self.found.above + i)
+
+    def _counts(self, i: int) -> tuple[Pmf, Pmf]:
+        """The positives among what is predicted, and among all others."""
+        top, rest = self._inside(i)
+        return trimmed(convolved(self.found.hits, top)), trimmed(convolved(self.found.misses, rest))
 
     def _inside(self, i: int) -> tuple[Pmf, Pmf]:
         """The positives among the first i of the range, and among its others."""

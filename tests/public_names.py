@@ -1,0 +1,130 @@
+"""Every public name of setwise, and what its docstring says: the list that tests and the pages of the site share."""
+
+import ast
+import inspect
+import re
+from dataclasses import dataclass, is_dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+PACKAGES = (
+    "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
+    "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
+    "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
+    "setwise.compare", "setwise.experiments",
+)  # fmt: skip
+EXTRA = {"setwise.torch": "torch", "setwise.dask": "distributed", "setwise.plotting": "matplotlib"}
+WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setwise.experiments", "setwise.plotting"}
+"""Packages whose names compute nothing that a paper would have to be cited for."""
+
+HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
+ARRAY = re.compile(r"Array|Values|Floats|Ints|Bools|Tensor")
+SHAPE = re.compile(r"\((?:\w|\.\.\.|[*+/]|, ?| )*,? ?\)|shape|scalar")
+SOURCE = re.compile(r"\b(?:LH|LSM|HOL|MLSP|DD)\b|\b(?:19|20)\d\d\b|^Source: ", re.MULTILINE)
+"""A key of one of the five papers, a year, or a line that begins with "Source: "."""
+
+
+@dataclass(frozen=True)
+class PublicName:
+    """One name that a package exports.
+
+    Attributes
+    ----------
+    package, name : where it is imported from, and its name there
+    held : what it is
+    """
+
+    package: str
+    name: str
+    held: Any
+
+    def __str__(self) -> str:
+        return f"{self.package}.{self.name}"
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is a class or a function; all else is a table of what was discovered."""
+        return inspect.isclass(self.held) or inspect.isroutine(self.held)
+
+    @property
+    def text(self) -> str:
+        """Its docstring, or the literal below its definition."""
+        if self.is_code:
+            return inspect.cleandoc(self.held.__doc__ or "")
+        tree = ast.parse(inspect.getsource(import_module(self.package)))
+        for line, below in zip(tree.body, tree.body[1:], strict=False):
+            named = [getattr(target, "id", "") for target in getattr(line, "targets", [getattr(line, "target", None)])]
+            if self.name in named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                return inspect.cleandoc(str(below.value.value))
+        return ""
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """The text below each heading of the docstring; that above the first one is ``""``."""
+        parts = HEADING.split(self.text)
+        return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2], strict=True))
+
+    @property
+    def arguments(self) -> list[inspect.Parameter]:
+        """What a user passes; nothing for protocols, whose arguments belong to what implements them."""
+        if not self.is_code or inspect.isabstract(self.held) or self.is_named_value:
+            return []
+        try:
+            found = inspect.signature(self.held).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        variadic = inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
+        return [one for one in found if not one.name.startswith("_") and one.kind not in variadic]
+
+    @property
+    def is_named_value(self) -> bool:
+        """Whether it is an enumeration or an exception, which nobody calls."""
+        return inspect.isclass(self.held) and issubclass(self.held, Enum | Exception)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is a result that users read and do not make: data that check nothing."""
+        return is_dataclass(self.held) and "__post_init__" not in vars(self.held)
+
+    @property
+    def missing(self) -> list[str]:
+        """What the docstring does not say: a first line, arguments, shapes, errors, source, example."""
+        if not self.text:
+            return ["docstring"]
+        said = self.sections
+        entries = _entries(said.get("Parameters", "") + "\n" + said.get("Attributes", ""))
+        lacks = [] if said[""].strip() else ["first line"]
+        for one in self.arguments:
+            if one.name not in entries:
+                lacks.append(f"argument {one.name}")
+            elif ARRAY.search(str(one.annotation)) and not SHAPE.search(entries[one.name]):
+                lacks.append(f"shape of {one.name}")
+        if inspect.isroutine(self.held) and "Returns" not in said and "Yields" not in said:
+            lacks.append("Returns")
+        if self.arguments and not self.is_record and "Raises" not in said:
+            lacks.append("Raises")
+        computes = self.is_code and not self.is_record and not self.is_named_value
+        if computes and self.package not in WITHOUT_FORMULAS and not SOURCE.search(self.text):
+            lacks.append("source")
+        if ">>> " not in said.get("Examples", "" if self.is_code else self.text):
+            lacks.append("example")
+        return lacks
+
+
+def _entries(text: str) -> dict[str, str]:
+    """What is said of each name of a section, where lines like ``a, b : words`` begin an entry."""
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", text.strip("\n")):
+        names, colon, words = entry.partition(":")
+        if colon:
+            found |= {name.strip(" *`"): words for name in names.split(",")}
+    return found
+
+
+@cache
+def public_names(package: str) -> tuple[PublicName, ...]:
+    """The names that ``package`` exports; what two packages export belongs to the first of them that defines it."""
+    module = import_module(package)
+    return tuple(PublicName(package, name, getattr(module, name)) for name in module.__all__)

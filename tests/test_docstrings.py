@@ -1,0 +1,35 @@
+"""Every public name has a docstring that says what it takes, returns and refuses, where it comes from, and an example."""
+
+import doctest
+import importlib
+
+import numpy as np
+import pytest
+
+from public_names import EXTRA, PACKAGES, public_names
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.fixture(params=PACKAGES)
+def names(request):
+    """The public names of one package; skipped where its extra is not installed."""
+    if request.param in EXTRA:
+        pytest.importorskip(EXTRA[request.param])
+    return public_names(request.param)
+
+
+def test_every_public_name_says_all_that_a_user_needs(names):
+    lacking = {str(name): name.missing for name in names if name.missing}
+    assert not lacking, "\n" + "\n".join(f"{name}: {', '.join(lacks)}" for name, lacks in lacking.items())
+
+
+def test_every_example_runs_and_prints_what_it_says(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(names[0].package)
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    printed = []
+    for name in names:
+        test = doctest.DocTestParser().get_doctest(name.text, {"np": np}, str(name), module.__file__, 0)
+        runner.run(test, out=printed.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(printed)

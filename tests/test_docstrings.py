@@ -1,4 +1,4 @@
-"""Every public name has a docstring that says what it takes, returns and refuses, where it comes from, and an example."""
+"""Every public name has a docstring: what it takes, returns and refuses, its source, and an example that runs."""
 
 import doctest
 import importlib

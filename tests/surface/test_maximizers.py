@@ -79,7 +79,8 @@ def evaluators():
     prepared = Auto().prepare(Hamming().structure(SETS))
     support, other = Support(prepared), Support(Auto().prepare(Hamming().structure(Sets.single([1, 0]))))
     wrong = OBJECTS | {"inference": Auto(), "loss": Jaccard()}
-    yield Parameter("Support(maximizer)", Support, wrong)
+    slack = Auto().prepare(Hamming().structure(SETS), slack=True)
+    yield Parameter("Support(maximizer)", Support, wrong | {"with slack": slack})
     scales = without(NUMBERS, "array", "tuple") | {"zero": 0.0, "three": np.ones(3), "NaNs": np.array([1.0, np.nan])}
     yield Parameter("Support(scale)", partial(Support, prepared), scales | {"zeros": np.zeros(2)})
     yield Parameter("Slack(maximizer)", Slack, wrong | {"without slack": prepared})

@@ -17,11 +17,26 @@ from setwise.kernels.segments import segment_sums
 class Linear(Evaluator):
     """``constant + <s, direction>`` for each set, an affine function of the scores.
 
+    Source: this library; the second part of the majorants of :class:`Difference`.
+
     Parameters
     ----------
     batch : the batch to which the scores belong
     direction : (n_scores,), the coefficients of the scores
     constant : (n,), one number for each set
+
+    Raises
+    ------
+    TypeError : for anything but a batch
+    ValueError : for numbers of another shape, or that are not finite
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.surrogates import Linear
+    >>> line = Linear(Sets.single([1, 0]), direction=[1.0, -1.0], constant=[2.0])
+    >>> line([3.0, 1.0]).values  # 2 + 3 - 1
+    array([4.])
     """
 
     def __init__(self, batch: Any, direction: Values, constant: Values) -> None:
@@ -45,13 +60,33 @@ class Difference(Evaluator):
     """``first - second`` of two evaluators, as in ramp losses, for unknown labels, and for missing data.
 
     The difference of two convex functions is taken for convex only if the second is affine. The majorant at given
-    scores is the first evaluator minus the tangent of the second. The upper bound is the bound of the first minus the
-    value of the second. Where the second is not exact, the value is no lower bound of the difference.
+    scores is the first evaluator minus the tangent of the second (Yuille and Rangarajan 2003). The upper bound is the
+    bound of the first minus the value of the second. Where the second is not exact, the value is no lower bound of the
+    difference.
 
     Parameters
     ----------
     first, second : evaluators of one batch
     floor : a lower bound of the difference
+
+    Raises
+    ------
+    TypeError : for anything but evaluators
+    ValueError : for evaluators of batches of other sizes, and for a floor of inf
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import Hamming
+    >>> from setwise.surrogates import Difference, LovaszHinge
+    >>> batch = Sets.single([1, 0])
+    >>> double, single = (LovaszHinge(factor * Hamming()).on(batch) for factor in (2.0, 1.0))
+    >>> difference = Difference(double, single)
+    >>> difference([0.5, 0.5]).values, difference.convex  # 4 - 2
+    (array([2.]), False)
+    >>> above = difference.majorant([0.5, 0.5])  # convex, equal there, and nowhere below
+    >>> above([0.5, 0.5]).values, above([2.0, 0.5]).values, difference([2.0, 0.5]).values
+    (array([2.]), array([2.5]), array([1.5]))
     """
 
     def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:

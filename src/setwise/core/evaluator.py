@@ -18,9 +18,23 @@ from setwise.core.sets import Sets
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Bounds ``values <= true values <= upper`` of all sets, (n,), and the gradient of ``values``, (n_scores,).
+    """Bounds ``values <= true values <= upper`` of the sets of a batch, and the gradient of ``values``.
 
-    The three agree where ``exact`` is True, (n,).
+    Attributes
+    ----------
+    values : (n,), one for each set
+    gradient : (n_scores,), of ``values`` by the scores, in their dtype
+    upper : (n,), upper bounds of the true values
+    exact : (n,) truth values: where True, value and bound agree up to rounding
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.surrogates import LovaszHinge
+    >>> two_sets = Sets(np.array([True, False, True, True]), offsets=np.array([0, 2, 4]))
+    >>> found = LovaszHinge("hamming").batch(two_sets, [0.5, 0.5, 2.0, 0.0])
+    >>> print(found.values, found.gradient, found.exact)
+    [2. 1.] [-1.  1.  0. -1.] [ True  True]
     """
 
     values: Values
@@ -32,7 +46,22 @@ class Evaluation:
 @final
 @dataclass(frozen=True)
 class SetEvaluation:
-    """Bounds ``value <= true value <= upper`` of one set, which agree if ``exact``, and the ``gradient`` (p,)."""
+    """Bounds ``value <= true value <= upper`` of one set, and the gradient of ``value``.
+
+    Attributes
+    ----------
+    value : one number
+    gradient : (p,), of ``value`` by the scores, in their dtype
+    upper : an upper bound of the true value
+    exact : whether value and bound agree up to rounding
+
+    Examples
+    --------
+    >>> from setwise.surrogates import LovaszHinge
+    >>> found = LovaszHinge("hamming")([1, 0], [0.5, 0.5])  # the margin errors are 0.5 and 1.5
+    >>> print(found.value, found.gradient, found.upper, found.exact)
+    2.0 [-1.  1.] 2.0 True
+    """
 
     value: float
     gradient: Floats
@@ -46,11 +75,23 @@ class Evaluator(ABC):
     The gradient is a subgradient of the function where ``exact``. Elsewhere value and gradient still make a plane
     below a convex function, and ``upper`` bounds the true value from above.
 
+    Source: own; why surrogates live on scores is told in docs/adr/0002-surrogates-live-on-scores.md.
+
     Attributes
     ----------
     batch : the batch whose layout the scores have
     convex : whether the function is convex in the scores
     floor : a lower bound of all its values
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.surrogates import LovaszHinge
+    >>> evaluator = LovaszHinge("jaccard").on(Sets.single([1, 0]))
+    >>> print(evaluator([0.5, 0.5]).values, evaluator([1.0, -1.0]).values)
+    [1.] [0.]
+    >>> evaluator.convex, evaluator.floor
+    (True, 0.0)
     """
 
     batch: Batch
@@ -94,7 +135,23 @@ class Evaluator(ABC):
 class Surrogate(ABC):
     """An operator that turns a loss into an evaluator (LH Eq. 5); a likelihood is a surrogate without a loss.
 
-    ``name`` is the short name under which it is listed.
+    It is called with one set, or bound to many at once by :meth:`on` or :meth:`batch`.
+
+    Attributes
+    ----------
+    name : the short name under which it is listed
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.surrogates import MarginRescaling, Surrogate
+    >>> surrogate = MarginRescaling("jaccard")
+    >>> isinstance(surrogate, Surrogate)
+    True
+    >>> surrogate([1, 0], [0.5, 0.5]).value  # a false positive costs 1/2 and wins 0.5
+    1.0
+    >>> surrogate.batch(Sets.single([1, 0]), [0.5, 0.5]).values
+    array([1.])
     """
 
     name: ClassVar[str]

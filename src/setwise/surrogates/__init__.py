@@ -13,7 +13,12 @@ from setwise.surrogates.evaluators import Slack, Support
 from setwise.surrogates.extension import is_extension, margin_scale
 
 SURROGATES = discover(__name__, Surrogate)  # type: ignore[type-abstract]
-"""All classes of surrogates by their short names."""
+"""All classes of surrogates by their short names.
+
+>>> from setwise.surrogates import SURROGATES
+>>> SURROGATES["lovasz"]("jaccard")([1, 0], [1.0, -1.0]).value  # both labels are right by a margin of 1
+0.0
+"""
 
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in SURROGATES.values()})

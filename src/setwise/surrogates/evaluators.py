@@ -21,10 +21,28 @@ class Support(Evaluator):
     ----------
     maximizer : a method of inference that is bound to l, without slack rescaling
     scale : the number g > 0, or one such number for each set, (n,)
+
+    Raises
+    ------
+    TypeError : for anything but a maximizer, or a scale that is no number
+    ValueError : for a maximizer with slack rescaling, and a scale that is not above 0 or has another shape
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming
+    >>> from setwise.surrogates import Support
+    >>> evaluator = Support(Auto().prepare(Hamming().structure(Sets.single([1, 0]))), scale=2.0)
+    >>> found = evaluator([1.0, 1.0])  # both labels wrong: 2 - 1/2 + 1/2
+    >>> print(found.values, found.gradient)
+    [2.] [-0.5  0.5]
     """
 
     def __init__(self, maximizer: Maximizer, scale: float | Values = 1.0) -> None:
         as_kind(maximizer, "maximizer", Maximizer, "Auto().prepare(structure)")
+        if maximizer.slack:
+            raise ValueError(f"maximizer must be prepared without slack; got one of {maximizer.structure!r} with it.")
         self.maximizer, self.batch = maximizer, maximizer.structure.batch
         self.scale = scale if isinstance(scale, float) and 0.0 < scale < np.inf else self._scale(scale)
         # The target is a mean of labelings. Their losses are at least 0 and their scores relative to it are 0 on
@@ -70,6 +88,22 @@ class Slack(Evaluator):
     Parameters
     ----------
     maximizer : a method of inference that is bound to l, with slack rescaling
+
+    Raises
+    ------
+    TypeError : for anything but a maximizer
+    ValueError : for a maximizer without slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import ZeroOne
+    >>> from setwise.surrogates import Slack
+    >>> structure = (3.0 * ZeroOne()).structure(Sets.single([1, 0]))
+    >>> found = Slack(Auto().prepare(structure, slack=True))([2.0, 0.5])
+    >>> print(found.values, found.gradient)  # the negative alone is wrong: 3 (1 + 0.5)
+    [4.5] [0. 3.]
     """
 
     def __init__(self, maximizer: Maximizer) -> None:

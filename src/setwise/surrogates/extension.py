@@ -21,8 +21,31 @@ def is_extension(
 ) -> bool:
     """Whether the surrogate equals its loss at all ``2^p`` vertices ``u = 1 - s (2y - 1) in {0, 1}^p`` (LH Def. 3).
 
-    ``y`` is a ground truth (p,) in 0/1 with p <= 16, or a number p of decisions; then every ground truth of p decisions
-    is tried. Values may differ by ``tolerance``.
+    Parameters
+    ----------
+    surrogate : a surrogate of a loss of labels 0 and 1
+    y : the true labels of one set, (p,) of 0 and 1 with p <= 16; or a number p of decisions, and then every labeling of
+        p decisions is tried as the truth
+    tolerance : by how much values may differ, at least 0
+
+    Returns
+    -------
+    bool : whether values and upper bounds agree with the loss at all vertices
+
+    Raises
+    ------
+    TypeError : for a surrogate that has no loss
+    ValueError : for labels that are not 0 and 1, for more than 16 decisions, or a tolerance below 0
+    Refusal : for losses of a ranking or of several classes
+
+    Examples
+    --------
+    >>> from setwise.losses import ZeroOne
+    >>> from setwise.surrogates import LovaszHinge, MarginRescaling, is_extension
+    >>> is_extension(LovaszHinge(2.0 * ZeroOne()), 3)
+    True
+    >>> is_extension(MarginRescaling(2.0 * ZeroOne()), 3)  # one mistake costs more than 1
+    False
     """
     if not isinstance(surrogate, LovaszHinge | MarginRescaling | SlackRescaling | Ramp):
         raise TypeError(f"surrogate must be a surrogate of a loss, as LovaszHinge('jaccard'); got {shown(surrogate)}.")
@@ -47,8 +70,32 @@ def margin_scale(loss: Loss | str, y: ArrayLike) -> float:
 
     It is the minimum of ``|I1 - I2| / (l(I1) - l(I2))`` over all sets of mistakes ``I1, I2`` with ``l(I1) > l(I2)``.
     The empty set is one of them, since no labeling may have a larger sum at its vertex either. For an increasing loss
-    the minimum is 1 / (the largest gain of one mistake). Other losses have no such g, and the result is 0. O(2^p p),
-    p <= 16.
+    the minimum is 1 / (the largest gain of one mistake). Other losses have no such g, and the result is 0. O(2^p p).
+
+    Parameters
+    ----------
+    loss : a loss of labels 0 and 1, or the name of one
+    y : the true labels of one set, (p,) of 0 and 1 with p <= 16
+
+    Returns
+    -------
+    float : g, from 0 to inf
+
+    Raises
+    ------
+    TypeError : for anything but a loss or text
+    ValueError : for a name that no loss has, for labels that are not 0 and 1, or more than 16 of them
+    Refusal : for losses of a ranking or of several classes
+
+    Examples
+    --------
+    >>> from setwise.losses import ZeroOne
+    >>> from setwise.surrogates import MarginRescaling, is_extension, margin_scale
+    >>> steep = 4.0 * ZeroOne()
+    >>> margin_scale(steep, [1, 0, 0])
+    0.25
+    >>> is_extension(MarginRescaling(steep, scale=0.25), [1, 0, 0])
+    True
     """
     loss, truth = as_loss(loss), _small(y)
     _check_labels(loss, "margin_scale")

@@ -35,6 +35,9 @@ class LovaszHinge(Surrogate):
     ``(l(none) + sum_j u_(j) gain_j)_+`` (LH Def. 6). The surrogate is convex and an extension of the loss, and it is
     computed exactly in O(p log p). Under Def. 5 only the active decisions, those with ``u > 0``, are sorted.
 
+    It takes any submodular loss, any model with one score for each decision, and every learner; graphs only without
+    edges.
+
     Parameters
     ----------
     loss : a loss, or the name of one. It must promise ``Trait.SUBMODULAR``, or have tables of counts that show it;
@@ -42,10 +45,20 @@ class LovaszHinge(Surrogate):
     increasing : None chooses the definition by the traits of the loss; True forces Def. 5, and False Def. 6. Def. 5 is
         not convex for a loss that does not increase (LH Prop. 9), so such a surrogate can be plotted but not learned
 
-    Compatibility
-    -------------
-    Any submodular loss, any model with one score for each decision, and every learner; graphs only without edges.
-    Gradients have the dtype of the scores.
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text, and ``increasing`` other than None, True and False
+    ValueError : for a name that no loss has
+    Refusal : for losses of a ranking or of several classes, and those known not to be submodular; from :meth:`on` for
+        losses that do not promise to be, graphs with edges, and labels that are not known
+
+    Examples
+    --------
+    >>> from setwise.surrogates import LovaszHinge
+    >>> hinge = LovaszHinge("jaccard")
+    >>> found = hinge([1, 0, 0], [0.5, 0.5, -2.0])  # u = 0.5, 1.5, -1: the false alarm gains 1/2, then the miss 1/2
+    >>> print(found.value, found.gradient)
+    1.0 [-0.5  0.5  0. ]
     """
 
     loss: Loss

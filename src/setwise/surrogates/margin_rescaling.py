@@ -47,6 +47,21 @@ class MarginRescaling(Surrogate):
         like F1 stays below 1, so at g = 1 tiny scores would be enough. ``"size"`` compares the loss with the mean
         score, as SVM^perf does, whose C is the C of setwise divided by 100. For a loss of a ranking ``"size"`` is 1,
         because its score is a mean over pairs already
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text, and for anything but an inference
+    ValueError : for a name that no loss has, and a scale that is neither above 0 nor ``"size"``
+    Refusal : from :meth:`on`, where the inference does not fit the loss and the batch
+
+    Examples
+    --------
+    >>> from setwise.surrogates import MarginRescaling
+    >>> found = MarginRescaling("jaccard")([1, 0], [2.0, 0.5])  # the worst labeling is (1, 1): 1/2 + 0.5
+    >>> print(found.value, found.gradient)
+    1.0 [0. 1.]
+    >>> print(MarginRescaling("jaccard", scale=2.0)([1, 0], [2.0, 0.5]).value)  # 1/2 + 0.5 / 2
+    0.75
     """
 
     loss: Loss

@@ -33,6 +33,20 @@ class MultilabelHinge(Surrogate):
     ----------
     loss : a :class:`setwise.losses.MaxLoss`
     rescaling : ``"slack"``; or ``"margin"`` for ``max_i costs_i - v_i s_i``, which agrees where all costs are 1
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text
+    ValueError : for a name that no loss has, and another rescaling
+    Refusal : from :meth:`on`, for losses that single mistakes do not bound, as all but ``MaxLoss``
+
+    Examples
+    --------
+    >>> from setwise.losses import MaxLoss
+    >>> from setwise.surrogates import MultilabelHinge
+    >>> found = MultilabelHinge(MaxLoss([1.0, 1.0, 3.0]))([1, 0, 0], [0.5, -2.0, -0.5])
+    >>> print(found.value, found.gradient)  # the third label is the worst one: 3 (1 - 0.5)
+    1.5 [0. 0. 3.]
     """
 
     loss: Loss

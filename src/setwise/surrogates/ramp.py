@@ -47,6 +47,19 @@ class Ramp(Surrogate):
     scale : g > 0, or ``"size"`` for the number of decisions of each set, as in
         :class:`setwise.surrogates.MarginRescaling`. The smaller the scores are against the loss, the smoother the ramp
         is; with large scores it comes close to the loss itself, which is flat
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text, and for anything but an inference
+    ValueError : for a name that no loss has, and a scale that is neither above 0 nor ``"size"``
+    Refusal : from :meth:`on`, where the inference does not fit the loss and the batch
+
+    Examples
+    --------
+    >>> from setwise.surrogates import MarginRescaling, Ramp
+    >>> y, far = [1, 0], [-9.0, -1.0]  # a positive far on the wrong side
+    >>> Ramp("jaccard")(y, far).value, MarginRescaling("jaccard")(y, far).value
+    (1.0, 10.0)
     """
 
     loss: Loss

@@ -27,6 +27,20 @@ class SlackRescaling(Surrogate):
     ----------
     loss : any loss of labels, or the name of one
     inference : None chooses by the loss; an object forces one
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text, and for anything but an inference
+    ValueError : for a name that no loss has
+    Refusal : from :meth:`on`, for losses of a ranking or of a given number predicted, for labels that are not known,
+        and where the inference does not fit the loss and the batch
+
+    Examples
+    --------
+    >>> from setwise.surrogates import SlackRescaling
+    >>> found = SlackRescaling("jaccard")([1, 0], [2.0, 0.5])  # the worst labeling is (1, 1): 1/2 (1 + 0.5)
+    >>> print(found.value, found.gradient)
+    0.75 [0.  0.5]
     """
 
     loss: Loss

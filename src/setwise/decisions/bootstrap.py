@@ -30,6 +30,14 @@ class BootstrapThreshold:
     optimism : by how much the loss of a best threshold reads too low on the scores on which it was chosen: the mean
         over resamples of the loss on the sample at the threshold of the resample, less that on the resample itself
     thresholds, losses : (n_resamples,) the best threshold of each resample, and its loss at ``best.threshold``
+
+    Examples
+    --------
+    >>> from setwise.decisions import bootstrap_threshold
+    >>> scores = np.linspace(0.0, 1.0, 50)
+    >>> found = bootstrap_threshold(scores > 0.6, scores, "f1", n_resamples=100, random_state=0)
+    >>> found.optimism >= 0.0, found.thresholds.shape
+    (True, (100,))
     """
 
     best: Threshold
@@ -57,14 +65,34 @@ def bootstrap_threshold(
 
     Parameters
     ----------
-    y, scores, loss : as in :func:`~setwise.decisions.best_threshold`; for a single set a function of counts
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    loss : a loss of labels, or its name; for a single set a function of counts
     n_resamples : how many resamples are drawn
     confidence : the probability that the intervals are made for, in (0, 1)
     random_state : the seed of the resamples, an int, a numpy Generator or None
 
+    Returns
+    -------
+    BootstrapThreshold
+        The best threshold, the intervals of it and of its loss, and the optimism
+
     Raises
     ------
     Refusal : for a single set, if the loss is no function of counts; and as in ``best_threshold``
+    ValueError : for labels and scores that do not fit, and numbers out of range
+    TypeError : for a loss, a number or a seed of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import bootstrap_threshold
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(200) % 4 == 0
+    >>> scores = y + rng.standard_normal(200)
+    >>> found = bootstrap_threshold(y, scores, "f1", n_resamples=200, random_state=0)
+    >>> low, high = found.loss_interval
+    >>> print(f"loss {found.best.loss:.2f}; on new data from {low:.2f} to {high:.2f}")
+    loss 0.45; on new data from 0.38 to 0.59
     """
     return bootstrap_curve(y, scores, loss, (), n_resamples, confidence, random_state).bootstrap
 

@@ -19,6 +19,13 @@ class Decision:
     values : (n,) the expected loss of the labeling of each set
     bounds : (n,) a lower bound of the least expected loss of any labeling of the set
     exact : (n,) bool, whether no labeling has a smaller expected loss
+
+    Examples
+    --------
+    >>> from setwise.decisions import least_expected_loss
+    >>> found = least_expected_loss([0.6, 0.4], "f1")
+    >>> found.labels.tolist(), found.values.round(2).tolist(), found.exact.tolist()
+    ([True, True], [0.41], [True])
     """
 
     labels: NDArray[Any]
@@ -42,6 +49,15 @@ class DecisionInPieces:
     bound : a lower bound of the least expected loss of any labeling
     certified : whether ``value - bound`` is at most the tolerance that was asked for
     labels : the labeling at its places, where it was asked for
+
+    Examples
+    --------
+    On a cluster :func:`setwise.dask.least_expected_loss` returns one; its fields say the same of a set that is at hand:
+
+    >>> from setwise.decisions import DecisionInPieces
+    >>> found = DecisionInPieces(threshold=0.4, ties=None, size=2, value=0.41, bound=0.41, certified=True)
+    >>> (np.array([0.6, 0.4]) >= found.threshold).sum().item() == found.size
+    True
     """
 
     threshold: float

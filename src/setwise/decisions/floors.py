@@ -22,6 +22,15 @@ class UnmetFloor(ValueError):  # noqa: N818
 
     It is a value of what the call was given: where a false-positive rate was, the least rate, or with a confidence the
     least upper bound of it.
+
+    Examples
+    --------
+    >>> from setwise.decisions import UnmetFloor, recall_at_precision
+    >>> try:
+    ...     recall_at_precision([0, 1, 1], [0.9, 0.8, 0.7], precision=0.9)
+    ... except UnmetFloor as error:
+    ...     print(round(error.reachable, 3))
+    0.667
     """
 
     def __init__(self, sentence: str, reachable: float) -> None:
@@ -51,6 +60,23 @@ class Floor:
     measure : "recall", "precision" or "specificity"
     least : the floor, in [0, 1]
     confidence : a number in (0, 1), as 0.95; None compares the share itself
+
+    Raises
+    ------
+    ValueError : for another measure, and numbers out of range
+    TypeError : where a number is of another kind
+
+    Examples
+    --------
+    Of 30 positives that are all found, a recall of 0.9 is sure with confidence 0.95, and of 20 it is not:
+
+    >>> from setwise.decisions import Floor
+    >>> sure = Floor("recall", 0.9, confidence=0.95)
+    >>> found = np.array([20.0]), np.array([30.0])
+    >>> [sure.met(tp, fp=np.array([0.0]), P=tp[0], N=100.0).tolist() for tp in found]
+    [[False], [True]]
+    >>> 0.9**30 <= 0.05 < 0.9**20
+    True
     """
 
     measure: Literal["recall", "precision", "specificity"]

@@ -27,6 +27,14 @@ class LabelThresholds:
     thresholds : (p,) float64; inf predicts none of a column and -inf all of it
     loss : the averaged loss at these thresholds
     exact : whether no other thresholds have a smaller loss on these scores
+
+    Examples
+    --------
+    >>> from setwise.decisions import label_thresholds
+    >>> scores = np.array([[0.9, 0.2], [0.3, 0.4]])
+    >>> found = label_thresholds([[1, 0], [0, 1]], scores, "f1")
+    >>> (scores >= found.thresholds).tolist(), found.loss
+    ([[True, False], [False, True]], 0.0)
     """
 
     thresholds: Values
@@ -59,10 +67,25 @@ def label_thresholds(
     loss : any loss of labels, or its name; under micro a loss of counts or a sum of costs
     average : "macro", "micro" or "samples"
 
+    Returns
+    -------
+    LabelThresholds
+        The thresholds (p,), the averaged loss at them, and whether no others have a smaller one
+
     Raises
     ------
     Refusal : for losses of a ranking, and under micro for those that neither counts nor costs determine
-    ValueError : for labels and scores that do not fit
+    ValueError : for labels and scores that do not fit, and another average
+    TypeError : for a loss of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import label_thresholds
+    >>> Y = [[1, 0], [1, 1], [0, 0], [0, 1]]
+    >>> scores = [[0.9, 0.2], [0.7, 0.4], [0.5, 0.1], [0.1, 0.3]]
+    >>> found = label_thresholds(Y, scores, "f1", average="macro")
+    >>> found.thresholds.round(2).tolist(), found.loss, found.exact
+    ([0.6, 0.25], 0.0, True)
     """
     best = AVERAGES[as_choice(average, "average", AVERAGES)]
     return LabelThresholds(*best(Columns.of(Y, scores), as_loss(loss)))

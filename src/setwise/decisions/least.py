@@ -22,15 +22,37 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
     search is over k, and an expected loss is one over two independent counts: the positives among the first k, and
     those among the others (both Poisson-binomial).
 
+    Source: own; compared with the enumeration of all labelings in tests/decisions/test_least.py.
+
     Parameters
     ----------
     probabilities : (p,) one set; (n, p) a label matrix whose rows are sets; or (total,) with ``offsets``; in [0, 1]
     loss : any loss of labels 0 and 1, or its name. Losses that are no such function of counts are enumerated
     offsets : (n+1,) int64; set i owns the decisions ``offsets[i]:offsets[i+1]``
+    tol : the gap of the expected loss at which the search may stop in sets of more than 4,096 decisions; smaller sets
+        are decided exactly
+
+    Returns
+    -------
+    Decision
+        The labels, of the shape of the probabilities, and for each set their expected loss and a bound of the least one
 
     Raises
     ------
     Refusal : for a loss that is no increasing function of the counts, and more decisions than can be enumerated
+    ValueError : for probabilities outside of [0, 1], offsets that do not fit, ``tol`` below 0, and names of no loss
+    TypeError : for a loss or a number of another kind
+
+    Examples
+    --------
+    The error rate predicts what is more likely than not. F1 also takes the third decision:
+
+    >>> from setwise.decisions import least_expected_loss
+    >>> q = [0.9, 0.6, 0.4, 0.35, 0.1]
+    >>> least_expected_loss(q, "error_rate").labels.astype(int).tolist()
+    [1, 1, 0, 0, 0]
+    >>> least_expected_loss(q, "f1").labels.astype(int).tolist()
+    [1, 1, 1, 0, 0]
     """
     given = _Given.of(probabilities, offsets)
     bound, gap, labels = as_loss(loss), as_number(tol, "tol", low=0.0), np.empty(len(given.flat), dtype=bool)
@@ -44,10 +66,32 @@ def least_expected_loss(probabilities: ArrayLike, loss: Loss | str, offsets: Any
 def expected_loss(probabilities: ArrayLike, labels: ArrayLike, loss: Loss | str, offsets: Any = None) -> Values:
     """``E[loss(y, labels)]`` of every set, (n,), where ``y_i = 1`` with probability ``q_i``, independently.
 
+    Source: own; compared with the enumeration of all truths in tests/decisions/test_least.py.
+
     Parameters
     ----------
-    probabilities, loss, offsets : as in :func:`least_expected_loss`
+    probabilities : (p,) one set; (n, p) a label matrix whose rows are sets; or (total,) with ``offsets``; in [0, 1]
     labels : 0 and 1, of the shape of the probabilities
+    loss : any loss of labels 0 and 1, or its name. Losses that are no such function of counts are enumerated
+    offsets : (n+1,) int64; set i owns the decisions ``offsets[i]:offsets[i+1]``
+
+    Returns
+    -------
+    expected losses : (n,) one for each set
+
+    Raises
+    ------
+    Refusal : for a loss that is no increasing function of the counts, and more decisions than can be enumerated
+    ValueError : for probabilities outside of [0, 1], labels and offsets that do not fit, and names of no loss
+    TypeError : for a loss of another kind
+
+    Examples
+    --------
+    The only decision is positive in 30 % of the cases, so predicting it costs 0.7 and leaving it out 0.3:
+
+    >>> from setwise.decisions import expected_loss
+    >>> expected_loss([0.3], [1], "jaccard").round(3).tolist(), expected_loss([0.3], [0], "jaccard").round(3).tolist()
+    ([0.7], [0.3])
     """
     given = _Given.of(probabilities, offsets)
     guess, bound, values = given.labels(labels), as_loss(loss), np.empty(given.n)

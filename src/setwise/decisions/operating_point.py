@@ -28,6 +28,13 @@ class OperatingPoint:
     recall, precision, specificity : the shares on these scores, 0 where they are 0/0
     reached : for each floor the value that is compared with it, which with a confidence is a lower bound; for
         ``recall_at_false_positive_rate`` it is the false-positive rate, or its upper bound
+
+    Examples
+    --------
+    >>> from setwise.decisions import precision_at_recall
+    >>> point = precision_at_recall([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.4, 0.1], recall=0.9)
+    >>> round(point.threshold, 2), point.recall, round(point.precision, 3), round(point.specificity, 3)
+    (0.55, 1.0, 0.667, 0.667)
     """
 
     threshold: float
@@ -48,6 +55,8 @@ def constrained_threshold(
     All cut points are compared, as in :func:`~setwise.decisions.best_threshold`. The floors count the decisions of all
     sets together.
 
+    Source: own; compared with all thresholds in tests/decisions/test_floors.py.
+
     Parameters
     ----------
     y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
@@ -55,10 +64,28 @@ def constrained_threshold(
     loss : any loss of labels, or its name
     floor : one floor or a list of floors, as ``Floor("recall", 0.9, confidence=0.95)``
 
+    Returns
+    -------
+    OperatingPoint
+        The threshold, its loss and shares, and what it reaches of each floor
+
     Raises
     ------
     UnmetFloor : a ValueError where no threshold meets the floors; it names the best reachable value
     Refusal : for losses of a ranking, and those that ask for a number of predicted positives
+    ValueError : for labels and scores that do not fit, and shares that are 0/0 at every threshold
+    TypeError : for a loss or a floor of another kind
+
+    Examples
+    --------
+    Without the floor the best F1 is at 0.25. Two of the three negatives must be left out, so 0.7 remains:
+
+    >>> from setwise.decisions import Floor, constrained_threshold
+    >>> y = [1, 1, 0, 1, 0, 0]
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> point = constrained_threshold(y, scores, "f1", Floor("specificity", 0.9))
+    >>> round(point.threshold, 2), round(point.loss, 2), round(point.recall, 2)
+    (0.7, 0.2, 0.67)
     """
     sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
@@ -88,6 +115,35 @@ def precision_at_recall(
     """The threshold of greatest precision with ``recall >= recall``, see :class:`Floor`; ``loss`` is 1 - precision.
 
     Of equal precisions the one of the greatest recall is taken. The decisions of all sets are counted together.
+
+    Source: own; compared with all thresholds in tests/decisions/test_floors.py.
+
+    Parameters
+    ----------
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    recall : the least recall ``tp / P``, in [0, 1]
+    confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, its recall, precision and specificity, and what it reaches of the floor
+
+    Raises
+    ------
+    UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
+    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    TypeError : for a number of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import precision_at_recall
+    >>> y = [1, 1, 0, 1, 0, 0]
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> point = precision_at_recall(y, scores, recall=0.9)
+    >>> point.threshold, point.precision, point.recall
+    (0.25, 0.75, 1.0)
     """
     floor = Asked.least("recall", recall, confidence)
     cuts = Cuts.of(Falling.together(as_sets(y), scores))
@@ -101,6 +157,35 @@ def recall_at_precision(
     """The threshold of greatest recall with ``precision >= precision``, see :class:`Floor`; ``loss`` is 1 - recall.
 
     Of equal recalls the one of the greatest precision is taken. The decisions of all sets are counted together.
+
+    Source: own; compared with all thresholds in tests/decisions/test_floors.py.
+
+    Parameters
+    ----------
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    precision : the least precision ``tp / (tp + fp)``, in [0, 1]
+    confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, its recall, precision and specificity, and what it reaches of the floor
+
+    Raises
+    ------
+    UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
+    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    TypeError : for a number of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import recall_at_precision
+    >>> y = [1, 1, 0, 1, 0, 0]
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> point = recall_at_precision(y, scores, precision=0.9)
+    >>> round(point.threshold, 2), point.precision, round(point.recall, 2)
+    (0.7, 1.0, 0.67)
     """
     return _most_recall(y, scores, Asked.least("precision", precision, confidence), "recall_at_precision")
 
@@ -113,6 +198,35 @@ def recall_at_false_positive_rate(
     Of equal recalls the one with the fewest false positives is taken. The decisions of all sets are counted together.
     With ``confidence`` the upper bound of the rate, one minus the lower bound of the specificity, is at most ``rate``.
     ``reached``, and ``reachable`` of an :class:`UnmetFloor`, are rates too.
+
+    Source: own; compared with all thresholds in tests/decisions/test_floors.py.
+
+    Parameters
+    ----------
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    rate : the largest false-positive rate ``fp / N``, in [0, 1]
+    confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, its recall, precision and specificity, and what it reaches of the floor
+
+    Raises
+    ------
+    UnmetFloor : a ValueError where no threshold meets the floor; it names the best reachable value
+    ValueError : for labels and scores that do not fit, numbers out of range, and labels of one kind only
+    TypeError : for a number of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import recall_at_false_positive_rate
+    >>> y = [1, 1, 0, 1, 0, 0]
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> point = recall_at_false_positive_rate(y, scores, rate=0.2)  # none of the three negatives
+    >>> round(point.threshold, 2), round(point.recall, 2), point.reached
+    (0.7, 0.67, (0.0,))
     """
     return _most_recall(y, scores, Asked.rate(rate, confidence), "recall_at_false_positive_rate")
 

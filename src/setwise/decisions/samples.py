@@ -30,6 +30,27 @@ def least_expected_loss_of_samples(samples: ArrayLike, loss: Loss | str, weights
         (n, m, p) for n sets
     loss : any loss of labels 0 and 1, or its name
     weights : (m,) not negative; they are divided by their sum. None weighs all samples equally
+
+    Returns
+    -------
+    Decision
+        The labels, (p,) or (n, p), and for each set their expected loss and a lower bound of the least one
+
+    Raises
+    ------
+    ValueError : for samples that are not 0 and 1 or of another shape, and weights that do not fit
+    TypeError : for a loss of another kind
+
+    Examples
+    --------
+    Either the first two labels are positive or the last two. The frequencies of the labels alone do not know that:
+
+    >>> from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
+    >>> samples = np.array([[1, 1, 0, 0]] * 6 + [[0, 0, 1, 1]] * 4)
+    >>> least_expected_loss_of_samples(samples, "zero_one").values.round(2).tolist()
+    [0.4]
+    >>> least_expected_loss(samples.mean(axis=0), "zero_one").values.round(2).tolist()
+    [0.87]
     """
     given = as_array(samples, "samples")
     if given.ndim not in (2, 3) or given.size == 0:

@@ -31,6 +31,12 @@ class Threshold:
     loss : the mean loss over the sets at this threshold
     low, high : all thresholds t with ``low <= t <= high`` have this loss on these scores, up to rounding
     exact : whether it is known that no other threshold has a smaller loss on these scores
+
+    Examples
+    --------
+    >>> from setwise.decisions import best_threshold
+    >>> best_threshold([1, 0, 0], [3.0, 1.0, 0.0], "jaccard")
+    Threshold(threshold=2.0, loss=0.0, low=1.0000000000000002, high=3.0, exact=True)
     """
 
     threshold: float

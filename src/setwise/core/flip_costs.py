@@ -65,7 +65,29 @@ class FlipCosts(Term):
 @final
 @dataclass(frozen=True)
 class EqualCosts(FlipCosts):
-    """1 for every label, so that the max loss is whether the whole set is right."""
+    """1 for every label, so that the max loss is whether the whole set is right.
+
+    ``MaxLoss()`` means the same.
+
+    Source: MLSP 3 with lambda = 1.
+
+    Parameters
+    ----------
+    factor : by which the cost is multiplied, above 0
+
+    Raises
+    ------
+    TypeError, ValueError : if factor is no number above 0
+
+    Examples
+    --------
+    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.losses import EqualCosts, MaxLoss
+    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])  # labels 0, 1 at two places are right
+    >>> wrong = np.array([2, 1]) + 1  # a labeling names one wrong label plus one, or zeros for none
+    >>> MaxLoss(EqualCosts()).values(one, wrong).tolist(), MaxLoss(EqualCosts()).values(one, [0, 0]).tolist()
+    ([1.0], [0.0])
+    """
 
     factor: float = 1.0
     binary: ClassVar[bool] = True
@@ -89,12 +111,28 @@ class EqualCosts(FlipCosts):
 class NearestHamming(FlipCosts):
     """``missed`` for right labels, and for others the least share of places in which they differ from a right label.
 
-    Where no label is right, each costs ``missed``. This is the minimum over Y of a loss of single labels (Blaschko and
-    Lampert 2008) for the Hamming loss.
+    Where no label is right, each costs ``missed``. This is the minimum over Y of a loss of single labels for the
+    Hamming loss.
+
+    Source: MLSP 3 for costs that depend on all right labels; Blaschko and Lampert (2008) for losses of single labels.
 
     Parameters
     ----------
     missed : the cost of a right label that is not predicted, 0 or above
+    factor : by which the cost is multiplied, above 0
+
+    Raises
+    ------
+    TypeError, ValueError : if missed is no number of 0 or above, or factor none above 0
+
+    Examples
+    --------
+    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.losses import MaxLoss, NearestHamming
+    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1], [2, 2]]])  # two sequences of two labels are right
+    >>> named = [np.array(label) + 1 for label in ([0, 1], [2, 1], [1, 0])]  # right, one place off, both off
+    >>> [MaxLoss(NearestHamming(missed=3.0)).values(one, label).item() for label in named]
+    [3.0, 0.5, 1.0]
     """
 
     missed: float = 1.0
@@ -123,10 +161,27 @@ class GivenCosts(FlipCosts):
 
     Searches go down the best labels until no other can cost more, so the smaller ``most`` is, the sooner they end.
 
+    Source: MLSP 3, any lambda.
+
     Parameters
     ----------
     function : of the right labels (m, width) of an input and a label (width,), as whole numbers
     most : no label costs more than this, 0 or above
+    factor : by which the cost is multiplied, above 0
+
+    Raises
+    ------
+    TypeError : if function cannot be called, or most or factor is no number
+    ValueError : if most is negative or factor not above 0, or when function returns a number that is not in [0, most]
+
+    Examples
+    --------
+    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.losses import GivenCosts, MaxLoss
+    >>> first = GivenCosts(lambda truths, label: float((truths[:, 0] != label[0]).all()))  # whether the first is wrong
+    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])
+    >>> [MaxLoss(first).values(one, np.array(label) + 1).item() for label in ([0, 2], [1, 1])]
+    [0.0, 1.0]
     """
 
     function: Callable[[Ints, Ints], float]

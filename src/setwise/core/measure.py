@@ -86,8 +86,25 @@ class Measure(ABC):
 class Loss(Measure):
     """The cost of a labeling of a set, given the truth; it is at least 0, and training makes it small.
 
+    ``loss(y_true, y_pred)`` is that of one set, for two arrays (p,): labels 0 and 1, the scores of a loss of a ranking,
+    or labels 0..k-1 of several classes. ``loss.of_mistakes(y_true)`` is the set function ``A -> l_y(A)`` of the
+    mistakes, and ``loss.values(batch, predictions)`` goes over many sets, (n,). Losses are added, and multiplied by
+    positive numbers.
+
     A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that this
-    method returns.
+    method returns. One for a function of the counts is shorter: see :class:`setwise.core.count_loss.CountLoss`.
+
+    Source: LH Eq. 9.
+
+    Examples
+    --------
+    >>> from setwise.losses import Hamming, Jaccard
+    >>> y_true, y_pred = [1, 1, 1, 0], [1, 1, 0, 0]
+    >>> loss = Jaccard() + 2.0 * Hamming()
+    >>> round(loss(y_true, y_pred), 3)  # 1/3 + 2
+    2.333
+    >>> Jaccard().of_mistakes(y_true).gains([3, 2]).round(3).tolist()  # 1/4, then 2/4 with the second mistake
+    [0.25, 0.25]
     """
 
     @property

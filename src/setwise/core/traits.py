@@ -4,7 +4,19 @@ from enum import Enum
 
 
 class Trait(Enum):
-    """One promise about ``l_y(A)``, for every ground truth ``y``; tests check each by enumeration."""
+    """One promise about ``l_y(A)``, for every ground truth ``y``; tests check each by enumeration.
+
+    Traits decide which surrogates and methods of inference take a loss. :func:`setwise.describe` looks at those of a
+    loss for one target.
+
+    Examples
+    --------
+    >>> from setwise.losses import FBeta, Jaccard, Trait
+    >>> Trait.SUBMODULAR in Jaccard().traits, Trait.SUBMODULAR in FBeta().traits
+    (True, False)
+    >>> Trait.SUBMODULAR.value
+    'submodular: the gain of a mistake shrinks as mistakes gather (LH Eq. 7)'
+    """
 
     INCREASING = "increasing: l(A) <= l(A + i)"
     SUBMODULAR = "submodular: the gain of a mistake shrinks as mistakes gather (LH Eq. 7)"

@@ -17,7 +17,12 @@ from setwise.losses.label_costs import Nearest
 from setwise.losses.named import form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
-"""All classes of losses by their short names."""
+"""All classes of losses by their short names.
+
+>>> from setwise.losses import LOSSES
+>>> LOSSES["auc"].__name__, LOSSES["jaccard"]()([1, 1, 0], [1, 0, 0])
+('RocArea', 0.5)
+"""
 
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in LOSSES.values()})
@@ -30,27 +35,75 @@ __all__ = [
 
 
 def plain_losses() -> dict[str, type[Loss]]:
-    """The classes of the losses that need no parameters, by their short names."""
+    """The classes of the losses that need no parameters, by their short names.
+
+    Source: this library.
+
+    Returns
+    -------
+    dict[str, type[Loss]]
+        Those of ``LOSSES`` whose name alone makes a loss.
+
+    Examples
+    --------
+    >>> from setwise.losses import plain_losses
+    >>> plain = plain_losses()
+    >>> plain["jaccard"].__name__, "capped" in plain
+    ('Jaccard', False)
+    """
     return {name: kind for name, kind in LOSSES.items() if not _needs(kind)}
 
 
 def parse_losses(text: str) -> dict[str, Loss]:
     """The losses that a text names, separated by commas, by what the text calls each of them.
 
-    Parameters follow a name after colons, in the order of :func:`loss_forms` or by name, and losses may be added up:
-    ``"f1,fbeta:2,tversky:beta=0.7,jaccard+0.5*hamming"``.
+    Parameters follow a name after colons, in the order of :func:`loss_forms` or by name, and losses may be added up.
+    ``setwise compare`` reads the measures of its command line so.
+
+    Source: this library.
+
+    Parameters
+    ----------
+    text : as ``"f1,fbeta:2,tversky:beta=0.7,jaccard+0.5*hamming"``; letters of any case
+
+    Returns
+    -------
+    dict[str, Loss]
+        The losses by their texts, in order.
 
     Raises
     ------
+    TypeError : for anything but text
     ValueError : with one sentence, for a name that no loss has, or for parameters that it does not take
+
+    Examples
+    --------
+    >>> from setwise.losses import parse_losses
+    >>> parse_losses("fbeta:2, jaccard+0.5*hamming")
+    {'fbeta:2': FBeta(beta=2.0, zero_division=1.0),
+     'jaccard+0.5*hamming': Jaccard(empty='perfect') + 0.5 * Hamming()}
     """
     return losses_of(text, LOSSES)
 
 
 def loss_forms() -> dict[str, str]:
-    """How :func:`parse_losses` writes each loss, by its short name, as ``"recall_at_k:k[:zero_division]"``.
+    """How :func:`parse_losses` writes each loss, by its short name.
 
-    Losses that need functions or arrays are not among them.
+    Losses that need functions or arrays are not among them. Optional parameters are in brackets.
+
+    Source: this library.
+
+    Returns
+    -------
+    dict[str, str]
+        The forms by the short names.
+
+    Examples
+    --------
+    >>> from setwise.losses import loss_forms
+    >>> forms = loss_forms()
+    >>> forms["recall_at_k"], "capped" in forms
+    ('recall_at_k:k[:zero_division]', False)
     """
     found = {name: form_of(name, kind) for name, kind in LOSSES.items()}
     return {name: form for name, form in found.items() if form is not None}
@@ -59,10 +112,27 @@ def loss_forms() -> dict[str, str]:
 def as_loss(loss: object) -> Loss:
     """The loss itself, or the loss with this short name if it needs no parameters.
 
+    Source: this library.
+
+    Parameters
+    ----------
+    loss : a loss, or its short name
+
+    Returns
+    -------
+    Loss
+        The loss.
+
     Raises
     ------
     TypeError : for anything but a loss or text
     ValueError : for a name that no loss has, or whose loss needs parameters
+
+    Examples
+    --------
+    >>> from setwise.losses import as_loss
+    >>> as_loss("f1")
+    FBeta(beta=1.0, zero_division=1.0)
     """
     if isinstance(loss, Loss):
         return loss

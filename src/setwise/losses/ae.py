@@ -14,7 +14,18 @@ from setwise.losses.prevalence_loss import PrevalenceLoss
 class AE(PrevalenceLoss):
     """``|fp - fn| / (P + N)``, the absolute error of the prevalence that is predicted; in [0, 1].
 
-    Misses and false alarms that are equally many cost nothing, so the loss is not increasing.
+    A quantifier is judged by it. Misses and false alarms that are equally many cost nothing, so the loss is not
+    increasing.
+
+    Source: Esuli and Sebastiani (2015).
+
+    Examples
+    --------
+    >>> from setwise.losses import AE
+    >>> AE()([1, 1, 0, 0], [1, 0, 0, 0])  # a half is positive, and a quarter is predicted
+    0.25
+    >>> AE()([1, 1, 0, 0], [0, 0, 1, 1])  # all are wrong, but their number is right
+    0.0
     """
 
     name: ClassVar[str] = "ae"

@@ -25,19 +25,36 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class AreaWeighted(Loss):
-    """``f(fn, fp, P, N)`` of areas instead of counts: ``fn`` is the area of the false negatives, and so on (DD 4.1).
+    """``f(fn, fp, P, N)`` of areas instead of counts: ``fn`` is the area of the false negatives, and so on.
 
     The loss f must be Hamming or a quotient of linear functions of the counts, as Jaccard, F_beta, Tversky and the
-    error rate are; others are refused. The value is the loss of the single pixels if all pixels of an area share one
-    decision. The loss is increasing and submodular where f is. Margin rescaling is maximized with a bound, by a
-    fractional relaxation, or greedily for Tversky with beta > 1, and on graphs by dual decomposition; it is exact where
-    f is a sum of costs.
+    error rate are. The value is the loss of the single pixels if all pixels of an area share one decision; its range,
+    and what it is for sets without positives, are those of f. The loss is increasing and submodular where f is. Margin
+    rescaling is maximized with a bound, by a fractional relaxation, or greedily for Tversky with beta > 1, and on
+    graphs by dual decomposition; it is exact where f is a sum of costs.
+
+    Source: DD 4.1.
 
     Parameters
     ----------
     loss : f, or its name
     areas : (p,) above 0, one for each position in a set, where all sets have p decisions; or (total,), one for each
         decision of the one batch to which this loss is bound, whose sets may have any sizes
+
+    Raises
+    ------
+    Refusal : if the loss is no quotient of linear functions of the counts, so that areas have no meaning for it
+    TypeError : if the loss is neither a loss nor its name
+    ValueError : if there is no loss of this name, an area is not above 0, or a set has another number of decisions
+
+    Examples
+    --------
+    >>> from setwise.losses import AreaWeighted
+    >>> loss = AreaWeighted("jaccard", areas=[9, 1, 5])
+    >>> loss([1, 0, 0], [1, 1, 0])  # an area of 1 is wrong, of 10 that are positive or predicted
+    0.1
+    >>> loss([1, 0, 0], [0, 0, 0])  # nothing is found
+    1.0
     """
 
     loss: Loss

@@ -18,9 +18,18 @@ from setwise.losses.ranked import Ranked
 @final
 @dataclass(frozen=True)
 class AveragePrecision(Loss):
-    """``1 - (1/P) sum over positives of the precision at their rank``: 1 - ``sklearn.metrics.average_precision_score``.
+    """``1 - (1/P) sum over positives of the precision at their rank``, 1 - ``sklearn.metrics.average_precision_score``.
 
-    Decisions with equal scores enter the ranking together. Yue, Finley, Radlinski and Joachims (2007).
+    The loss reads scores and is in [0, 1): 0 if all positives are above all negatives. Decisions with equal scores
+    enter the ranking together, with one precision. In a set of one class every order is perfect, and the loss 0.
+
+    Source: Yue, Finley, Radlinski and Joachims (2007).
+
+    Examples
+    --------
+    >>> from setwise.losses import AveragePrecision
+    >>> AveragePrecision()([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.6])  # the precisions are 1 at rank 1 and 2/4 at rank 4
+    0.25
     """
 
     name: ClassVar[str] = "average_precision"

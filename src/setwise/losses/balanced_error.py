@@ -14,10 +14,19 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class BalancedError(CountLoss):
-    """``(fn / P + fp / N) / 2``, 1 - ``sklearn.metrics.balanced_accuracy_score``. It is modular, in [0, 1].
+    """``(fn / P + fp / N) / 2``, 1 - ``sklearn.metrics.balanced_accuracy_score``; in [0, 1].
 
-    This is the weighted Hamming loss of DD Eq. 12 with the weights ``1 / (2 N)`` and ``1 / (2 P)``. In a set of one
-    class the loss is the share of wrong decisions of that class, ``fn / P`` or ``fp / N``.
+    Both classes count the same, however rare one is. In a set of one class the loss is the share of wrong decisions of
+    that class, ``fn / P`` or ``fp / N``. It is modular: a sum of one cost for each mistake.
+
+    Source: the weighted Hamming loss of DD Eq. 12, with the weights ``1 / (2 N)`` and ``1 / (2 P)``.
+
+    Examples
+    --------
+    >>> from setwise.losses import BalancedError, ErrorRate
+    >>> y_true, y_pred = [1, 0, 0, 0], [0, 0, 0, 0]  # all of the one class are wrong, none of the other
+    >>> BalancedError()(y_true, y_pred), ErrorRate()(y_true, y_pred)
+    (0.5, 0.25)
     """
 
     name: ClassVar[str] = "balanced_error"

@@ -25,21 +25,40 @@ from setwise.kernels.paths import distances_inward, next_inward, path_ends, trac
 class BorderConvexity(Loss):
     """``mistakes on known labels + alpha |{paths whose labels from inside to outside are not 1, .., 1, 0, .., 0}|``.
 
-    The local border convexity of HOL Eq. 8. A batch tells the trimap by its labels: 1 definitely inside, 0 definitely
-    outside, -1 the band between them. On :class:`setwise.core.graphs.Graphs` the paths are shortest ones along edges,
-    through unknown nodes alone: first from each node next to a 0, by number, that no path before passes, then from each
-    other node that no path before passes, farthest first. A path goes on to the neighbor of smallest number that is one
-    step closer to a node next to a 1. Unknown nodes from which no path leads to a 1 are free. A batch without unknown
-    labels has the number of mistakes as its loss.
+    The local border convexity of images of which a core and a rim are known; at least 0. A batch tells the trimap by
+    its labels: 1 definitely inside, 0 definitely outside, -1 the band between them. On
+    :class:`setwise.core.graphs.Graphs` the paths are shortest ones along edges, through unknown nodes alone: first from
+    each node next to a 0, by number, that no path before passes, then from each other node that no path before passes,
+    farthest first. A path goes on to the neighbor of smallest number that is one step closer to a node next to a 1.
+    Unknown nodes from which no path leads to a 1 are free. A batch without unknown labels has the number of mistakes as
+    its loss.
 
     The labelings without a loss are the best ones of one minimum cut. Margin rescaling is bounded: paths may share
     nodes.
+
+    Source: HOL Eq. 8.
 
     Parameters
     ----------
     alpha : the cost of a path, > 0
     paths : the decisions along each path from inside to outside, all of them without a known label, for batches without
-        edges or in place of the shortest paths: a sequence of int64 arrays, those of the first set first
+        edges or in place of the shortest paths: a sequence of int64 arrays (length,), those of the first set first
+
+    Raises
+    ------
+    Refusal : for a batch with unknown labels and without edges, if no paths are given
+    TypeError : if alpha is no number, or paths no sequence of one array or more
+    ValueError : if alpha is not above 0, or a path holds anything but numbers of decisions without a known label
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.losses import BorderConvexity
+    >>> row = Graphs.images(np.array([[[1, -1, -1, -1, 0]]], np.int8))  # a core, a band of three pixels, a rim
+    >>> BorderConvexity(2.0).values(row, [1, 1, 0, 0, 0]).item()  # the band changes once
+    0.0
+    >>> BorderConvexity(2.0).values(row, [1, 0, 0, 1, 0]).item()  # a 1 comes after a 0
+    2.0
     """
 
     alpha: float = 1.0

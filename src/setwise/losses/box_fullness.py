@@ -31,24 +31,43 @@ class BoxFullness(Loss):
     """``mistakes on known labels + sum_b |c_b - R n_b|``, with c_b positives among the n_b decisions of box b.
 
     A batch tells the boxes by its labels: 0 outside of all boxes, -1 inside, as not known, and 0 or 1 for single
-    decisions inside that are known all the same; these count in ``c_b`` by their known label. With zeros outside and a
-    single box without known decisions this is HOL Eq. 7. Where ``R n_b`` is no whole number no labeling has the loss 0,
-    and a completion has the least loss. A batch without unknown labels has the number of mistakes as its loss, so
-    images with full labels may stand beside those with boxes.
+    decisions inside that are known all the same; these count in ``c_b`` by their known label. Where ``R n_b`` is no
+    whole number no labeling has the loss 0, and a completion has the least loss. A batch without unknown labels has the
+    number of mistakes as its loss, so images with full labels may stand beside those with boxes.
 
     Margin rescaling needs ``J^B`` cuts on graphs, for B boxes in one set and J linear pieces of the function of the
     count: J = 2 for one ratio, 3 for a range. With a function that is not convex, or with too many boxes, the maximum
     is bounded.
 
+    Source: HOL Eq. 7, which it is with zeros outside and a single box without known decisions; HOL 4.2 for functions.
+
     Parameters
     ----------
-    ratio : R in [0, 1]; or an array of them, one for each set, and where ``boxes`` are given one for each number of a
-        box, as for bags whose shares of positives are known; or a pair (low, high), between which the share costs
-        nothing: each box then costs ``max(0, low n_b - c_b, c_b - high n_b)``; or any function ``f(counts, sizes)`` >=
-        0 of arrays, in pixels
+    ratio : R in [0, 1]; or an array of them, (n,) for one of each set, and where ``boxes`` are given one for each
+        number of a box, as for bags whose shares of positives are known; or a pair (low, high), between which the share
+        costs nothing: each box then costs ``max(0, low n_b - c_b, c_b - high n_b)``; or any function
+        ``f(counts, sizes)`` >= 0 of arrays, in pixels
     boxes : (total,) whole numbers, the number of the box of each decision inside its set, from 0 up, and -1 for none;
         None makes all decisions of a set without a known label one box. Decisions without a label in no box are free
     unit : ``"pixel"`` as above, or ``"share"``, which divides the loss of each set by its number of decisions
+
+    Raises
+    ------
+    TypeError : if ratio is no number, array, pair or function of two arguments
+    ValueError : if a ratio is not in [0, 1], boxes are no whole numbers from -1 on, their numbers do not fit the batch,
+        unit is another word, or the function returns anything but finite numbers >= 0
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import BoxFullness
+    >>> labels = np.array([0, -1, -1, -1, -1, 0], np.int8)  # a box of four pixels, and two outside
+    >>> image = Sets(labels, offsets=np.array([0, 6]))
+    >>> half = BoxFullness(0.5)
+    >>> half.values(image, [0, 1, 1, 0, 0, 0]).item()  # the box is half full
+    0.0
+    >>> half.values(image, [1, 1, 1, 1, 0, 0]).item()  # one pixel outside is positive, and one too many inside
+    2.0
     """
 
     ratio: float | tuple[float, float] | NDArray[np.float64] | Callable[..., Any]

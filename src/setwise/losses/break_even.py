@@ -15,12 +15,22 @@ from setwise.losses.top import hits, of_largest
 @final
 @dataclass(frozen=True)
 class BreakEven(CountLoss):
-    """``fn / P`` where as many decisions are predicted positive as there are positives.
+    """``fn / P`` where as many decisions are predicted positive as there are positives; in [0, 1].
 
-    At this number precision equals recall, so the loss is 1 - the precision-recall break-even point (PRBEP). The
-    decisions of the P largest scores are predicted positive; decisions with equal scores share the last places. In
-    training, inference maximizes over the labelings with P predicted positives (Joachims 2005), of which the truth is
-    one. Without positives the loss is 0.
+    At this number precision equals recall, so the loss is 1 - the precision-recall break-even point (PRBEP). It reads
+    scores: the decisions of the P largest are predicted positive, and decisions with equal scores share the last
+    places. In training, inference maximizes over the labelings with P predicted positives, of which the truth is one.
+    Without positives the loss is 0.
+
+    Source: Joachims (2005).
+
+    Examples
+    --------
+    >>> from setwise.losses import BreakEven
+    >>> BreakEven()([1, 0, 1, 0], [0.9, 0.8, 0.1, 0.0])  # one of the two largest scores is a positive
+    0.5
+    >>> BreakEven()([1, 0, 1, 0], [-0.1, -0.8, -0.2, -0.9])  # the order alone counts, not the signs
+    0.0
     """
 
     name: ClassVar[str] = "break_even"

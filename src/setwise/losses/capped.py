@@ -23,14 +23,30 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Capped(Loss):
-    """``min(cap, sum_(i in A) weights_i)``: beyond the cap further mistakes cost nothing (LH Eq. 52).
+    """``min(cap, sum_(i in A) weights_i)``: beyond the cap further mistakes cost nothing; in [0, cap].
 
     The loss is submodular and increasing.
+
+    Source: LH Eq. 52.
 
     Parameters
     ----------
     weights : (p,) non-negative, one for each position in a set; every set must have p decisions
     cap : above 0; if it is below the sum of the weights, the loss is submodular but not modular
+
+    Raises
+    ------
+    TypeError : if cap is no number
+    ValueError : if a weight is negative, cap is not above 0, or a set has another number of decisions than p
+
+    Examples
+    --------
+    >>> from setwise.losses import Capped
+    >>> loss = Capped([1.0, 0.5, 0.2], cap=1.3)  # the weights and the cap of LH 6.3
+    >>> loss([1, 1, 1], [1, 0, 0])  # 0.5 + 0.2
+    0.7
+    >>> loss([1, 1, 1], [0, 0, 0])  # 1.7 is above the cap
+    1.3
     """
 
     weights: ArrayLike

@@ -17,13 +17,29 @@ from setwise.core.traits import SHAPES, Trait
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Cardinality(CountLoss):
-    """``g(|A|)``, where A is the set of mistakes.
+    """``g(|A|)``, where A is the set of mistakes; in [min g, max g].
 
-    The loss is submodular exactly if ``g`` is concave, and supermodular exactly if ``g`` is convex.
+    The loss is submodular exactly if ``g`` is concave, supermodular exactly if ``g`` is convex, and increasing where
+    ``g`` is; these traits are read off ``g``.
+
+    Source: HOL 4.2, which maximizes such losses by cardinality potentials; the curvatures are in Bach (2013).
 
     Parameters
     ----------
     g : (p+1,) finite and non-negative, the loss of 0, 1, ..., p mistakes; every set must have p decisions
+
+    Raises
+    ------
+    ValueError : if g has fewer than two values or a negative one, or a set has another number of decisions than p
+
+    Examples
+    --------
+    >>> from setwise.losses import Cardinality, Trait
+    >>> loss = Cardinality([0.0, 0.1, 1.0, 1.0, 1.0])  # one mistake in four decisions is nearly free
+    >>> loss([1, 1, 0, 0], [1, 1, 0, 1]), loss([1, 1, 0, 0], [0, 0, 0, 0])
+    (0.1, 1.0)
+    >>> Trait.SUBMODULAR in loss.traits  # the second mistake costs more than the first
+    False
     """
 
     g: ArrayLike

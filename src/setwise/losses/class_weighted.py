@@ -25,12 +25,31 @@ from setwise.losses.jaccard import Jaccard
 class ClassWeighted(CountLoss):
     """``f(b fn, a fp, b P, a N)``: the loss as if each negative occurred a times and each positive b times.
 
-    The loss f must be a quotient of linear functions of the counts, as the Jaccard loss is; others are refused.
+    The loss f must be a quotient of linear functions of the counts, as the Jaccard loss is. Range, conventions for sets
+    without positives, and whether the loss increases and is submodular are as with f. ``class_weight`` of
+    :class:`setwise.SetClassifier` makes it.
+
+    Source: this library, after ``class_weight`` of scikit-learn.
 
     Parameters
     ----------
     loss : f, or its name
     negative, positive : a and b, above 0
+
+    Raises
+    ------
+    Refusal : if the loss is no quotient of linear functions of the counts
+    TypeError : if the loss is neither a loss nor its name, or a weight is no number
+    ValueError : if there is no loss of this name, or a weight is not above 0
+
+    Examples
+    --------
+    >>> from setwise.losses import ClassWeighted, Jaccard
+    >>> y_true, y_pred = [1, 1, 1, 0], [1, 1, 1, 1]
+    >>> Jaccard()(y_true, y_pred)  # one false alarm, four positive or predicted
+    0.25
+    >>> ClassWeighted("jaccard", negative=3.0, positive=1.0)(y_true, y_pred)  # as if there were three false alarms
+    0.5
     """
 
     loss: Loss

@@ -13,11 +13,25 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class ClassWeightedHamming(CountLoss):
-    """``negative * fp + positive * fn`` (DD Eq. 12). It is modular.
+    """``negative * fp + positive * fn``: a false alarm and a miss have different costs.
+
+    The loss is in ``[0, negative N + positive P]``. It is modular: a sum of one cost for each mistake.
+
+    Source: DD Eq. 12.
 
     Parameters
     ----------
     negative, positive : the cost of a false positive and that of a false negative, both >= 0
+
+    Raises
+    ------
+    TypeError, ValueError : if a cost is no number of 0 or above
+
+    Examples
+    --------
+    >>> from setwise.losses import ClassWeightedHamming
+    >>> ClassWeightedHamming(negative=1.0, positive=5.0)([1, 1, 0, 0], [1, 0, 1, 0])  # one miss, one false alarm
+    6.0
     """
 
     negative: float = 1.0

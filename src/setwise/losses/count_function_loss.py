@@ -34,15 +34,30 @@ CORNERS = 16
 class CountFunctionLoss(CountLoss):
     """``f(fn, fp, P, N)`` or ``f(fn, fp)`` for any vectorized function f of the counts of a set.
 
-    The counts are the numbers of false negatives, false positives, positives and negatives. The traits of the shape are
-    read off the tables of all possible counts if these tables are small. If they are large, the loss has the promised
-    traits, and corners of the tables are checked. A promise that a cell contradicts raises BrokenPromise.
+    The counts are the numbers of false negatives, false positives, positives and negatives; the range is that of f. The
+    traits of the shape are read off the tables of all possible counts if these tables are small. If they are large, the
+    loss has the promised traits, and corners of the tables are checked.
+
+    Source: Joachims (2005), who trains for functions of the contingency table. The checks of promises are new here.
 
     Parameters
     ----------
     f : takes float64 arrays that broadcast, 0 <= fn <= P and 0 <= fp <= N, and returns finite numbers >= 0
     promises : those of ``Trait.INCREASING``, ``Trait.SUBMODULAR``, ``Trait.SUPERMODULAR`` and ``Trait.MODULAR`` that
         hold for every ground truth. With ``Trait.INCREASING`` inference can skip parts of large tables
+
+    Raises
+    ------
+    BrokenPromise : when the loss is bound to sets, if a cell of a table contradicts a promise
+    TypeError : if f is no function of two or four arguments, or promises are no traits
+    ValueError : if another trait is promised, or f returns anything but finite numbers >= 0 in the shape of its counts
+
+    Examples
+    --------
+    >>> from setwise.losses import CountFunctionLoss
+    >>> loss = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))  # a miss costs five false alarms
+    >>> loss([1, 1, 0, 0, 0], [1, 0, 1, 1, 1])
+    8.0
     """
 
     f: Callable[..., Values]

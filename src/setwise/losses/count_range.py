@@ -19,15 +19,30 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CountRange(Loss):
-    """``mistakes on known labels + max(0, low - c, c - high)``, with c the number of positives of the set (HOL 4.1).
+    """``mistakes on known labels + max(0, low - c, c - high)``, with c the number of positives of the set.
 
-    The labels of a batch are 0, 1, or -1 where they are unknown; known positives are counted in c. A set without
-    unknown labels has the number of mistakes as its loss, whatever its range is.
+    The loss is at least 0. The labels of a batch are 0, 1, or -1 where they are unknown; known positives are counted in
+    c. A set without unknown labels has the number of mistakes as its loss, whatever its range is.
+
+    Source: HOL 4.2, a function of the count as that of Eq. 7.
 
     Parameters
     ----------
     low : the least number of positives, one whole number or one for each set, (n,): 1 is "at least one"
     high : the largest number, in the same way, up to the size of the set; None sets no limit
+
+    Raises
+    ------
+    ValueError : if a number is not whole or below 0, or a set cannot have so many positives by its labels
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import CountRange
+    >>> labels = np.array([-1, -1, -1, 0], np.int8)  # three unknown decisions and a negative one
+    >>> bag = Sets(labels, offsets=np.array([0, 4]))
+    >>> [CountRange(1, 2).values(bag, decided).item() for decided in ([0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0])]
+    [1.0, 0.0, 1.0]
     """
 
     low: int | NDArray[np.int64]

@@ -21,14 +21,30 @@ from setwise.losses.weights import check_weights, example_weights
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class EarlyDetection(Loss):
-    """``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)``: the mistakes up to each time i, at most i / 2 (LH Eq. 50-51).
+    """``sum_i gamma_i min(|A ∩ {1..i}|, i / 2)``: the mistakes up to each time i, at most i / 2.
 
-    The decisions of a set are in the order of time. The loss is a positive sum of capped counts, so it is submodular
-    and increasing. Gains along an order cost O(p log p).
+    The decisions of a set are in the order of time, and an early mistake counts at all later times. The loss is in [0,
+    sum_i gamma_i i / 2]. It is a positive sum of capped counts, so it is submodular and increasing. Gains along an
+    order cost O(p log p).
+
+    Source: LH Eq. 50-51.
 
     Parameters
     ----------
     gamma : (p,) non-negative weights of the times i = 1..p; None means ``exp(-i)``, for sets of any length
+
+    Raises
+    ------
+    ValueError : if a weight is negative, or a set has another number of decisions than there are weights
+
+    Examples
+    --------
+    >>> from setwise.losses import EarlyDetection
+    >>> loss = EarlyDetection(gamma=[1, 1, 1, 1])
+    >>> loss([0, 0, 0, 0], [1, 0, 0, 0])  # a mistake at once: 1/2 + 1 + 1 + 1
+    3.5
+    >>> loss([0, 0, 0, 0], [0, 0, 0, 1])  # a mistake at the end
+    1.0
     """
 
     gamma: ArrayLike | None = None

@@ -14,7 +14,18 @@ from setwise.core.traits import CURVATURES, Trait
 @final
 @dataclass(frozen=True)
 class ErrorRate(CountLoss):
-    """``(fn + fp) / (P + N)``, 1 - ``sklearn.metrics.accuracy_score``. It is modular, in [0, 1]."""
+    """``(fn + fp) / (P + N)``, the share of wrong decisions, 1 - ``sklearn.metrics.accuracy_score``; in [0, 1].
+
+    The loss is modular: a sum of one cost for each mistake.
+
+    Source: DD Eq. 12 with both weights ``1 / (P + N)``.
+
+    Examples
+    --------
+    >>> from setwise.losses import ErrorRate
+    >>> ErrorRate()([1, 1, 0, 0], [1, 0, 0, 0])
+    0.25
+    """
 
     name: ClassVar[str] = "error_rate"
 

@@ -19,13 +19,31 @@ class FBeta(CountLoss):
     """``(b^2 fn + fp) / ((1 + b^2) P - fn + fp)``, 1 - ``sklearn.metrics.fbeta_score``; in [0, 1].
 
     F_b is the harmonic mean of precision and recall in which recall has b^2 times the weight of precision; b = 1 gives
-    F1 (Joachims 2005). The loss is increasing, but not submodular. Where F is 0/0, because there are no positives and
-    none are predicted, the loss is ``1 - zero_division``.
+    F1. The loss is increasing, but not submodular. Where F is 0/0, because there are no positives and none are
+    predicted, the loss is ``1 - zero_division``: 0 unless told otherwise. A set without positives in which any is
+    predicted has the loss 1.
+
+    Source: Joachims (2005).
 
     Parameters
     ----------
     beta : b, above 0
     zero_division : the value of F where it is 0/0, in [0, 1], as in scikit-learn
+
+    Raises
+    ------
+    TypeError, ValueError : if beta is no number above 0, or zero_division none in [0, 1]
+
+    Examples
+    --------
+    >>> from setwise.losses import FBeta
+    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]  # the recall is 1, the precision 1/3
+    >>> FBeta()(y_true, y_pred)
+    0.5
+    >>> round(FBeta(beta=2.0)(y_true, y_pred), 3)  # 2/7, as recall has four times the weight
+    0.286
+    >>> FBeta()([0, 0], [0, 0]), FBeta(zero_division=0.0)([0, 0], [0, 0])
+    (0.0, 1.0)
     """
 
     beta: float = 1.0

@@ -15,10 +15,21 @@ from setwise.losses.recalls import recalls
 @final
 @dataclass(frozen=True)
 class GMean(CountLoss):
-    """``1 - sqrt((1 - fn / P) (1 - fp / N))``, in a set of one class ``fn / P`` or ``fp / N``.
+    """``1 - sqrt((1 - fn / P) (1 - fp / N))``, 1 - the geometric mean of the recalls of both classes; in [0, 1].
 
-    This is 1 - the geometric mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set. The loss
-    is increasing, in [0, 1].
+    The loss is 1 as soon as one class is missed altogether. In a set of one class it is the share of wrong decisions of
+    that class, ``fn / P`` or ``fp / N``: the mean is that of ``sklearn.metrics.recall_score`` over the classes that
+    occur in the set. The loss is increasing.
+
+    Source: Kubat and Matwin (1997).
+
+    Examples
+    --------
+    >>> from setwise.losses import GMean
+    >>> GMean()([1, 1, 1, 1, 0], [1, 0, 0, 0, 0])  # the recalls are 1/4 and 1
+    0.5
+    >>> GMean()([0, 0, 0, 0], [0, 1, 0, 0])  # one class: the share that is wrong
+    0.25
     """
 
     name: ClassVar[str] = "g_mean"

@@ -15,10 +15,19 @@ from setwise.losses.recalls import recalls
 @final
 @dataclass(frozen=True)
 class HMean(CountLoss):
-    """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P``, ``b = 1 - fp / N``.
+    """``1 - 2 a b / (a + b)`` with the recalls ``a = 1 - fn / P`` and ``b = 1 - fp / N`` of both classes; in [0, 1].
 
-    This is 1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set, and 1 if
-    both recalls are 0. The loss is increasing, in [0, 1].
+    This is 1 - the harmonic mean of ``sklearn.metrics.recall_score`` over the classes that occur in the set, so in a
+    set of one class ``fn / P`` or ``fp / N``; it is 1 if both recalls are 0. The loss is increasing, and never smaller
+    than :class:`GMean`.
+
+    Source: a function of the counts as in Joachims (2005), with the means of :class:`GMean`.
+
+    Examples
+    --------
+    >>> from setwise.losses import HMean
+    >>> round(HMean()([1, 1, 1, 1, 0], [1, 0, 0, 0, 0]), 3)  # the recalls are 1/4 and 1, their mean 0.5 / 1.25
+    0.6
     """
 
     name: ClassVar[str] = "h_mean"

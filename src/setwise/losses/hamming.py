@@ -23,11 +23,25 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 class Hamming(Loss):
     """``sum_(i in A) weights_i``, or the number of mistakes if ``weights`` is None; in [0, sum of weights].
 
-    The loss is modular. Its Lovász hinge and its margin rescaling are the sum of the hinges of an SVM (LH Prop. 7).
+    The loss is modular. Its Lovász hinge and its margin rescaling are the sum of the hinges of an SVM.
+
+    Source: LH 2.1 and Prop. 7.
 
     Parameters
     ----------
     weights : (p,) non-negative, one for each position in a set; every set must then have p decisions
+
+    Raises
+    ------
+    ValueError : if a weight is negative, or a set has another number of decisions than there are weights
+
+    Examples
+    --------
+    >>> from setwise.losses import Hamming
+    >>> Hamming()([1, 1, 0], [1, 0, 1])
+    2.0
+    >>> Hamming(weights=[1.0, 2.0, 0.5])([1, 1, 0], [1, 0, 1])  # 2 + 0.5
+    2.5
     """
 
     weights: ArrayLike | None = None

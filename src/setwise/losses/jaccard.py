@@ -15,9 +15,12 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True)
 class Jaccard(CountLoss):
-    """``(fn + fp) / (P + fp) = 1 - |positives and predicted| / |positives or predicted|`` (LH Eq. 43-44).
+    """``(fn + fp) / (P + fp) = 1 - |positives and predicted| / |positives or predicted|``; in [0, 1].
 
-    The loss is submodular and increasing (LH Prop. 10), and in [0, 1].
+    One minus the intersection over union (IoU), the measure of masks. True negatives do not count. The loss is
+    submodular and increasing.
+
+    Source: LH Eq. 43-44 and Prop. 10; also DD Eq. 11 and HOL Eq. 5.
 
     Parameters
     ----------
@@ -28,6 +31,18 @@ class Jaccard(CountLoss):
           nonzero at the worst decision only.
         - ``"fraction"``: ``fp / N``. Each false positive costs the same, so the gradient reaches all of them.
         - ``"ignore"``: 0 whatever is predicted, so that such sets have no part in training.
+
+    Raises
+    ------
+    ValueError : if ``empty`` is another word
+
+    Examples
+    --------
+    >>> from setwise.losses import Jaccard
+    >>> Jaccard()([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])  # two mistakes, four positive or predicted
+    0.5
+    >>> [Jaccard(empty)([0, 0, 0, 0], [0, 0, 0, 1]) for empty in ("perfect", "fraction", "ignore")]
+    [1.0, 0.25, 0.0]
     """
 
     empty: Literal["perfect", "fraction", "ignore"] = "perfect"

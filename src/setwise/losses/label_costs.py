@@ -77,12 +77,29 @@ class Nearest:
     """``lambda(Y, y) = min over true labels of distances[true, y]`` where y is false, ``missed`` where it is true.
 
     A false label costs ``missed`` too where no label is true. MLSP 5.2 has distances of 0 between boxes that overlap
-    by half and 1 between others; a hierarchy has the lengths of paths.
+    by half and 1 between others; a hierarchy has the lengths of paths. It is given as ``costs`` to
+    :class:`setwise.losses.MaxLoss` and :class:`setwise.losses.SumLoss`.
+
+    Source: MLSP 3 and 5.2.
 
     Parameters
     ----------
     distances : (p, p) of 0 or above
     missed : the cost of a true label that is not predicted, 0 or above
+
+    Raises
+    ------
+    TypeError : if missed is no number
+    ValueError : if distances are not square or negative, or not those of the labels of a set, or missed is negative
+
+    Examples
+    --------
+    >>> from setwise.losses import MaxLoss, Nearest
+    >>> costs = Nearest([[0, 1, 2], [1, 0, 1], [2, 1, 0]], missed=5.0)
+    >>> costs(np.array([True, False, False])).tolist()  # label 0 is true
+    [5.0, 1.0, 2.0]
+    >>> MaxLoss(costs)([1, 0, 0], [1, 1, 1])  # labels 1 and 2 are false; the worse one counts
+    2.0
     """
 
     distances: Any

@@ -20,16 +20,32 @@ from setwise.losses.weights import example_weights
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxLoss(Loss):
-    """``max_(i in A) costs_i``, and 0 for no mistake (MLSP 3): the 0/1 loss of a set where all costs are 1.
+    """``max_(i in A) costs_i``, and 0 for no mistake: the cost of the worst mistake; in [0, max costs].
 
-    It is increasing and submodular, and its margin and slack rescaling are maximized exactly in O(p log p). The
-    surrogate of MLSP for it is :class:`setwise.surrogates.MultilabelHinge`.
+    It is the 0/1 loss of a set where all costs are 1. It is increasing and submodular, and its margin and slack
+    rescaling are maximized exactly in O(p log p). The surrogate of MLSP for it is
+    :class:`setwise.surrogates.MultilabelHinge`.
+
+    Source: MLSP 3.
 
     Parameters
     ----------
     costs : lambda, the cost of a mistake on each label: None for 1; (p,) of 0 or above, where all sets have p labels;
         or a function of the truth (p,) of a set that returns (p,) such numbers, as :class:`setwise.losses.Nearest`.
         Labels that are too many to list take :class:`setwise.losses.NearestHamming` and its like, or None
+
+    Raises
+    ------
+    Refusal : for a batch whose labels are listed though the costs need a large space, or the other way round
+    ValueError : if a cost is negative, or a set has another number of decisions than there are costs
+
+    Examples
+    --------
+    >>> from setwise.losses import MaxLoss
+    >>> MaxLoss([5.0, 1.0, 2.0])([1, 1, 0], [1, 0, 1])  # the last two are wrong
+    2.0
+    >>> MaxLoss()([1, 1, 0], [1, 0, 1])
+    1.0
     """
 
     costs: Any = None

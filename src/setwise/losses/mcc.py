@@ -16,8 +16,19 @@ from setwise.core.traits import CURVATURES, Trait
 class MCC(CountLoss):
     """``1 - (tp tn - fp fn) / sqrt((tp + fp) (tn + fn) P N)``, 1 - ``sklearn.metrics.matthews_corrcoef``; in [0, 2].
 
+    One minus the correlation of truth and prediction: 0 if they agree, 1 if they are unrelated, 2 if they are opposite.
     The loss is increasing. If the truth or the prediction has one class only, the formula is 0/0; the coefficient is
     then 0 and the loss 1. So a set of one class has the loss 1 whatever is predicted.
+
+    Source: Matthews (1975).
+
+    Examples
+    --------
+    >>> from setwise.losses import MCC
+    >>> MCC()([1, 1, 0, 0], [1, 0, 1, 0]), MCC()([1, 1, 0, 0], [0, 0, 1, 1])
+    (1.0, 2.0)
+    >>> MCC()([0, 0, 0], [0, 0, 0])  # one class only: 1, though all are right
+    1.0
     """
 
     name: ClassVar[str] = "mcc"

@@ -18,14 +18,30 @@ from setwise.losses.jaccard import Jaccard
 @final
 @dataclass(frozen=True)
 class MeanOverClasses(Loss):
-    """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels (DD 3.3).
+    """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels.
 
-    All classes have the same weight. A class that is absent from a set contributes the loss of a set without positives.
-    Margin rescaling is maximized by decoupling the classes, with a bound; the other surrogates refuse this loss.
+    All classes have the same weight, and the range is that of the loss. A class that is absent from a set contributes
+    the loss of a set without positives. Margin rescaling is maximized by decoupling the classes, with a bound; the
+    other surrogates refuse this loss.
+
+    Source: DD 3, which mentions losses of the counts of each class after Eq. 10.
 
     Parameters
     ----------
     loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
+
+    Raises
+    ------
+    Refusal : if the loss reads anything but labels 0 and 1, as losses of a ranking do
+    TypeError : if the loss is neither a loss nor its name
+    ValueError : if there is no loss of this name, or one that needs parameters
+
+    Examples
+    --------
+    >>> from setwise.losses import MeanOverClasses
+    >>> mean = MeanOverClasses("jaccard")
+    >>> round(mean([0, 1, 1, 2], [0, 1, 2, 2]), 3)  # (0 + 1/2 + 1/2) / 3 for the classes 0, 1 and 2
+    0.333
     """
 
     loss: Loss

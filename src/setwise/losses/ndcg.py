@@ -21,12 +21,26 @@ from setwise.losses.ranked import Ranked
 class NDCG(Loss):
     """``1 - sum over positives of D(rank) / sum_(r = 1..P) D(r)``, ``D(r) = 1 / log2(1 + r)`` for r <= k, else 0.
 
-    This is 1 - ``sklearn.metrics.ndcg_score(k=k)`` for relevance 0 and 1. Decisions with equal scores share the mean of
-    their discounts. Chakrabarti et al. (2008).
+    This is 1 - ``sklearn.metrics.ndcg_score(k=k)`` for relevance 0 and 1; in [0, 1]. It reads scores. Decisions with
+    equal scores share the mean of their discounts. In a set of one class every order is perfect, and the loss 0.
+
+    Source: Chakrabarti et al. (2008).
 
     Parameters
     ----------
     k : the number of first ranks that count, at least 1; None counts all ranks
+
+    Raises
+    ------
+    TypeError, ValueError : if k is no whole number of 1 or above
+
+    Examples
+    --------
+    >>> from setwise.losses import NDCG
+    >>> round(NDCG()([0, 0, 1], [0.9, 0.8, 0.7]), 3)  # the only positive has rank 3: 1 - D(3) / D(1)
+    0.5
+    >>> NDCG(k=2)([0, 0, 1], [0.9, 0.8, 0.7])  # it is not among the first two
+    1.0
     """
 
     k: int | None = None

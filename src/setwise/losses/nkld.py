@@ -15,7 +15,16 @@ from setwise.losses.prevalences import divergence
 class NKLD(PrevalenceLoss):
     """``2 e / (e + 1) - 1 = tanh(KLD / 2)`` with ``e = exp(KLD)``, the divergence normalized to [0, 1).
 
-    The prevalences are smoothed as in :class:`KLD` (Esuli and Sebastiani 2015). The loss is not increasing.
+    The prevalences are smoothed as in :class:`KLD`. Misses and false alarms that are equally many cost nothing, so the
+    loss is not increasing.
+
+    Source: Esuli and Sebastiani (2015) for the divergence and its smoothing.
+
+    Examples
+    --------
+    >>> from setwise.losses import KLD, NKLD
+    >>> round(NKLD()([1, 0], [0, 0]), 3), round(KLD()([1, 0], [0, 0]), 3)
+    (0.146, 0.294)
     """
 
     name: ClassVar[str] = "nkld"

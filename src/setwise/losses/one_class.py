@@ -18,12 +18,29 @@ from setwise.losses.jaccard import Jaccard
 @final
 @dataclass(frozen=True)
 class OneClass(Loss):
-    """``loss([y = label], [yhat = label])`` for decisions with k labels (DD Algorithm 1).
+    """``loss([y = label], [yhat = label])``: the loss of one class against the rest, for decisions with k labels.
+
+    The range, and what the loss is for sets without the class, are those of the loss.
+
+    Source: DD Algorithm 1.
 
     Parameters
     ----------
     loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
     label : the class that is positive, 0..k-1; all other classes are negative
+
+    Raises
+    ------
+    Refusal : if the loss reads anything but labels 0 and 1, as losses of a ranking do
+    TypeError : if the loss is neither a loss nor its name, or label no whole number
+    ValueError : if there is no loss of this name, or no such label in the sets
+
+    Examples
+    --------
+    >>> from setwise.losses import OneClass
+    >>> y_true, y_pred = [0, 1, 1, 2], [0, 1, 2, 2]
+    >>> [OneClass("jaccard", label)(y_true, y_pred) for label in range(3)]
+    [0.0, 0.5, 0.5]
     """
 
     loss: Loss

@@ -17,17 +17,34 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True)
 class OrderedPoints(Loss):
-    """``[some pair of points lies wrong]``, or with ``per="pair"`` the share of pairs that do (HOL 5.1).
+    """``[some pair of points lies wrong]``, or with ``per="pair"`` the share of pairs that do; in [0, 1].
 
     A label is a state of a grid: state v is the point in row ``v // width`` and column ``v % width``. Two points lie
     wrong to each other if they are not in the true order from top to bottom, or not in that from left to right. Equal
     rows are an order of their own, and so are equal columns. Where the points lie precisely does not matter. A point
-    whose true state is not known belongs to no pair. O(k^2) for a set of k points.
+    whose true state is not known belongs to no pair, and a set without pairs has the loss 0. O(k^2) for a set of k
+    points.
+
+    Source: HOL 5.1; the definition of equal rows, and the share, are setwise's own.
 
     Parameters
     ----------
     width : the number of columns of the grid; rows follow from the number of labels
     per : ``"set"`` for the loss of 0 and 1, ``"pair"`` for the share of pairs
+
+    Raises
+    ------
+    TypeError : if width is no whole number
+    ValueError : if width is below 1, or ``per`` is another word
+
+    Examples
+    --------
+    >>> from setwise.losses import OrderedPoints
+    >>> truth = [0, 11, 22]  # on a grid of 10 columns: (row 0, column 0), (1, 1) and (2, 2)
+    >>> OrderedPoints(10)(truth, [0, 33, 99])  # all moved, but in the same order
+    0.0
+    >>> OrderedPoints(10)(truth, [0, 22, 11]), round(OrderedPoints(10, "pair")(truth, [0, 22, 11]), 3)
+    (1.0, 0.333)
     """
 
     width: int

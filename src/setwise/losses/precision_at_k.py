@@ -19,13 +19,27 @@ from setwise.losses.top import check_size, hits, of_largest
 class PrecisionAtK(CountLoss):
     """``1 - tp / k`` if k decisions are predicted positive: the share of negatives among the k largest scores.
 
-    This is a loss of Joachims (2005). Decisions with equal scores share the last places. In training, inference
-    maximizes over the labelings with exactly k predicted positives. The truth need not be one of them, so their scores
-    are compared with the mean score of the best of them.
+    The loss reads scores, and is in [0, 1]. Decisions with equal scores share the last places. Where a set has fewer
+    than k positives, the loss cannot be 0. In training, inference maximizes over the labelings with exactly k predicted
+    positives. The truth need not be one of them, so their scores are compared with the mean score of the best of them.
+
+    Source: Joachims (2005).
 
     Parameters
     ----------
     k : at least 1; every set must have k decisions or more
+
+    Raises
+    ------
+    TypeError, ValueError : if k is no whole number of 1 or above, or a set has fewer than k decisions
+
+    Examples
+    --------
+    >>> from setwise.losses import PrecisionAtK
+    >>> PrecisionAtK(2)([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])  # one of the two largest scores is a negative
+    0.5
+    >>> PrecisionAtK(1)([1, 0], [0.9, 0.9])  # equal scores: one half each
+    0.5
     """
 
     k: int

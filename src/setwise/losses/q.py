@@ -14,13 +14,25 @@ from setwise.losses.q_measure import QMeasure
 class Q(QMeasure):
     """``1 - (1 + b^2) c q / (b^2 c + q)`` with ``c = 1 - fn / P`` and ``q = 1 - |fp - fn| / max(P, N)``; in [0, 1].
 
-    This is one minus the Q-measure (Barranquero et al. 2015), the harmonic mean of the recall c and of a score q of the
-    number predicted. The loss is not increasing: a false alarm may make up for a miss. Where c and q are both 0, it is
-    1. Without positives c is 1, because nothing is missed.
+    One minus the Q-measure, the harmonic mean of the recall c and of a score q of the number predicted. The loss is not
+    increasing: a false alarm may make up for a miss. Where c and q are both 0, it is 1. Without positives c is 1,
+    because nothing is missed.
+
+    Source: Barranquero, Díez and del Coz (2015).
 
     Parameters
     ----------
     beta : b, above 0; the larger, the more the number predicted counts
+
+    Raises
+    ------
+    TypeError, ValueError : if beta is no number above 0
+
+    Examples
+    --------
+    >>> from setwise.losses import Q
+    >>> Q()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])  # the recall is 1/3, and the number predicted is right
+    0.5
     """
 
     name: ClassVar[str] = "q"

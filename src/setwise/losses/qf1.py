@@ -14,13 +14,25 @@ from setwise.losses.q_measure import QMeasure
 class QF1(QMeasure):
     """``1 - (1 + b^2) c q / (b^2 c + q)`` with c = F1 and ``q = 1 - |fp - fn| / max(P, N)``; in [0, 1].
 
-    This is the Q-measure (Barranquero et al. 2015) with F1, ``1 - FBeta()``, in place of the recall of :class:`Q`. The
-    loss need not increase: a false alarm may make up for a miss. Without positives F1 is 1 where none is predicted, and
-    else 0.
+    One minus the Q-measure with F1, ``1 - FBeta()``, in place of the recall of :class:`Q`. The loss need not increase:
+    a false alarm may make up for a miss. Where c and q are both 0, it is 1. Without positives F1 is 1 where none is
+    predicted, and else 0.
+
+    Source: Barranquero, Díez and del Coz (2015) for the measure; with F1 it is the loss ``qf1`` of QuaPy.
 
     Parameters
     ----------
     beta : b, above 0; the larger, the more the number predicted counts
+
+    Raises
+    ------
+    TypeError, ValueError : if beta is no number above 0
+
+    Examples
+    --------
+    >>> from setwise.losses import QF1
+    >>> QF1()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])  # F1 is 1/3, and the number predicted is right
+    0.5
     """
 
     name: ClassVar[str] = "qf1"

@@ -14,13 +14,25 @@ from setwise.losses.q_measure import QMeasure
 class QGM(QMeasure):
     """``1 - (1 + b^2) c q / (b^2 c + q)``, ``c = sqrt((1 - fn / P) (1 - fp / N))``, ``q = 1 - |fp - fn| / max(P, N)``.
 
-    This is the Q-measure (Barranquero et al. 2015) with the geometric mean of the two recalls, ``1 - GMean()``, in
-    place of the recall of :class:`Q`; in [0, 1]. The loss need not increase: a false alarm may make up for a miss. In a
-    set of one class c is the recall of that class.
+    One minus the Q-measure with the geometric mean of the two recalls, ``1 - GMean()``, in place of the recall of
+    :class:`Q`; in [0, 1]. The loss need not increase: a false alarm may make up for a miss. Where c and q are both 0,
+    it is 1. In a set of one class c is the recall of that class.
+
+    Source: Barranquero, Díez and del Coz (2015) for the measure; with this c it is the loss ``qgm`` of QuaPy.
 
     Parameters
     ----------
     beta : b, above 0; the larger, the more the number predicted counts
+
+    Raises
+    ------
+    TypeError, ValueError : if beta is no number above 0
+
+    Examples
+    --------
+    >>> from setwise.losses import QGM
+    >>> round(QGM()([1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 1]), 3)  # both recalls are 1/3, and the number is right
+    0.5
     """
 
     name: ClassVar[str] = "qgm"

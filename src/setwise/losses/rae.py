@@ -14,9 +14,17 @@ from setwise.losses.prevalence_loss import PrevalenceLoss
 class RAE(PrevalenceLoss):
     """``(|fp - fn| / (P + 1/2) + |fp - fn| / (N + 1/2)) / 2``, the mean relative error of the two prevalences.
 
-    Both are smoothed by half a decision of each class, as in :class:`KLD`, so that sets of one class have a finite
-    loss (Esuli and Sebastiani 2015). The error of a rare class weighs the most. The loss is not increasing, and at most
-    about P + N.
+    A quantifier is judged by it. Both prevalences are smoothed by half a decision of each class, as in :class:`KLD`, so
+    that sets of one class have a finite loss. The error of a rare class weighs the most. Misses and false alarms that
+    are equally many cost nothing, so the loss is not increasing. It is at least 0, and at most about P + N.
+
+    Source: Esuli and Sebastiani (2015).
+
+    Examples
+    --------
+    >>> from setwise.losses import RAE
+    >>> RAE()([1, 1, 0, 0], [1, 0, 0, 0])  # one positive too few: 1 / 2.5 for both classes
+    0.4
     """
 
     name: ClassVar[str] = "rae"

@@ -19,13 +19,28 @@ from setwise.losses.top import check_size, hits, of_largest
 class RecallAtK(CountLoss):
     """``1 - tp / P`` if k decisions are predicted positive: the share of positives not among the k largest scores.
 
-    Equal scores and training are treated as in :class:`PrecisionAtK`. Without positives the loss is
-    ``1 - zero_division``.
+    The loss reads scores, and is in [0, 1]. Where a set has more than k positives, it cannot be 0. Equal scores and
+    training are treated as in :class:`PrecisionAtK`. Without positives the loss is ``1 - zero_division``: 0 unless told
+    otherwise.
+
+    Source: Joachims (2005).
 
     Parameters
     ----------
     k : at least 1; every set must have k decisions or more
     zero_division : the recall of a set without positives, in [0, 1]
+
+    Raises
+    ------
+    TypeError, ValueError : if k is no whole number of 1 or above, zero_division is none in [0, 1], or a set has fewer
+        than k decisions
+
+    Examples
+    --------
+    >>> from setwise.losses import RecallAtK
+    >>> y_true, scores = [1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]
+    >>> [RecallAtK(k)(y_true, scores) for k in (1, 2, 3)]
+    [0.5, 0.5, 0.0]
     """
 
     k: int

@@ -18,11 +18,19 @@ from setwise.losses.ranked import Ranked
 @final
 @dataclass(frozen=True)
 class RocArea(Loss):
-    """``swapped pairs / (P N)``, where a pair of equal scores counts one half (Joachims 2005).
+    """``swapped pairs / (P N)``, where a pair of equal scores counts one half: 1 - ``sklearn.metrics.roc_auc_score``.
 
-    This is 1 - ``sklearn.metrics.roc_auc_score``, and 0 for a set of one class. A pair is a positive and a negative; it
-    is swapped if the negative has the larger score. The margin rescaling of the loss is the
-    mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
+    One minus the area under the ROC curve; its short name is ``"auc"``. A pair is a positive and a negative; it is
+    swapped if the negative has the larger score. The loss reads scores and is in [0, 1], and 0 for a set of one class.
+    Its margin rescaling is the mean over all pairs of ``max(0, 1 - (s_positive - s_negative))``.
+
+    Source: Joachims (2005).
+
+    Examples
+    --------
+    >>> from setwise.losses import RocArea
+    >>> RocArea()([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])  # one of four pairs is swapped: 0.7 is below 0.8
+    0.25
     """
 
     name: ClassVar[str] = "auc"

@@ -21,15 +21,29 @@ from setwise.losses.weights import check_weights, example_weights, weights_repr
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Saturating(Loss):
-    """``1 - exp(-alpha |A|) + sum_(i in A) weights_i`` (LH Eq. 53 to 55).
+    """``1 - exp(-alpha |A|) + sum_(i in A) weights_i``: each further mistake adds less, plus a cost of its own.
 
-    The loss is submodular and increasing.
+    The loss is submodular and increasing, and in [0, 1 + sum of weights).
+
+    Source: LH Eq. 53 to 55.
 
     Parameters
     ----------
     alpha : above 0; the larger, the fewer mistakes bring the first part close to 1
     weights : (p,) non-negative, one for each position in a set; every set must then have p decisions. None leaves the
-        sum out (Eq. 54)
+        sum out (LH Eq. 54)
+
+    Raises
+    ------
+    TypeError : if alpha is no number
+    ValueError : if alpha is not above 0, a weight is negative, or a set has another number of decisions than weights
+
+    Examples
+    --------
+    >>> from setwise.losses import Saturating
+    >>> loss = Saturating(alpha=np.log(2))  # 1 - 2^(-|A|)
+    >>> [round(loss([0, 0, 0], wrong), 3) for wrong in ([1, 0, 0], [1, 1, 0], [1, 1, 1])]
+    [0.5, 0.75, 0.875]
     """
 
     alpha: float = 1.0

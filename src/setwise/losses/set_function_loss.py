@@ -30,14 +30,34 @@ TRIED_CALLS = 2000
 class SetFunctionLoss(Loss):
     """``f(y_true, mistakes)`` for any Python function ``f``; each gain costs one call of ``f``.
 
+    Its range is that of f. Where a function of the counts or of the number of mistakes will do,
+    :class:`CountFunctionLoss` and :class:`Cardinality` are far faster.
+
+    Source: LH Eq. 9 for losses as set functions of the mistakes. The checks of promises are setwise's own.
+
     Parameters
     ----------
     f : takes ``y_true`` and ``mistakes``, both bool of shape (p,), and returns a finite number >= 0
     promises : traits that hold for every ground truth, e.g. ``(Trait.SUBMODULAR, Trait.INCREASING)``. They are checked
-        on a few random sets of mistakes whenever the loss is bound, and a promise that fails there raises
-        BrokenPromise; :func:`setwise.describe` checks more of them. ``Trait.MODULAR`` includes the promises of being
-        submodular and supermodular. ``Trait.COUNTS`` and ``Trait.CARDINALITY`` are not accepted: use
-        ``CountFunctionLoss`` or ``Cardinality``
+        on a few random sets of mistakes whenever the loss is bound; :func:`setwise.describe` checks more of them.
+        ``Trait.MODULAR`` includes the promises of being submodular and supermodular. ``Trait.COUNTS`` and
+        ``Trait.CARDINALITY`` are not accepted: use ``CountFunctionLoss`` or ``Cardinality``
+
+    Raises
+    ------
+    BrokenPromise : when the loss is bound to sets, if a promise fails on one of the sets of mistakes that are tried
+    Refusal : for decisions with more than two labels
+    TypeError : if f is no function of two arguments, or promises are no traits
+    ValueError : if another trait is promised, or f returns anything but one finite number >= 0
+
+    Examples
+    --------
+    >>> from setwise.losses import SetFunctionLoss
+    >>> def spoiled_pairs(y_true, mistakes):
+    ...     return mistakes.reshape(-1, 2).any(axis=1).sum()
+    >>> loss = SetFunctionLoss(spoiled_pairs)
+    >>> loss([1, 0, 0, 0], [0, 1, 0, 0]), loss([1, 0, 0, 0], [0, 0, 1, 0])  # two mistakes in one pair, and in two
+    (1.0, 2.0)
     """
 
     f: Callable[[Bools, Bools], float]

@@ -20,12 +20,31 @@ from setwise.losses.weights import example_weights
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SumLoss(Loss):
-    """``sum_(i in A) costs_i`` (MLSP 3), or that over p: the Hamming loss where all costs are 1. It is modular.
+    """``sum_(i in A) costs_i``, or that over p: the Hamming loss where all costs are 1; in [0, sum of costs].
+
+    The loss is modular: a sum of one cost for each mistake.
+
+    Source: MLSP 3.
 
     Parameters
     ----------
-    costs : lambda, the cost of a mistake on each label, as in :class:`setwise.losses.MaxLoss`
+    costs : lambda, the cost of a mistake on each label: None for 1, numbers (p,), or a function of the truth, as in
+        :class:`setwise.losses.MaxLoss`
     normalized : whether the sum is divided by the number of labels of the set
+
+    Raises
+    ------
+    Refusal : for a batch that is not one of binary decisions
+    TypeError : if normalized is not True or False
+    ValueError : if a cost is negative, or a set has another number of decisions than there are costs
+
+    Examples
+    --------
+    >>> from setwise.losses import SumLoss
+    >>> SumLoss([5.0, 1.0, 2.0])([1, 1, 0], [1, 0, 1])  # the last two are wrong
+    3.0
+    >>> SumLoss([5.0, 1.0, 2.0], normalized=True)([1, 1, 0], [1, 0, 1])
+    1.0
     """
 
     costs: Any = None

@@ -17,15 +17,28 @@ from setwise.core.traits import Trait
 class Tversky(CountLoss):
     """``1 - tp / (tp + alpha fp + beta fn) = (alpha fp + beta fn) / (P + alpha fp + (beta - 1) fn)``, in [0, 1].
 
-    With ``alpha = beta = 1`` the index is the Jaccard index, with ``alpha = beta = 1/2`` it is F1 (Dice), and with
-    ``alpha = 1 / (1 + b^2)`` and ``beta = b^2 / (1 + b^2)`` it is F_b. The loss is increasing, and submodular for
-    beta >= 1. Where the index is 0/0, because there are no positives and none are predicted, the loss is
-    ``1 - zero_division``.
+    An overlap in which the two kinds of mistakes have different weights. With ``alpha = beta = 1`` the index is the
+    Jaccard index, with ``alpha = beta = 1/2`` it is F1 (Dice), and with ``alpha = 1 / (1 + b^2)`` and ``beta = b^2 / (1
+    + b^2)`` it is F_b. The loss is increasing, and submodular for beta >= 1. Where the index is 0/0, because there are
+    no positives and none are predicted, the loss is ``1 - zero_division``: 0 unless told otherwise.
+
+    Source: Tversky (1977).
 
     Parameters
     ----------
     alpha, beta : the weight of a false positive and that of a false negative, above 0
     zero_division : the value of the index where it is 0/0, in [0, 1]
+
+    Raises
+    ------
+    TypeError, ValueError : if a weight is no number above 0, or zero_division none in [0, 1]
+
+    Examples
+    --------
+    >>> from setwise.losses import Tversky
+    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]  # one true positive, two false ones
+    >>> Tversky()(y_true, y_pred), Tversky(alpha=1.5)(y_true, y_pred)  # 1/2 and 3/4
+    (0.5, 0.75)
     """
 
     alpha: float = 0.5

@@ -13,7 +13,18 @@ from setwise.core.traits import Trait
 @final
 @dataclass(frozen=True)
 class ZeroOne(CountLoss):
-    """``1 if A else 0``: the loss is 0 only if every decision of the set is right. It is submodular and increasing."""
+    """``1 if A else 0``: the loss is 0 only if every decision of the set is right.
+
+    Use it if one mistake spoils the whole set. It is submodular and increasing.
+
+    Source: MLSP 3, the max loss with equal costs.
+
+    Examples
+    --------
+    >>> from setwise.losses import ZeroOne
+    >>> ZeroOne()([1, 0, 1], [1, 0, 1]), ZeroOne()([1, 0, 1], [1, 0, 0]), ZeroOne()([1, 0, 1], [0, 1, 0])
+    (0.0, 1.0, 1.0)
+    """
 
     name: ClassVar[str] = "zero_one"
 

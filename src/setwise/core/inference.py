@@ -33,9 +33,24 @@ FORCE, FORCES = 1e4, 7
 @final
 @dataclass(frozen=True, eq=False)
 class Solutions:
-    """The best labelings that were found, flat (total,), and bounds of the maximum of each set.
+    """The best labelings of all sets that were found, where ``values <= maximum <= bounds`` for each set.
 
-    ``values <= maximum <= bounds``, (n,) each, where ``values`` are those of the labelings; equal where ``exact``.
+    Attributes
+    ----------
+    labels : (total,), bool for labels 0 and 1, else whole numbers
+    values : (n,), those of the labelings
+    bounds : (n,), no labeling of the set has a larger value
+    exact : (n,) truth values: where True, value and bound agree up to rounding
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming
+    >>> two_sets = Sets(np.array([True, False, True]), offsets=np.array([0, 2, 3]))
+    >>> found = Auto().prepare(Hamming().structure(two_sets)).maximize([3.0, 0.5, -1.0])
+    >>> print(found.labels, found.values, found.bounds, found.exact)
+    [ True  True False] [1.5 2. ] [1.5 2. ] [ True  True]
     """
 
     labels: NDArray[Any]
@@ -47,9 +62,22 @@ class Solutions:
 @final
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """One labeling (p,) of one set with its value, where ``value <= maximum <= bound``, equal if ``exact``.
+    """One labeling of one set, where ``value <= maximum <= bound``.
 
-    ``status`` names the method that found it.
+    Attributes
+    ----------
+    labels : (p,), bool for labels 0 and 1, else whole numbers
+    value : that of the labeling
+    bound : no labeling has a larger value
+    exact : whether value and bound agree up to rounding
+    status : the method that found it, in words
+
+    Examples
+    --------
+    >>> from setwise import loss_augmented_inference
+    >>> found = loss_augmented_inference("hamming", [1, 0], [3.0, 0.5])
+    >>> print(found.labels, found.value, found.bound, found.status)  # 1 + 3 + 0.5
+    [ True  True] 4.5 4.5 Modular: exact
     """
 
     labels: NDArray[Any]
@@ -62,11 +90,24 @@ class Solution:
 class Inference(ABC):
     """A method that maximizes a structure and a score together.
 
+    Source: own; docs/adr/0003-loss-surrogate-inference.md tells why it is an object of its own.
+
     Attributes
     ----------
     name : the short name under which it is listed
     about : how it works, in a few words
     approximate : whether it may miss the maximum; it then returns a bound of it
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import CountSearch
+    >>> from setwise.losses import EarlyDetection, Jaccard
+    >>> batch = Sets.single([1, 0, 0])
+    >>> print(CountSearch().refuses(Jaccard().structure(batch)))
+    None
+    >>> print(CountSearch().refuses(EarlyDetection().structure(batch)))
+    CountSearch refuses EarlyDetection(): it is not a function of (fn, fp, P, N). Use Enumeration or Greedy.
     """
 
     name: ClassVar[str]
@@ -120,6 +161,18 @@ class Maximizer(ABC):
     method : the inference that was bound
     structure : the loss l of the labelings
     slack : whether the loss multiplies the score, as slack rescaling asks
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming
+    >>> maximizer = Auto().prepare(Hamming().structure(Sets.single([1, 0])))
+    >>> found = maximizer.maximize([3.0, 0.5])  # the negative alone is wrong: 1 + 0.5
+    >>> print(found.labels, found.values, found.exact)
+    [ True  True] [1.5] [ True]
+    >>> [one.value for one in maximizer.k_best([3.0, 0.5], 2)[0]]
+    [1.5, 0.0]
     """
 
     method: Inference

@@ -10,7 +10,12 @@ from setwise.core.registry import discover
 from setwise.inference.min_norm_point import minimize_submodular
 
 INFERENCES = discover(__name__, Inference)  # type: ignore[type-abstract]
-"""All methods of inference by their short names."""
+"""All methods of inference by their short names.
+
+>>> from setwise.inference import INFERENCES
+>>> INFERENCES["max_flow"].about
+'minimum cuts of networks of two labels'
+"""
 
 globals().update({kind.__name__: kind for kind in INFERENCES.values()})
 

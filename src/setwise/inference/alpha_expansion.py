@@ -44,6 +44,23 @@ class AlphaExpansion(Inference):
     bound : the inference whose bound is returned, and whose labeling where it is better. None takes the sum of the
         largest scores of all nodes and edges, which is cheap and far from the value
     max_iter : the most rounds over all labels, each of which costs k cuts
+
+    Raises
+    ------
+    TypeError : for a ``bound`` that is no inference, and a ``max_iter`` that is no whole number
+    ValueError : for a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``ClassGraphs``, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import AlphaExpansion
+    >>> chain = ClassGraphs(np.array([0, 1, 2]), np.array([0, 3]), np.array([[0, 1], [1, 2]]), k=3)
+    >>> nodes, edges = [2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0], [1.0, 1.0]
+    >>> found = AlphaExpansion().prepare(Structure(chain)).maximize(nodes + edges)
+    >>> print(found.labels, found.values, found.exact)  # 2 + 2 and two edges, the truth has 2 + 1
+    [0 0 0] [3.] [ True]
     """
 
     bound: Inference | None = field(default_factory=lambda: TreeReweighted(50))

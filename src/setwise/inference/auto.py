@@ -83,6 +83,24 @@ class Auto(Inference):
     The modular part of a sum moves into the scores first, so the choice depends on what is left of the loss. Batches of
     another kind than independent decisions have labelings that none of these methods knows: they need a method of their
     own.
+
+    Source: this library; each method names its own.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, where no method of the table fits
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming, Jaccard, ZeroOne
+    >>> batch = Sets.single([1, 0, 0])
+    >>> [type(Auto().choice(loss.structure(batch))).__name__ for loss in (Hamming(), ZeroOne(), Jaccard())]
+    ['Modular', 'ByCardinality', 'CountSearch']
+    >>> found = Auto().prepare(Jaccard().structure(batch)).maximize([2.0, 0.5, -2.0])
+    >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
+    [ True  True False] [1.]
     """
 
     name: ClassVar[str] = "auto"

@@ -38,6 +38,22 @@ class BeliefPropagation(Inference):
     ----------
     max_iter : the largest number of sweeps forward and back for a set
     damping : in [0, 1)
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number, and a ``damping`` that is no number
+    ValueError : for a ``max_iter`` below 1, and a ``damping`` outside of [0, 1)
+    Refusal : from :meth:`prepare`, for batches other than networks, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import BeliefPropagation
+    >>> chain = Graphs(np.array([False, False, False]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))
+    >>> found = BeliefPropagation().prepare(Structure(chain)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> print(found.labels, found.values)  # 2 - 1 + 2, and both edges hold in the target as well
+    [ True  True  True] [3.]
     """
 
     max_iter: int = 100

@@ -21,6 +21,21 @@ class ByCardinality(Inference):
     """``max_k g(k) - S(k)``, or with slack ``max_k g(k) (1 - S(k))``, S(k) the sum of the k smallest margins.
 
     ``g(k)`` is the loss of k mistakes. Exact, O(p log p).
+
+    Source: this library; ``S`` needs a sort alone, since the k cheapest mistakes are the best k.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that depend on more than the number of mistakes
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import ByCardinality
+    >>> from setwise.losses import ZeroOne
+    >>> found = ByCardinality().prepare(ZeroOne().structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -3.0])
+    >>> print(found.labels, found.values)  # the cheapest single mistake: 1 - 0.25
+    [ True  True False] [0.75]
     """
 
     name: ClassVar[str] = "by_cardinality"

@@ -33,6 +33,23 @@ class ByClass(Inference):
     ----------
     inner : the method for the binary problems
     max_iter : largest number of subgradient steps
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no inference, and a ``max_iter`` that is no whole number
+    ValueError : for a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for losses that are no sum over single classes, slack rescaling, and where ``inner``
+        refuses the problem of a class
+
+    Examples
+    --------
+    >>> from setwise.core.classes import Classes
+    >>> from setwise.inference import Auto, ByClass
+    >>> from setwise.losses import Jaccard, MeanOverClasses
+    >>> structure = MeanOverClasses(Jaccard()).structure(Classes.single([0, 1, 2], k=3))
+    >>> found = ByClass(Auto()).prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.2])
+    >>> print(found.labels, found.values.round(3))  # the class losses are 1/2, 0 and 1; the score falls by 0.2
+    [0 1 0] [0.3]
     """
 
     inner: Inference

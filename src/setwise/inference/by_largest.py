@@ -20,6 +20,20 @@ class ByLargest(Inference):
 
     Exact, O(p log p) once and O(p) a call. With the labelings of one mistake at most it is the search of MLSP
     (Eq. 6 and 7).
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are more than the cost of the worst mistake
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import ByLargest
+    >>> from setwise.losses import MaxLoss
+    >>> structure = MaxLoss([1.0, 2.0, 3.0]).structure(Sets.single([1, 0, 0]))
+    >>> found = ByLargest().prepare(structure).maximize([2.0, -0.5, -3.0])
+    >>> print(found.labels, found.values)  # the second label: 2 - 0.5
+    [ True  True False] [1.5]
     """
 
     name: ClassVar[str] = "by_largest"

@@ -24,6 +24,24 @@ class ByMatchings(Inference):
     Parameters
     ----------
     limit : so many assignments are looked at for an input and a call, at most
+
+    Raises
+    ------
+    TypeError : for a ``limit`` that is no whole number
+    ValueError : for a ``limit`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``Assignments`` and losses that are not one cost of single
+        labels
+
+    Examples
+    --------
+    >>> from setwise.core.matchings import Assignments
+    >>> from setwise.inference import ByMatchings
+    >>> from setwise.losses import MaxLoss
+    >>> batch = Assignments(shapes=[[2, 2]], truths=[[[0, 1]]])  # rows to columns; the identity is right
+    >>> maximizer = ByMatchings().prepare(MaxLoss().structure(batch), slack=True)
+    >>> found = maximizer.maximize([1.0, 0.5, 0.5, 1.0, -1.75])  # f(identity) = 0.25 is below its margin of 1
+    >>> print(found.labels - 1, found.values)
+    [0 1] [0.75]
     """
 
     limit: int = 1000

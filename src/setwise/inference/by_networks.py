@@ -19,9 +19,10 @@ from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_fo
 class ByNetworks(Inference):
     """The worst labeling of each network, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
 
-    The best labelings come from ``inner`` by Lawler's partition, p k of its searches for each one. They settle equal
-    costs after |Y| + 1 of them, and under margin rescaling Hamming costs to one right labeling at once. Otherwise it
-    goes down the list until no other labeling can be worse. After ``limit`` of them it answers with a bound.
+    The best labelings come from ``inner`` by the partition of Lawler (1972), p k of its searches for each one. They
+    settle equal costs after |Y| + 1 of them, and under margin rescaling Hamming costs to one right labeling at once.
+    Otherwise it goes down the list until no other labeling can be worse. After ``limit`` of them it answers with a
+    bound.
 
     Parameters
     ----------
@@ -30,7 +31,24 @@ class ByNetworks(Inference):
 
     Raises
     ------
-    Refusal : from its maximizers, where ``inner`` finds a labeling that it cannot certify
+    TypeError : for an ``inner`` that is no inference, and a ``limit`` that is no whole number
+    ValueError : for a ``limit`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``Labelings``, losses that are not one cost of single labels,
+        and where ``inner`` refuses the network; from its maximizers, where ``inner`` finds a labeling that it cannot
+        certify
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.network_labelings import Labelings
+    >>> from setwise.inference import Auto, ByNetworks
+    >>> from setwise.losses import MaxLoss
+    >>> pair = Graphs(np.array([False, False]), np.array([0, 2]), np.array([[0, 1]]))
+    >>> batch = Labelings(pair, truths=[[[1, 1]]])
+    >>> maximizer = ByNetworks(Auto()).prepare(MaxLoss().structure(batch), slack=True)
+    >>> found = maximizer.maximize([0.5, -1.0, 1.0, 0.0])  # the labeling (0, 0) has f = 1: 1 + 1
+    >>> print(found.labels - 1, found.values)
+    [0 0] [2.]
     """
 
     inner: Inference

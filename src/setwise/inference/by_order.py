@@ -33,6 +33,22 @@ class ByOrder(Inference):
     Parameters
     ----------
     max_iter : the largest number of branches of a set
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number
+    ValueError : for one below 1
+    Refusal : from :meth:`prepare`, for losses that are not ``OrderedPoints`` with costs of labels, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.classes import Classes
+    >>> from setwise.inference import ByOrder
+    >>> from setwise.losses import OrderedPoints
+    >>> structure = OrderedPoints(2).structure(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2
+    >>> found = ByOrder().prepare(structure).maximize([1.0, 0.0, 0.0, 0.0, 0.0, 0.8, 0.0, 1.0])
+    >>> print(found.labels, found.values.round(2))  # the second point moves up beside the first: 1 - 0.2
+    [0 1] [0.8]
     """
 
     max_iter: int = 100_000

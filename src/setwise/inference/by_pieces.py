@@ -27,9 +27,28 @@ class ByPieces(Inference):
     other scores by ``inner``: a minimum cut on graphs, where only scores of nodes change between the pieces. It is
     exact where ``inner`` is. Of several terms all combinations of their pieces are tried, up to 256.
 
+    Source: this library; maxima change places, and nothing is approximated.
+
     Parameters
     ----------
     inner : a method for the loss without these terms
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no inference
+    Refusal : from :meth:`prepare`, for losses without such a maximum or with more than 256 combinations of pieces,
+        slack rescaling, and where ``inner`` refuses the remainder
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import Auto, ByPieces
+    >>> from setwise.losses import BoxFullness
+    >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
+    >>> structure = BoxFullness(0.5).structure(image)
+    >>> found = ByPieces(Auto()).prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
+    >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
+    [ True  True False]
     """
 
     inner: Inference

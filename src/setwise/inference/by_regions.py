@@ -21,6 +21,24 @@ class ByRegions(Inference):
 
     Exact: for each number the decisions of largest score are best. Decisions in no region follow their score, with the
     cost of a mistake.
+
+    Source: own, for losses as HOL Eq. 7 and their completions.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are no sum of functions of the counts of regions, regions that share
+        decisions, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import ByRegions
+    >>> from setwise.losses import BoxFullness
+    >>> batch = Sets(np.array([-1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))  # a box of two decisions
+    >>> least = BoxFullness(0.5).structure(batch).zero()  # one of them is positive
+    >>> found = ByRegions().prepare(least).maximize([1.0, 0.5, -2.0])
+    >>> print(found.labels)  # the one of larger score
+    [ True False False]
     """
 
     name: ClassVar[str] = "by_regions"

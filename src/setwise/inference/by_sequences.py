@@ -23,9 +23,29 @@ class BySequences(Inference):
     position and distance, O(T^2 k^2). Otherwise it goes down the best labelings, O(T k^2) each, until no other can be
     worse. After ``limit`` of them it answers with a bound.
 
+    Source: this library, for the hinge of MLSP Eq. 6; the labelings come from the Viterbi algorithm.
+
     Parameters
     ----------
     limit : so many labelings are looked at for an input and a call, at most
+
+    Raises
+    ------
+    TypeError : for a ``limit`` that is no whole number
+    ValueError : for a ``limit`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``Sequences`` and losses that are not one cost of single
+        labels
+
+    Examples
+    --------
+    >>> from setwise.core.label_sequences import Sequences
+    >>> from setwise.inference import BySequences
+    >>> from setwise.losses import MaxLoss
+    >>> batch = Sequences(lengths=[2], k=2, truths=[[[0, 0]]])
+    >>> scores = [1.0, 0.0, 1.0, 0.5] + [0.0] * 4 + [0.0]  # of places, of neighbors, and the constant
+    >>> found = BySequences().prepare(MaxLoss().structure(batch), slack=True).maximize(scores)
+    >>> print(found.labels - 1, found.values)  # (0, 1) has f = 1.5, so its violation is 2.5
+    [0 1] [2.5]
     """
 
     limit: int = 1000

@@ -20,12 +20,28 @@ from setwise.inference.min_norm_point import min_norm_point
 class BySubmodularMinimum(Inference):
     """``max_A l(A) - m(A) = - min_A (m - l)(A)`` with ``m - l`` submodular, by the min-norm point. Exact to rounding.
 
-    The sets are solved one after another. The time is polynomial, and a few hundred decisions are practical. The gap
-    that rounding leaves is part of the bound.
+    The search is that of :func:`minimize_submodular` (Fujishige 1980), for one set after another. The time is
+    polynomial, and a few hundred decisions are practical. The gap that rounding leaves is part of the bound.
 
     Parameters
     ----------
     max_iter : largest number of iterations for a set; where it is reached, the bound is not tight
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number
+    ValueError : for one below 1
+    Refusal : from :meth:`prepare`, for losses that do not promise ``Trait.SUPERMODULAR``, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import BySubmodularMinimum
+    >>> from setwise.losses import Cardinality
+    >>> structure = Cardinality([0.0, 1.0, 4.0]).structure(Sets.single([1, 0]))  # the square of the number of mistakes
+    >>> found = BySubmodularMinimum().prepare(structure).maximize([1.0, -1.0])
+    >>> print(found.labels, found.values.round(6))  # both wrong: 4 - 1 - 1
+    [False  True] [2.]
     """
 
     max_iter: int = 10_000

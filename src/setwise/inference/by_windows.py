@@ -65,6 +65,23 @@ class ByWindows(Inference):
     overlap : intersection over union, above 0 and at most 1; at 1 equal windows alone are left out of lists
     budget : so many sets may be visited for each window that is asked for; None for about a tenth of the time of the
         search over pairs of rows, 0 for that search alone
+
+    Raises
+    ------
+    TypeError : for an ``overlap`` that is no number, and a ``budget`` that is no whole number
+    ValueError : for an ``overlap`` outside of (0, 1], and a ``budget`` below 0
+    Refusal : from :meth:`prepare`, for batches other than ``Boxes``, for other costs of windows, and for costs by
+        overlap under margin rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.boxes import Boxes
+    >>> from setwise.inference import ByWindows
+    >>> from setwise.losses import MaxLoss
+    >>> batch = Boxes(shapes=[[1, 3]], points=[[[0, 0], [0, 2]]], truths=[[[0, 0, 1, 1]]])  # an image of 1 x 3 pixels
+    >>> found = ByWindows().prepare(MaxLoss().structure(batch), slack=True).maximize([2.0, -1.0, 0.0])
+    >>> print(found.labels - 1, found.values)  # the window of two pixels has f = 2, and is not the right one
+    [0 0 1 2] [3.]
     """
 
     overlap: float = 0.5

@@ -39,6 +39,26 @@ class ClassDecomposition(Inference):
     ----------
     inner : the method for the network and for the binary problems
     max_iter : the largest number of evaluations of the bound of a set
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no inference, and a ``max_iter`` that is no whole number
+    ValueError : for a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``ClassGraphs``, losses that are no sum over single classes,
+        slack rescaling, and where ``inner`` refuses the network or a class
+
+    Examples
+    --------
+    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.inference import Auto, ClassDecomposition
+    >>> from setwise.losses import Jaccard, MeanOverClasses
+    >>> pair = ClassGraphs(np.array([0, 1]), np.array([0, 2]), np.array([[0, 1]]), k=3)
+    >>> structure = MeanOverClasses(Jaccard()).structure(pair)
+    >>> found = ClassDecomposition(Auto()).prepare(structure).maximize([2.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.25])
+    >>> print(found.labels, found.values.round(4))  # the class losses are 1/2, 1 and 0; the scores differ by 0.25
+    [0 0] [0.25]
+    >>> bool(found.bounds[0] >= found.values[0])
+    True
     """
 
     inner: Inference

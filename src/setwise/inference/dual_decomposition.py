@@ -49,6 +49,26 @@ class DualDecomposition(Inference):
     budget : the most parts that are searched then, for each set. Where they are not enough, a gap remains
     network : the method for the network with costs of single nodes; None is :class:`setwise.inference.MaxFlow`
     loss : the method for the rest of the loss on independent decisions; None chooses one that fits
+
+    Raises
+    ------
+    TypeError : for arguments of another kind
+    ValueError : for counts below 1, another ``step``, and a ``scale`` that is not above 0
+    Refusal : from :meth:`prepare`, for batches other than ``Graphs``, modular losses, slack rescaling, and where one of
+        the two methods does not fit
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import DualDecomposition
+    >>> from setwise.losses import Jaccard
+    >>> image = Graphs.images([np.array([[True, True, False, False]])])
+    >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
+    >>> found = DualDecomposition().prepare(Jaccard().structure(image)).maximize(scores)
+    >>> print(found.labels, found.values.round(4))  # one false positive: 1/3, where the score does not change
+    [ True  True  True False] [0.3333]
+    >>> bool(found.bounds[0] >= found.values[0])
+    True
     """
 
     max_iter: int = 200

@@ -32,9 +32,27 @@ class Enumeration(Inference):
     of equal size where the loss does not depend on the labels (``Trait.LABEL_FREE``), else those with equal true
     labels. Each call then takes a few floating-point operations for each set and labeling.
 
+    Source: this library; it is the definition of the maximum, and the truth for tests of all other methods.
+
     Parameters
     ----------
     limit : most decisions of a set; a larger set is refused, and on networks one of more than ``2^limit`` labelings
+
+    Raises
+    ------
+    TypeError : for a ``limit`` that is no whole number
+    ValueError : for a ``limit`` outside of 1..20
+    Refusal : from :meth:`prepare`, for larger sets and networks, and for slack rescaling with unknown labels
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Enumeration
+    >>> from setwise.losses import SetFunctionLoss
+    >>> one_end = SetFunctionLoss(lambda y, wrong: float(wrong[0] != wrong[-1]))
+    >>> found = Enumeration().prepare(one_end.structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -0.5])
+    >>> print(found.labels, found.values)  # the last decision alone is wrong: 1 - 0.5
+    [ True False  True] [0.5]
     """
 
     limit: int = 20

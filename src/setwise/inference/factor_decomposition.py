@@ -32,9 +32,28 @@ class FactorDecomposition(Inference):
     counts. Where the best candidate does not reach the lowest bound, the solution is not exact. A search begins with
     the multipliers and the labels of the last one.
 
+    Source: own; dual decomposition (DD section 3) with multipliers for each factor of the losses of HOL section 4.
+
     Parameters
     ----------
     max_iter : the largest number of evaluations of the bound of a set
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number
+    ValueError : for one below 1
+    Refusal : from :meth:`prepare`, for losses with other terms than counts, boxes and paths, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import FactorDecomposition
+    >>> from setwise.losses import BoxFullness
+    >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels
+    >>> structure = BoxFullness(0.5).structure(image)
+    >>> found = FactorDecomposition().prepare(structure).maximize([0.5, 0.5, -2.0, 0.25, 0.25])
+    >>> print(found.labels)  # both pixels of the box are positive, which costs |2 - 1|
+    [ True  True False]
     """
 
     max_iter: int = 200

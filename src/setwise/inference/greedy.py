@@ -21,6 +21,23 @@ class Greedy(Inference):
 
     The bound comes from the traits of the loss (:func:`setwise.inference.upper_bounds.upper_bounds`): it is finite for
     losses that are submodular or increasing and infinite for others. Where it meets the value, the answer is exact.
+
+    Source: the greedy search of LH 6.1; the bound is own.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for batches other than binary decisions, unknown labels, and losses of a given
+        number of predicted positives
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Greedy
+    >>> from setwise.losses import Capped
+    >>> structure = Capped([1.0, 1.0, 1.0], 1.5).structure(Sets.single([1, 0, 0]))
+    >>> found = Greedy().prepare(structure).maximize([2.0, -0.25, -0.25])
+    >>> print(found.labels, found.values, found.bounds, found.exact)
+    [ True  True  True] [1.] [1.] [ True]
     """
 
     name: ClassVar[str] = "greedy"

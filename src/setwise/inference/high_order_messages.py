@@ -37,6 +37,25 @@ class HighOrderMessages(Inference):
     ----------
     damping : the share of the way to the answer that a message goes, in (0, 1]; HOL names .95
     max_iter : the largest number of rounds
+
+    Raises
+    ------
+    TypeError : for a ``damping`` that is no number, and a ``max_iter`` that is no whole number
+    ValueError : for a ``damping`` outside of (0, 1], and a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for losses with other terms than counts, boxes and paths, for boxes that forbid
+        numbers, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import HighOrderMessages
+    >>> from setwise.losses import Jaccard
+    >>> image = Graphs.images([np.array([[True, True, False, False]])])
+    >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
+    >>> maximizer = HighOrderMessages().prepare(Jaccard().structure(image))
+    >>> found = maximizer.maximize(scores)
+    >>> print(found.labels, found.values.round(4))  # one false positive: 1/3, where the score does not change
+    [ True  True  True False] [0.3333]
     """
 
     damping: float = 0.95

@@ -24,9 +24,27 @@ class KnownLabels(Inference):
     It is as exact as ``inner``, for losses of counts do not depend on the other decisions at all. Slack rescaling is
     refused, because there the score of all decisions multiplies the loss.
 
+    Source: this library.
+
     Parameters
     ----------
     inner : a method for sets whose labels are all known
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no inference
+    Refusal : from :meth:`prepare`, for losses other than counts and costs of mistakes, slack rescaling, and where
+        ``inner`` refuses the known part
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Auto, KnownLabels
+    >>> from setwise.losses import Jaccard
+    >>> batch = Sets(np.array([1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))
+    >>> found = KnownLabels(Auto()).prepare(Jaccard().structure(batch)).maximize([2.0, 3.0, 0.5])
+    >>> print(found.labels, found.values)  # the third is wrong, 1/2 + 0.5, and the second wins 3
+    [ True  True  True] [4.]
     """
 
     inner: Inference

@@ -38,6 +38,17 @@ class MaxFlow(Inference):
     Raises
     ------
     ValueError : from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for batches other than ``Graphs``, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import MaxFlow
+    >>> image = Graphs.images([np.zeros((1, 3), dtype=bool)])  # three pixels in a row, and two edges
+    >>> found = MaxFlow().prepare(Structure(image)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> print(found.labels, found.values)  # the second pixel follows its neighbors: 2 - 1 + 2
+    [ True  True  True] [3.]
     """
 
     name: ClassVar[str] = "max_flow"

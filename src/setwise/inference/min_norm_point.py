@@ -17,10 +17,36 @@ STALLED = 50
 
 
 def minimize_submodular(gains: Gains, p: int, max_iter: int = 10_000) -> tuple[NDArray[np.bool_], float]:
-    """Minimizes a submodular f with f(none) = 0 over sets: returns the best A that was found and a lower bound.
+    """``min_A f(A)`` of a submodular f with ``f(none) = 0``, by the minimum norm point (Fujishige 1980; Wolfe 1976).
 
-    ``gains(order)`` gives the marginal gains of f along a permutation of 0..p-1, (p,). Every point x of the base
-    polytope gives the bound ``f(A) >= sum_i min(x_i, 0)``; at the point of minimum norm a level set of x attains it.
+    Every point x of the base polytope gives the bound ``f(A) >= sum_i min(x_i, 0)``; at the point of minimum norm a
+    level set of x attains it.
+
+    Parameters
+    ----------
+    gains : a function; ``gains(order)`` gives what each item adds to f along a permutation of 0..p-1, (p,)
+    p : the number of items, 0 or more
+    max_iter : the largest number of iterations, each of which asks for one order
+
+    Returns
+    -------
+    best : (p,) truth values, the best set that was found
+    bound : a lower bound of f, which equals f(best) up to rounding unless ``max_iter`` ends the search
+
+    Raises
+    ------
+    TypeError : for gains that are no function, and for numbers that are not whole
+    ValueError : for a p below 0, a ``max_iter`` below 1, and gains that are not p finite numbers
+
+    Examples
+    --------
+    >>> from setwise.inference import minimize_submodular
+    >>> c = np.array([-1.0, -0.9, 0.5])
+    >>> def gains(order):  # of f(A) = sqrt(|A|) + c(A)
+    ...     return np.diff(np.sqrt(np.arange(4))) + c[order]
+    >>> best, bound = minimize_submodular(gains, 3)
+    >>> print(best, round(bound, 4), round(np.sqrt(2) + c[best].sum(), 4))
+    [ True  True False] -0.4858 -0.4858
     """
     if not callable(gains):
         raise TypeError(f"gains must be a function of an order; got {shown(gains)}.")

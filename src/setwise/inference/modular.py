@@ -25,6 +25,21 @@ class Modular(Inference):
     """``max_y sum_i c_i(y_i) + s_i(y_i)``: each decision takes the label of its own greatest cost plus score.
 
     Exact, O(p k) for k labels. Labels that are not known cost nothing, so their decisions follow the scores.
+
+    Source: this library; a sum is maximized term by term.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are no sum of one cost for each decision, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import Modular
+    >>> from setwise.losses import Hamming
+    >>> found = Modular().prepare(Hamming().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
+    >>> print(found.labels, found.values)  # margin errors above 0 add up: (1 - 0.5) + (1 + 0.5)
+    [False  True False] [2.]
     """
 
     name: ClassVar[str] = "modular"

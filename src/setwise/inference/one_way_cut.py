@@ -30,9 +30,23 @@ class OneWayCut(Inference):
     Exact: a minimum cut in which each pair has an arc from b to a that no cut can afford. It takes independent
     decisions too, which have no edges. The labels are the smallest set of positives among all that are best.
 
+    Source: own, for completions under the loss of HOL Eq. 8.
+
     Raises
     ------
     ValueError : from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for losses that order no labels or are more than that and costs, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.paths import Precedence
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import OneWayCut
+    >>> first_before_second = Structure(Sets.single([0, 0]), (Precedence(np.array([[0, 1]])),))
+    >>> found = OneWayCut().prepare(first_before_second).maximize([-1.0, 2.0])
+    >>> print(found.labels, found.values)  # the second can be positive only with the first: -1 + 2
+    [ True  True] [1.]
     """
 
     name: ClassVar[str] = "one_way_cut"

@@ -45,11 +45,24 @@ class PiecewiseLinear(Inference):
     Parameters
     ----------
     n_pieces : the number of rectangles, as r rows of fn and c columns of fp where r is the largest divisor with
-        ``r <= c``; fewer where there are fewer counts. DD uses 15 pieces, Ranjbar et al. use 40
+        ``r <= c``; fewer where there are fewer counts. DD uses 15 pieces, Ranjbar, Mori and Wang (2010) 40
 
     Raises
     ------
-    ValueError : from its maximizers, for scores of edges below 0
+    TypeError : for a number of pieces that is not whole
+    ValueError : for one outside of 1..10000; from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for losses other than functions of counts, unknown labels, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import PiecewiseLinear
+    >>> from setwise.losses import Jaccard
+    >>> image = Graphs.images([np.array([[True, True, False, False]])])
+    >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
+    >>> found = PiecewiseLinear().prepare(Jaccard().structure(image)).maximize(scores)
+    >>> print(found.labels, found.values.round(4), bool(found.bounds[0] >= found.values[0]))
+    [ True  True  True False] [0.3333] True
     """
 
     n_pieces: int = 15

@@ -47,6 +47,23 @@ class QPBO(Inference):
     Parameters
     ----------
     rounds : the number of rounds of improvement, each of which takes some cuts
+
+    Raises
+    ------
+    TypeError : for ``rounds`` that are no whole number
+    ValueError : for ``rounds`` below 0
+    Refusal : from :meth:`prepare`, for more than two labels, batches other than networks, losses that are not modular,
+        slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import QPBO
+    >>> pair = Graphs(np.array([False, False]), np.array([0, 2]), np.array([[0, 1]]))
+    >>> found = QPBO().prepare(Structure(pair)).maximize([1.0, 0.5, -2.0])  # the edge loses 2 where labels agree
+    >>> print(found.labels, found.values)  # the truth has the score -2, this labeling 1
+    [ True False] [3.]
     """
 
     rounds: int = 5

@@ -29,6 +29,18 @@ class SecondBest(Inference):
     Raises
     ------
     ValueError : from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for batches other than ``Graphs``, losses that are not the zero-one loss with costs
+        of mistakes, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import SecondBest
+    >>> from setwise.losses import ZeroOne
+    >>> image = Graphs.images([np.array([[True, True, False]])])
+    >>> found = SecondBest().prepare(ZeroOne().structure(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
+    >>> print(found.labels, found.values)  # the truth scores 3.25, its best rival 2.5 and wins 1 for being wrong
+    [ True False False] [0.25]
     """
 
     name: ClassVar[str] = "second_best"

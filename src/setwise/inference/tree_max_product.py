@@ -21,6 +21,23 @@ class TreeMaxProduct(Inference):
     Exact, by messages from the leaves to a root of each tree and back: O(p k) where edges are won by equal labels, and
     O(p k^2) where they have tables. Scores may have any sign. Labels that are not known cost nothing. Max-marginals of
     all nodes cost as much again. Graphs with a cycle are refused.
+
+    Source: max-product on trees (Pearl 1988).
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for graphs with a cycle, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import TreeMaxProduct
+    >>> pair = ClassGraphs(np.array([0, 0]), np.array([0, 2]), np.array([[0, 1]]), k=2, tables=True)
+    >>> nodes, table = [1.0, 0.0, 1.0, 0.0], [-3.0, 0.0, 0.5, -3.0]  # of (0, 0), (0, 1), (1, 0), (1, 1)
+    >>> found = TreeMaxProduct().prepare(Structure(pair)).maximize(nodes + table)
+    >>> print(found.labels, found.values)  # the truth (0, 0) scores -1, and (1, 0) scores 1.5
+    [1 0] [2.5]
     """
 
     name: ClassVar[str] = "tree_max_product"

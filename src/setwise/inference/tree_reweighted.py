@@ -30,6 +30,22 @@ class TreeReweighted(Inference):
     ----------
     max_iter : the largest number of sweeps forward and back for a set; it ends sooner once the gap is at most ``tol``,
         or once the bound hardly falls
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number
+    ValueError : for one below 1
+    Refusal : from :meth:`prepare`, for batches other than networks, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import TreeReweighted
+    >>> cycle = ClassGraphs(np.array([1, 1, 1]), np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), k=2)
+    >>> found = TreeReweighted().prepare(Structure(cycle)).maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> print(found.labels, found.values.round(6))  # all 0 score 6.5, all 1, the truth, 4
+    [0 0 0] [2.5]
     """
 
     max_iter: int = 200

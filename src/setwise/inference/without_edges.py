@@ -16,9 +16,27 @@ from setwise.core.structure import Structure
 class WithoutEdges(Inference):
     """``inner`` for the nodes of networks of two labels that have no edges; as exact and as fast as it is.
 
+    Source: this library.
+
     Parameters
     ----------
     inner : a method for independent decisions
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no inference
+    Refusal : from :meth:`prepare`, for batches other than ``Graphs``, graphs with edges, and where ``inner`` refuses
+        the nodes
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.inference import Auto, WithoutEdges
+    >>> from setwise.losses import Jaccard
+    >>> nodes = Graphs(np.array([True, False, False]), np.array([0, 3]), np.zeros((0, 2), dtype=np.int64))
+    >>> found = WithoutEdges(Auto()).prepare(Jaccard().structure(nodes)).maximize([2.0, 0.5, -2.0])
+    >>> print(found.labels, found.values)  # one false positive: 1/2 + 0.5
+    [ True  True False] [1.]
     """
 
     inner: Inference

@@ -21,6 +21,19 @@ class WorstRanking(Inference):
     A pair is swapped where the ranking puts the negative above the positive. For the ROC area the maximum is the mean
     pairwise hinge, in O(p log p) (Joachims 2005). For average precision and NDCG of all ranks divide and conquer takes
     O(p log p) too, where Yue et al. (2007) take O(P N); NDCG of the first k ranks takes O(k^2 + p log p).
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses of labels, sums of losses, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import WorstRanking
+    >>> from setwise.losses import RocArea
+    >>> found = WorstRanking().prepare(RocArea().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.0, -2.0])
+    >>> print(found.labels, found.values)  # the hinges of the two pairs are 0.5 and 0
+    [1 1 0] [0.25]
     """
 
     name: ClassVar[str] = "worst_ranking"

@@ -41,8 +41,24 @@ class CountSearch(Inference):
     Parameters
     ----------
     budget : the most cells that are computed for one set. Where pruning needs more, the best labeling so far is
-    returned
-        with its bound and ``exact`` False; a larger table that can not be pruned is refused.
+        returned with its bound and ``exact`` False; a larger table that can not be pruned is refused
+
+    Raises
+    ------
+    TypeError : for a ``budget`` that is no whole number
+    ValueError : for a ``budget`` below 1
+    Refusal : from :meth:`prepare`, for losses that are no function of (fn, fp, P, N), and for tables beyond the budget
+        that no promise lets it prune
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.inference import CountSearch
+    >>> from setwise.losses import FBeta
+    >>> structure = FBeta(1.0).structure(Sets.single([1, 1, 0]))
+    >>> found = CountSearch().prepare(structure).maximize([2.0, 0.25, -1.0])
+    >>> print(found.labels, found.values.round(4))  # one miss: 1/3 - 0.25
+    [ True False False] [0.0833]
     """
 
     budget: int = 1 << 27

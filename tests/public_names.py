@@ -86,8 +86,9 @@ class PublicName:
     @property
     def is_record(self) -> bool:
         """Whether it is a result that users read and do not make: data that check nothing and serve no protocol."""
-        plain = is_dataclass(self.held) and getattr(self.held, "__bases__", ()) == (object,)
-        return plain and "__post_init__" not in vars(self.held)
+        bases = getattr(self.held, "__bases__", ())
+        plain = is_dataclass(self.held) and bases == (object,)
+        return bases == (tuple,) or (plain and "__post_init__" not in vars(self.held))
 
     @property
     def missing(self) -> list[str]:

@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.torch needs PyTorch 2.4 or later: pip install torch.") from None
 
+from setwise.torch.arguments import Arguments
 from setwise.torch.criterion import Criterion
 from setwise.torch.deciding import Decision, decide
 from setwise.torch.grid_decisions import marginals, max_marginals, most_probable
@@ -36,6 +37,7 @@ from setwise.torch.rescaling import (
 from setwise.torch.set_metric import SetMetric
 
 __all__ = [
+    "Arguments",
     "AveragePrecisionLoss",
     "Criterion",
     "Decision",

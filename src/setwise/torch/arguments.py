@@ -18,6 +18,8 @@ Empty = Literal["perfect", "fraction", "ignore"]
 class Arguments:
     """What the channels of logits mean, which decisions make a set, and which sets count.
 
+    Source: this library.
+
     Parameters
     ----------
     mode : ``"binary"``: one channel, whose decisions are positive above 0; ``"multiclass"``: one label for each pixel;
@@ -31,6 +33,20 @@ class Arguments:
     empty : what a set without positives costs: None leaves it to the loss, ``"perfect"`` and ``"fraction"`` are those
         of :class:`setwise.losses.Jaccard` (``"perfect"`` is ``zero_division=1`` of other losses), and ``"ignore"``
         leaves the set out of the mean
+
+    Raises
+    ------
+    Refusal : for classes, or without the background, in binary mode
+    ValueError : for words and numbers that are none of these
+    TypeError : for flags that are no bools, and an ``ignore_index`` that is no whole number
+
+    Examples
+    --------
+    >>> from setwise.torch import Arguments, LovaszHingeLoss
+    >>> LovaszHingeLoss(mode="multiclass", include_background=False).arguments.channels(3)
+    [1, 2]
+    >>> Arguments(per_image=True).only_present, Arguments("multilabel").only_present
+    (False, True)
     """
 
     mode: Mode = "binary"

@@ -17,7 +17,9 @@ from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced,
 
 
 class Criterion(nn.Module):
-    """A loss of sets of decisions, for logits and a target of any number of dimensions.
+    """A loss of sets of decisions, for logits and a target of any number of dimensions: what all such losses share.
+
+    The losses of this package derive from it, and have the arguments ``form`` and ``arguments`` spelled out.
 
     Tensors of the CPU are evaluated by the kernels of setwise. On CUDA, tensors are evaluated where they are, without
     the host waiting for them, if the value of the loss is one formula of the counts (fn, fp, P, N) for all sets, as
@@ -31,11 +33,14 @@ class Criterion(nn.Module):
     Logits of half precision are computed with in float32, and the result is a float32 then. Its gradient in each of
     many pixels is near 1e-6, so training in float16 needs ``torch.amp.GradScaler``.
 
+    Source: own; why losses live on scores is told in docs/adr/0002-surrogates-live-on-scores.md.
+
     Parameters
     ----------
-    form : what the sets are evaluated by
+    form : what the sets are evaluated by, a :class:`setwise.torch.forms.Form`
     arguments : what the channels mean, which decisions make a set, and which sets count
-    class_weight : one weight for each channel, by which the mean of the classes is weighted; None weights all alike
+    class_weight : (C,) numbers of at least 0, one for each channel, by which the mean of the classes is weighted; None
+        weights all alike
     reduction : ``"mean"``, ``"sum"``, or ``"none"`` for the value of every set: (classes,), or (images, classes) with
         ``per_image``, with 0 for sets that do not count
     sync : None, or ``"set"`` where the batch is that of all processes of torch.distributed, or a process group whose
@@ -49,6 +54,28 @@ class Criterion(nn.Module):
         refuses its batch, all raise. Under ``no_sync()`` of DistributedDataParallel, where gradients accumulate, each
         pass shares all the same: a set is then one micro-batch of all ranks, never several of them.
         ``torch.compile(fullgraph=True)`` does not take it, and ``torch.compile`` ends a graph there
+
+    Raises
+    ------
+    Refusal : for a loss, or arguments, that do not fit each other
+    ValueError : for weights and words that are none of these; when called, for shapes that do not fit, labels out of
+        range, and logits of the CPU that are not finite
+    TypeError : for arguments of other types; when called, for tensors of other types
+    OverflowError : for logits whose sums leave their float type
+    RuntimeError : for derivatives in forward mode and second ones, and where another rank of ``sync`` refused its batch
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import Criterion, LovaszHingeLoss
+    >>> loss = LovaszHingeLoss(per_image=True, reduction="none")
+    >>> isinstance(loss, Criterion)
+    True
+    >>> logits, target = torch.tensor([[2.0, 2.0], [-1.0, 4.0]]), torch.tensor([[1, 0], [1, 1]])
+    >>> loss(logits, target).tolist()  # two images, one class: 3 * 1/2, and 2 * 1/2
+    [[1.5], [1.0]]
+    >>> loss(logits, target, mask=logits > 0).tolist()  # without the wrong decision of the second image
+    [[1.5], [0.0]]
     """
 
     class_weight: Tensor | None
@@ -84,6 +111,10 @@ class Criterion(nn.Module):
         target : (N, ...) or (N, 1, ...) class numbers, or 0 and 1 in the shape of the logits
         mask : (N, ...) or (N, 1, ...) bools, False where pixels do not count; or one for each label, in the shape of
             the logits
+
+        Returns
+        -------
+        value : a scalar, or the value of every set with ``reduction="none"``
         """
         group = group_of(self.sync)
         if group is not None:

@@ -30,12 +30,22 @@ class Decision(NamedTuple):
     All are tensors of the device of the logits. ``values``, ``bounds`` and ``exact`` are those of the sets: (N,), or
     (N, classes) where each class has a mask; without the first axis where the batch is one set.
 
-    Parameters
+    Attributes
     ----------
     labels : int64 class numbers (N, ...) in multiclass mode; else bool, of the shape of the logits
-    values : float64, the expected loss of the labels, and 0 for sets without a pixel that counts
-    bounds : float64, a lower bound of the expected loss of any labels
-    exact : bool, whether no labels have a smaller expected loss
+    values : (N,) float64, the expected loss of the labels, and 0 for sets without a pixel that counts
+    bounds : (N,) float64, a lower bound of the expected loss of any labels
+    exact : (N,) bool, whether no labels have a smaller expected loss
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import decide
+    >>> found = decide(torch.tensor([[0.6, 0.4, 0.4], [0.9, 0.1, 0.1]]), from_logits=False)
+    >>> found.labels.int().tolist()
+    [[1, 1, 1], [1, 0, 0]]
+    >>> [round(value, 2) for value in found.values.tolist()], found.exact.tolist()  # of 1 - IoU
+    ([0.53, 0.19], [True, True])
     """
 
     labels: Tensor
@@ -71,12 +81,15 @@ def decide(
     It is computed on the host, also for tensors of an accelerator, and has no gradient. O(p log p) for p pixels of a
     class with quotients such as Dice and Jaccard. Tables take O(p^3) for sets of up to 128 decisions.
 
+    Source: own; :func:`setwise.decisions.least_expected_loss` has the search, and docs/guide/decisions.md tells of it.
+
     Parameters
     ----------
     logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
     loss : a loss of counts, or its name; sets of few decisions may have any loss of labels. ``"dice"`` is
         ``FBeta()``, where an empty mask of an empty set costs nothing (``FBeta(zero_division=0.0)`` lets it cost 1),
         and ``"iou"`` is ``Jaccard()``
+    mode : ``"binary"``, ``"multiclass"`` or ``"multilabel"``, as in :class:`setwise.torch.Arguments`
     mask : (N, ...) or (N, 1, ...) bool, or (N, C, ...) where each channel has a mask of its own; False where pixels do
         not count. There the label is the most probable one
     per_image : whether each image has sets of its own, as if it came alone, or else the whole batch is one set
@@ -89,10 +102,26 @@ def decide(
     tol : the gap at which the search for a mask may stop in a large set. It is no promise for the labels of multiclass
         mode, whose ``bounds`` say how large the gap is
 
+    Returns
+    -------
+    decision : the labels, their expected loss, and a lower bound of it for each set, a :class:`setwise.torch.Decision`
+
     Raises
     ------
     ValueError : for NaN, shapes and classes that do not fit, and probabilities outside of [0, 1] or without the sum 1
-    Refusal : for losses that cannot be decided, see :func:`setwise.decisions.least_expected_loss`
+    TypeError : for tensors and arguments of other types
+    Refusal : for losses that cannot be decided, see :func:`setwise.decisions.least_expected_loss`, and for arguments
+        that do not fit each other
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import decide
+    >>> q = torch.tensor([[0.6, 0.4, 0.4]])  # of few pixels that are sure, IoU would rather have more than q > 0.5
+    >>> decide(q, "jaccard", from_logits=False).labels.tolist()
+    [[True, True, True]]
+    >>> decide(q, "error_rate", from_logits=False).labels.tolist()
+    [[True, False, False]]
     """
     arguments = _arguments(mode, per_image, classes, include_background, empty)
     as_flag(from_logits, "from_logits")

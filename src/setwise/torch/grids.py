@@ -29,19 +29,40 @@ class GridOptions(TypedDict, total=False):
 
 
 class GridCriterion(nn.Module):
-    """A loss of images of binary pixels, for their potentials and a target; each image is a set.
+    """A loss of images of binary pixels, for their potentials and a target: what the losses of grids share.
 
-    The score of a labeling h is ``<s, phi(h)> = sum_i u_i h_i + sum_(i,j) c_ij [h_i = h_j]`` over pixels i with unary
-    potential u, and over neighbors i and j, which attract each other with the coupling c of 0 or above. All is computed
-    on the host, also for tensors of an accelerator. Pixels that do not count leave the grid together with their edges.
+    Each image is a set. The score of a labeling h is ``<s, phi(h)> = sum_i u_i h_i + sum_(i,j) c_ij [h_i = h_j]`` over
+    pixels i with unary potential u, and over neighbors i and j, which attract each other with the coupling c of 0 or
+    above. All is computed on the host, also for tensors of an accelerator. Pixels that do not count leave the grid
+    together with their edges.
+
+    Source: own; docs/guide/torch_grids.md has the conventions of potentials.
 
     Parameters
     ----------
-    form : what the grids are evaluated by
+    form : what the grids are evaluated by, a :class:`setwise.torch.grid_form.GridForm`
     arguments : which pixels and images count
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"`` for the value of every image, (N,)
     seeds : of the noise of each call; None where there is none
     sync : as in :class:`setwise.torch.Criterion`: images stay on their rank, and the mean is that of all ranks
+
+    Raises
+    ------
+    ValueError : for a reduction that is none of these; when called, for couplings below 0, shapes that do not fit,
+        labels other than 0 and 1, and potentials that are not finite
+    TypeError : for tensors and arguments of other types
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import GridCriterion, MaxMarginMRFLoss
+    >>> loss = MaxMarginMRFLoss(reduction="none")
+    >>> isinstance(loss, GridCriterion)
+    True
+    >>> unary, target = torch.tensor([[2.0, -1.0, 1.0], [2.0, -1.0, 1.0]]), torch.tensor([[1, 0, 1], [1, 1, 1]])
+    >>> values = loss(unary, 0.0, target)  # two sequences, no couplings: mean hinges of 0 and 2/3
+    >>> [round(value, 3) for value in values.tolist()]
+    [0.0, 0.667]
     """
 
     def __init__(
@@ -71,6 +92,10 @@ class GridCriterion(nn.Module):
             volumes three, along the last axis first
         target : 0 and 1 in the shape of unary
         mask : bools in the shape of unary, False where pixels do not count
+
+        Returns
+        -------
+        value : a scalar, or (N,) with ``reduction="none"``
         """
         own, group = partial(self._images, unary, coupling, target, mask), group_of(self.sync)
         images = own() if group is None else shared(own, self.arguments, group)
@@ -98,10 +123,10 @@ class GridCriterion(nn.Module):
 
 @final
 class MaxMarginMRFLoss(GridCriterion):
-    """``max_h loss(h) + <s, phi(h) - phi(y)> / g`` over all labelings h of an image: margin rescaling of a grid.
+    """``max_h loss(h) + <s, phi(h) - phi(y)> / g`` over all labelings h of an image: margin rescaling (DD Eq. 6).
 
     A maximum is found by minimum cuts: exactly for sums over pixels, as ``"error_rate"`` and ``"hamming"``, and to
-    within ``tol`` by dual decomposition for ``"jaccard"``, ``"f1"`` and other losses of counts. Where a gap above
+    within ``tol`` by dual decomposition (DD) for ``"jaccard"``, ``"f1"`` and other losses of counts. Where a gap above
     ``tol`` is left, the gradient is that of a lower bound, and a warning says how far the value may be off. It is
     computed on the host, also for tensors of an accelerator. See :class:`GridCriterion` for the potentials.
 
@@ -115,6 +140,20 @@ class MaxMarginMRFLoss(GridCriterion):
     empty : what an image without positives costs, as in :class:`setwise.torch.Arguments`
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
     sync : whether the mean is that of several processes, see :class:`GridCriterion`
+
+    Raises
+    ------
+    Refusal : for a loss of several classes, or without the choice of ``empty``; when called, for a loss of a ranking
+    ValueError, TypeError : for a scale, a tolerance and a name that are none; when called, as :class:`GridCriterion`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import MaxMarginMRFLoss
+    >>> unary, target = torch.tensor([[2.0, -1.0, 1.0]]), torch.tensor([[1, 0, 1]])
+    >>> value = MaxMarginMRFLoss("error_rate")(unary, 0.4, target)
+    >>> round(value.item(), 3)  # labels (1, 1, 1): the loss 1/3, and (-1 + 2 * 0.4) / 3 more in mean score
+    0.267
     """
 
     def __init__(
@@ -136,12 +175,12 @@ class MaxMarginMRFLoss(GridCriterion):
 
 @final
 class LogSupermodularLoss(GridCriterion):
-    """``mean over z of max_h [<z, h> + <s, phi(h)>] - <s, phi(y)>``: a bound of ``-log p(y)`` by perturb-and-MAP.
+    """``mean over z of max_h [<z, h> + <s, phi(h)>] - <s, phi(y)>``: a bound of ``-log p(y)`` (LSM Eq. 5).
 
     ``p(y)`` is proportional to ``exp <s, phi(y)>``: a log-supermodular model, whose parameters the network gives. Over
-    all logistic noise z the value is not below ``-log p(y)`` (LSM 4.1). Few samples are learned by heart if the noise
-    is always the same, so each call draws its own by default. The maxima are minimum cuts, which are computed on the
-    host, also for tensors of an accelerator. See :class:`GridCriterion` for the potentials.
+    all logistic noise z, perturb-and-MAP, the value is not below ``-log p(y)`` (LSM Prop. 1). Few samples are learned
+    by heart if the noise is always the same, so each call draws its own by default. The maxima are minimum cuts, which
+    are computed on the host, also for tensors of an accelerator. See :class:`GridCriterion` for the potentials.
 
     Parameters
     ----------
@@ -154,6 +193,20 @@ class LogSupermodularLoss(GridCriterion):
     ignore_index : the value of the target at which pixels leave the grid; None keeps all
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
     sync : whether the mean is that of several processes, see :class:`GridCriterion`
+
+    Raises
+    ------
+    ValueError, TypeError : for samples below 2, and arguments of other types; when called, as :class:`GridCriterion`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import LogSupermodularLoss
+    >>> unary, target = torch.tensor([[2.0, -1.0, 1.0]]), torch.tensor([[1, 0, 1]])
+    >>> value = LogSupermodularLoss(samples=2000, random_state=0)(unary, 0.0, target)
+    >>> cross_entropy = torch.nn.functional.binary_cross_entropy_with_logits(unary, target.float())
+    >>> abs(value - cross_entropy).item() < 0.05  # without couplings it is that, but for the noise
+    True
     """
 
     def __init__(
@@ -184,7 +237,32 @@ def max_margin_mrf_loss(
     mask: Tensor | None = None,
     **options: Unpack[GridOptions],
 ) -> Tensor:
-    """The same as ``MaxMarginMRFLoss(loss, scale=scale, tol=tol, ..)(unary, coupling, target, mask)``."""
+    """Margin rescaling of a grid (DD Eq. 6), in one call of :class:`setwise.torch.MaxMarginMRFLoss`.
+
+    Parameters
+    ----------
+    unary, coupling, target, mask : (N, H, W), (N, 2, H, W), (N, H, W) and (N, H, W) or None, see
+        :meth:`setwise.torch.GridCriterion.forward`
+    loss, scale, tol, empty : as those of :class:`setwise.torch.MaxMarginMRFLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError : as :class:`setwise.torch.MaxMarginMRFLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import max_margin_mrf_loss
+    >>> unary, target = torch.tensor([[2.0, -1.0, 1.0]]), torch.tensor([[1, 0, 1]])
+    >>> value = max_margin_mrf_loss(unary, 0.4, target, "jaccard", scale=1.0)
+    >>> round(value.item(), 3)  # labels (1, 1, 1): the loss 1/3, and -1 + 2 * 0.4 more in score
+    0.133
+    """
     module = MaxMarginMRFLoss(loss, scale=scale, tol=tol, empty=empty, **options)
     value: Tensor = module(unary, coupling, target, mask)
     return value
@@ -201,7 +279,32 @@ def log_supermodular_loss(
     mask: Tensor | None = None,
     **options: Unpack[GridOptions],
 ) -> Tensor:
-    """The same as ``LogSupermodularLoss(samples, per_pixel=per_pixel, ..)(unary, coupling, target, mask)``."""
+    """A bound of ``-log p`` of a grid (LSM Eq. 5), in one call of :class:`setwise.torch.LogSupermodularLoss`.
+
+    Parameters
+    ----------
+    unary, coupling, target, mask : (N, H, W), (N, 2, H, W), (N, H, W) and (N, H, W) or None, see
+        :meth:`setwise.torch.GridCriterion.forward`
+    samples, per_pixel, random_state : as those of :class:`setwise.torch.LogSupermodularLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : in nats, a scalar, or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError, TypeError : as :class:`setwise.torch.LogSupermodularLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import log_supermodular_loss
+    >>> unary, smooth, rough = torch.zeros(1, 4), torch.tensor([[1, 1, 1, 1]]), torch.tensor([[1, 0, 1, 0]])
+    >>> both = [log_supermodular_loss(unary, 1.0, each, random_state=0).item() for each in (smooth, rough)]
+    >>> both[0] < both[1]  # couplings make labels that agree more probable
+    True
+    """
     module = LogSupermodularLoss(samples, per_pixel=per_pixel, random_state=random_state, **options)
     value: Tensor = module(unary, coupling, target, mask)
     return value

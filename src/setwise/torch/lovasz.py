@@ -28,8 +28,28 @@ class LovaszHingeLoss(Criterion):
 
     Parameters
     ----------
-    loss : a submodular loss of labels, or its name; another one raises Refusal
-    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
+    loss : a submodular loss of labels, or its name
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for a loss that is not submodular, or not of labels 0 and 1
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import LovaszHingeLoss
+    >>> logits = torch.tensor([[2.0, 2.0, -1.0]], requires_grad=True)
+    >>> loss = LovaszHingeLoss("jaccard")(logits, torch.tensor([[1, 0, 0]]))
+    >>> loss.item()  # the margin error 3 of the false positive, which leaves half of the union
+    1.5
+    >>> loss.backward()
+    >>> logits.grad.tolist()
+    [[0.0, 0.5, 0.0]]
     """
 
     def __init__(
@@ -62,9 +82,27 @@ class LovaszSoftmaxLoss(Criterion):
 
     Parameters
     ----------
-    loss : a submodular loss of labels, or its name; another one raises Refusal
+    loss : a submodular loss of labels, or its name
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
     from_logits : whether logits are given, or else probabilities, which in multiclass mode have the sum 1
-    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for a loss that is not submodular, or not of labels 0 and 1
+    ValueError : for probabilities whose sum is not 1 to within 0.01, on the CPU
+    TypeError, OverflowError : and for all else, as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import LovaszSoftmaxLoss
+    >>> q = torch.tensor([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]])  # three pixels, two classes
+    >>> values = LovaszSoftmaxLoss(reduction="none", from_logits=False)(q, torch.tensor([0, 0, 1]))
+    >>> [round(value, 3) for value in values.tolist()]  # class 0: 0.5 / 2 + 0.2 / 2
+    [0.35, 0.317]
     """
 
     def __init__(
@@ -114,7 +152,29 @@ def lovasz_hinge_loss(
     mask: Tensor | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The same as ``LovaszHingeLoss(loss, mode, **options)(logits, target, mask)``."""
+    """The Lovász hinge of logits (LH Def. 5), in one call of :class:`setwise.torch.LovaszHingeLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    loss, mode : as those of :class:`setwise.torch.LovaszHingeLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.LovaszHingeLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import lovasz_hinge_loss
+    >>> lovasz_hinge_loss(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]])).item()
+    1.5
+    """
     value: Tensor = LovaszHingeLoss(loss, mode, **options)(logits, target, mask)
     return value
 
@@ -129,6 +189,32 @@ def lovasz_softmax_loss(
     from_logits: bool = True,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The same as ``LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)``."""
+    """The Lovász extension at errors of probabilities, in one call of :class:`setwise.torch.LovaszSoftmaxLoss`.
+
+    For Jaccard it is Lovász-softmax (Berman, Rannen Triki and Blaschko 2018).
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    loss, mode, from_logits : as those of :class:`setwise.torch.LovaszSoftmaxLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.LovaszSoftmaxLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import lovasz_softmax_loss
+    >>> q = torch.tensor([[0.8, 0.5, 0.1]])  # probabilities of label 1 in binary mode
+    >>> value = lovasz_softmax_loss(q, torch.tensor([[1, 0, 0]]), mode="binary", from_logits=False)
+    >>> round(value.item(), 3)  # 0.5 / 2 + 0.2 / 2
+    0.35
+    """
     value: Tensor = LovaszSoftmaxLoss(loss, mode, from_logits=from_logits, **options)(logits, target, mask)
     return value

@@ -24,10 +24,27 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
     errors : (S, p) floats of at least 0
 
+    Returns
+    -------
+    values : (S,), with a gradient by the errors
+
     Raises
     ------
     ValueError : for shapes, labels and errors that are none of these
+    TypeError : for errors that are no tensor of floats
+    OverflowError : for errors whose sums leave their float type
     Refusal : for a loss that is not submodular
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import lovasz_extension
+    >>> labels = torch.tensor([[True, False, False]])
+    >>> values = lovasz_extension("jaccard", labels, torch.tensor([[0.2, 0.5, 0.1]]))
+    >>> round(values.item(), 3)  # the false positive first, 0.5 * 1/2, and then the false negative, 0.2 * 1/2
+    0.35
+    >>> lovasz_extension("jaccard", labels, torch.tensor([[0.0, 1.0, 0.0]])).item()  # the loss itself at labels
+    0.5
     """
     given = as_scores(errors, "errors")
     if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:

@@ -19,8 +19,27 @@ class RocAreaLoss(Criterion):
     """``mean over pairs of (1 - s_i + s_j)_+`` of a positive i and a negative j: margin rescaling of 1 - AUC.
 
     Joachims (2005). It is computed on the host, also for tensors of an accelerator, in O(p log p). Sets of one class
-    have no pairs, and cost 0. For the arguments see :class:`setwise.torch.arguments.Arguments` and
-    :class:`setwise.torch.Criterion`.
+    have no pairs, and cost 0.
+
+    Parameters
+    ----------
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for arguments that do not fit each other, and ``empty`` other than None and ``"ignore"``
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import RocAreaLoss
+    >>> logits, target = torch.tensor([[2.0, 2.5, -1.0]]), torch.tensor([[1, 0, 0]])
+    >>> RocAreaLoss()(logits, target).item()  # the wrong pair, (1 - 2 + 2.5) / 2
+    0.75
     """
 
     def __init__(
@@ -46,8 +65,27 @@ class AveragePrecisionLoss(Criterion):
     """``max over rankings of 1 - AP + score - score of the perfect ranking``: margin rescaling of average precision.
 
     Yue, Finley, Radlinski and Joachims (2007). It is computed on the host, also for tensors of an accelerator. Sets of
-    one class cost 0. For the arguments see :class:`setwise.torch.arguments.Arguments` and
-    :class:`setwise.torch.Criterion`.
+    one class cost 0.
+
+    Parameters
+    ----------
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for arguments that do not fit each other, and ``empty`` other than None and ``"ignore"``
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import AveragePrecisionLoss
+    >>> logits, target = torch.tensor([[2.0, 2.5, -1.0]]), torch.tensor([[1, 0, 0]])
+    >>> AveragePrecisionLoss()(logits, target).item()  # the negative 2.5 first, 1/2 + (2.5 - 2) / 2
+    0.75
     """
 
     def __init__(
@@ -71,7 +109,29 @@ class AveragePrecisionLoss(Criterion):
 def roc_area_loss(
     logits: Tensor, target: Tensor, mode: Mode = "binary", *, mask: Tensor | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """The same as ``RocAreaLoss(mode, **options)(logits, target, mask)``."""
+    """Margin rescaling of 1 - AUC (Joachims 2005), in one call of :class:`setwise.torch.RocAreaLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    mode : as that of :class:`setwise.torch.RocAreaLoss`, with the same default
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.RocAreaLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import roc_area_loss
+    >>> roc_area_loss(torch.tensor([[2.0, 0.5, -1.0]]), torch.tensor([[1, 0, 0]])).item()  # all pairs 1 apart or more
+    0.0
+    """
     value: Tensor = RocAreaLoss(mode, **options)(logits, target, mask)
     return value
 
@@ -79,6 +139,28 @@ def roc_area_loss(
 def average_precision_loss(
     logits: Tensor, target: Tensor, mode: Mode = "binary", *, mask: Tensor | None = None, **options: Unpack[Options]
 ) -> Tensor:
-    """The same as ``AveragePrecisionLoss(mode, **options)(logits, target, mask)``."""
+    """Margin rescaling of 1 - AP (Yue et al. 2007), in one call of :class:`setwise.torch.AveragePrecisionLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    mode : as that of :class:`setwise.torch.AveragePrecisionLoss`, with the same default
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.AveragePrecisionLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import average_precision_loss
+    >>> average_precision_loss(torch.tensor([[2.0, 2.5, -1.0]]), torch.tensor([[1, 0, 0]])).item()
+    0.75
+    """
     value: Tensor = AveragePrecisionLoss(mode, **options)(logits, target, mask)
     return value

@@ -26,10 +26,27 @@ class MarginRescalingLoss(Criterion):
 
     Parameters
     ----------
-    loss : any loss of labels, or its name
+    loss : any loss of labels or of a ranking, or its name
     scale : g > 0, or ``"size"`` for the number of decisions of each set. The scores of a large set add up while a loss
         like F1 stays below 1, so at g = 1 tiny scores would be enough
-    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for arguments that do not fit each other, and a loss of several classes; when called, where no inference
+        fits the loss
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import MarginRescalingLoss
+    >>> value = MarginRescalingLoss("f1")(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]))
+    >>> round(value.item(), 3)  # labels (1, 1, 0): the loss 1/3, and 2 more in score than the truth
+    2.333
     """
 
     def __init__(
@@ -57,9 +74,30 @@ class MarginRescalingLoss(Criterion):
 class SlackRescalingLoss(Criterion):
     """``max_h loss(h) (1 + <s, h - y>)`` over all labelings h of a set (LH Eq. 22).
 
-    ``loss`` is any loss of labels, or its name. On CUDA losses of counts are maximized where the tensors are, in sets
-    of up to 1,024 decisions; larger sets and other losses go through the host. For the other arguments see
-    :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`.
+    On CUDA losses of counts are maximized where the tensors are, in sets of up to 1,024 decisions; larger sets and
+    other losses go through the host.
+
+    Parameters
+    ----------
+    loss : any loss of labels, or its name
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for arguments that do not fit each other, and a loss of several classes; when called, for a loss of a
+        ranking, and where no inference fits the loss
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import SlackRescalingLoss
+    >>> value = SlackRescalingLoss("f1")(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]))
+    >>> round(value.item(), 3)  # labels (1, 1, 0): the loss 1/3 times 1 + 2
+    1.0
     """
 
     def __init__(
@@ -90,9 +128,26 @@ class RampLoss(Criterion):
 
     Parameters
     ----------
-    loss : any loss of labels, or its name
+    loss : any loss of labels or of a ranking, or its name
     scale : g > 0, or ``"size"``, as in :class:`MarginRescalingLoss`
-    others : see :class:`setwise.torch.arguments.Arguments` and :class:`setwise.torch.Criterion`
+    mode, ignore_index, per_image, classes, include_background, empty : what the channels mean, which decisions make a
+        set, and which sets count; see :class:`setwise.torch.Arguments`
+    class_weight, reduction, sync : a weight of each channel (C,), what is made of the values of the sets, and whether
+        sets go over several processes; see :class:`setwise.torch.Criterion`
+
+    Raises
+    ------
+    Refusal : for arguments that do not fit each other, and a loss of several classes; when called, where no inference
+        fits the loss
+    ValueError, TypeError, OverflowError : as :class:`setwise.torch.Criterion` says
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import RampLoss
+    >>> value = RampLoss("f1")(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]))
+    >>> round(value.item(), 3)  # the loss of the labels (1, 1, 0), which have the largest score
+    0.333
     """
 
     def __init__(
@@ -126,7 +181,30 @@ def margin_rescaling_loss(
     mask: Tensor | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The same as ``MarginRescalingLoss(loss, mode, scale=scale, **options)(logits, target, mask)``."""
+    """Margin rescaling of logits (LH Eq. 21), in one call of :class:`setwise.torch.MarginRescalingLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    loss, mode, scale : as those of :class:`setwise.torch.MarginRescalingLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.MarginRescalingLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import margin_rescaling_loss
+    >>> value = margin_rescaling_loss(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]), "f1")
+    >>> round(value.item(), 3)
+    2.333
+    """
     value: Tensor = MarginRescalingLoss(loss, mode, scale=scale, **options)(logits, target, mask)
     return value
 
@@ -140,7 +218,30 @@ def slack_rescaling_loss(
     mask: Tensor | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The same as ``SlackRescalingLoss(loss, mode, **options)(logits, target, mask)``."""
+    """Slack rescaling of logits (LH Eq. 22), in one call of :class:`setwise.torch.SlackRescalingLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    loss, mode : as those of :class:`setwise.torch.SlackRescalingLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.SlackRescalingLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import slack_rescaling_loss
+    >>> value = slack_rescaling_loss(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]), "f1")
+    >>> round(value.item(), 3)
+    1.0
+    """
     value: Tensor = SlackRescalingLoss(loss, mode, **options)(logits, target, mask)
     return value
 
@@ -155,6 +256,29 @@ def ramp_loss(
     mask: Tensor | None = None,
     **options: Unpack[Options],
 ) -> Tensor:
-    """The same as ``RampLoss(loss, mode, scale=scale, **options)(logits, target, mask)``."""
+    """The ramp of logits (Do et al. 2008), in one call of :class:`setwise.torch.RampLoss`.
+
+    Parameters
+    ----------
+    logits, target, mask : (N, C, ...), (N, ...) and (N, ...) or None, see :meth:`setwise.torch.Criterion.forward`
+    loss, mode, scale : as those of :class:`setwise.torch.RampLoss`, with the same defaults
+    options : its other arguments, by name
+
+    Returns
+    -------
+    value : a scalar, or the value of every set with ``reduction="none"``
+
+    Raises
+    ------
+    Refusal, ValueError, TypeError, OverflowError : as :class:`setwise.torch.RampLoss`
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import ramp_loss
+    >>> value = ramp_loss(torch.tensor([[2.0, 2.0, -1.0]]), torch.tensor([[1, 0, 0]]), "f1")
+    >>> round(value.item(), 3)
+    0.333
+    """
     value: Tensor = RampLoss(loss, mode, scale=scale, **options)(logits, target, mask)
     return value

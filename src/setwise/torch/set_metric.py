@@ -33,17 +33,39 @@ class SetMetric(nn.Module):
     :meth:`sums_of` in a state with ``dist_reduce_fx="sum"``, and its ``compute`` returns :meth:`value_of` that.
     Lightning logs ``metric.compute()``, not the metric.
 
+    Source: this library; sums of counts, compared with the loss of all batches in tests/pytorch/test_set_metric.py.
+
     Parameters
     ----------
     loss : any loss of labels or of a ranking, or its name
-    mode, ignore_index, per_image, classes, include_background, class_weight, empty : see
-        :class:`setwise.torch.Criterion` and :class:`setwise.torch.arguments.Arguments`
+    mode, ignore_index, per_image, classes, include_background, empty : see :class:`setwise.torch.Arguments`
+    class_weight : (C,) numbers of at least 0, the weights of the channels in the mean of the classes; None weights all
+        alike
     reduction : ``"mean"``, or ``"none"`` for the value of each class over the data set, with NaN for those that do not
         count
     num_classes : how many classes there are, which ``preds`` of class numbers do not tell; logits must have as many
     threshold : the logit above which a decision is positive, not in multiclass mode; 0.5 suits probabilities
     sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
         those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
+
+    Raises
+    ------
+    Refusal : for a loss whose batches do not add up, and for arguments that do not fit each other
+    ValueError : for words and numbers that are none of these; when called, as the losses, and for logits that are NaN
+    TypeError : for arguments of other types; when called, for tensors of other types
+    RuntimeError : from :meth:`compute`, before the first batch
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setwise.torch import SetMetric
+    >>> metric = SetMetric("jaccard")
+    >>> value = metric(torch.tensor([[2.0, -1.0, 0.5]]), torch.tensor([[1, 1, 0]]))  # IoU is 1/3
+    >>> round(value.item(), 3)
+    0.667
+    >>> metric.update(torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([[1, 1, 0]]))  # IoU is 2/2
+    >>> round(metric.compute().item(), 3)  # of both batches as one set IoU is 3/5
+    0.4
     """
 
     is_differentiable: ClassVar[bool] = False

@@ -23,6 +23,17 @@ class Candidates(LargeSpace):
     X is a list of arrays (m_i, d), the features of the candidates of each input, and Y a list of collections of the
     numbers 0..m_i-1 of right ones. They are few enough to be decided one by one, so the batch is that of independent
     decisions, for which costs are numbers or a function of the truth.
+
+    Source: MLSP 2, with label sets of the inputs' own.
+
+    Examples
+    --------
+    >>> from setwise.spaces import Candidates
+    >>> X = [[[2.0], [0.5], [-1.0]]]  # one input with three candidates, of one feature each
+    >>> batch, model = Candidates().bind(X)
+    >>> scores = model.scores(np.array([1.0, -1.0]))  # w and the constant: the feature minus one
+    >>> Candidates().best(batch, scores, limit=2)[0]
+    [(0, 1.0), (1, -0.5)]
     """
 
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Sets, Features]:

@@ -13,13 +13,29 @@ from setwise.spaces.space import Space, equals_itself, is_hashable
 @final
 @dataclass(frozen=True, eq=False)
 class Finite(Space):
-    """The labels of a list, each of which is right or wrong for an input.
+    """The labels of a list, each of which is right or wrong for an input: ``f(x, y) = x^T W kappa(y)``.
+
+    Source: MLSP 2 and 5.1.
 
     Parameters
     ----------
     labels : distinct hashable objects, one or more
     features : kappa (p, q), the features of each label, so that labels with the same features share weights; None
         gives each label weights of its own
+
+    Raises
+    ------
+    TypeError : if labels is no collection, as a text
+    ValueError : if labels are not hashable, not distinct, or none, or features have another shape
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite
+    >>> space = Finite(["cat", "dog", "car"])
+    >>> space.encode([["dog", "cat"], []]).astype(int).tolist()  # two rows, of which the second has no label
+    [[1, 1, 0], [0, 0, 0]]
+    >>> space.decode([[0, 0, 1]])
+    [['car']]
     """
 
     labels: Any

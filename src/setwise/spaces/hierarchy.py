@@ -19,16 +19,34 @@ from setwise.spaces.space import Space
 @final
 @dataclass(frozen=True, eq=False)
 class Hierarchy(Space):
-    """The nodes of a hierarchy as labels, inner nodes too. ``kappa[y]`` marks y and its ancestors (MLSP 5.1).
+    """The nodes of a hierarchy as labels, inner nodes too: ``kappa[y]`` marks y and its ancestors.
 
     So ``f(x, y)`` is a sum over the path to y, and a node shares the weights of its ancestors. All nodes that are named
     are labels: name a single root only if it should be one.
+
+    Source: MLSP 5.1.
 
     Parameters
     ----------
     parents : a dict from each node to its parent, or to a list of its parents; an empty list for none. Nodes that occur
         only as parents have none. A text or a tuple is one parent, as labels may be tuples. The columns have the order
         in which nodes are first named, each before its parents
+
+    Raises
+    ------
+    TypeError : if parents is no dict
+    ValueError : if it is empty or has a cycle, or a node is not hashable or named twice as a parent
+
+    Examples
+    --------
+    >>> from setwise.spaces import Hierarchy
+    >>> animals = Hierarchy({"cat": "animal", "dog": "animal"})
+    >>> animals.names
+    ('cat', 'animal', 'dog')
+    >>> animals.closed([["cat"]]).astype(int).tolist()  # a cat is an animal
+    [[1, 1, 0]]
+    >>> animals.distances()[0].tolist()  # from cat to cat, to animal, and to dog
+    [0.0, 1.0, 2.0]
     """
 
     parents: Any

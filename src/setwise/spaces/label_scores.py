@@ -17,11 +17,33 @@ def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows
     A row that predicts nothing has a precision of 1 if nothing is true, and 0 otherwise. Pooled, precision is 0 where
     no row predicts anything, as :func:`hierarchical_precision` is.
 
+    Source: the precision of MLSP Table 1; its conventions for empty sets are setwise's own.
+
     Parameters
     ----------
     space : the labels
     Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
     average : ``"rows"`` or ``"pooled"``
+
+    Returns
+    -------
+    float
+        The precision, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if space is no :class:`Space`
+    ValueError : for labels that the space does not have, no rows, predictions of another number of rows, or another
+        average
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite, label_precision
+    >>> space = Finite(["a", "b", "c"])
+    >>> label_precision(space, [["a"], ["b"]], [["a"], ["a", "b", "c"]], average="pooled")  # 2 of 4
+    0.5
+    >>> label_precision(space, [["a"], []], [["b"], []])  # (0 + 1) / 2: nothing is true and nothing predicted
+    0.5
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
     return _mean(both, predicted, (predicted == 0) & (true == 0), average)
@@ -31,7 +53,33 @@ def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") 
     """The mean over rows of ``|Y_i and G_i| / |Y_i|``, or ``sum_i |Y_i and G_i| / sum_i |Y_i|`` pooled.
 
     A row without true labels has a recall of 1 if nothing is predicted, and 0 otherwise. Pooled, recall is 0 where
-    nothing is true for any row. The parameters are those of :func:`label_precision`.
+    nothing is true for any row.
+
+    Source: the recall of MLSP Table 1; its conventions for empty sets are setwise's own.
+
+    Parameters
+    ----------
+    space : the labels
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    average : ``"rows"`` or ``"pooled"``
+
+    Returns
+    -------
+    float
+        The recall, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if space is no :class:`Space`
+    ValueError : for labels that the space does not have, no rows, predictions of another number of rows, or another
+        average
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite, label_recall
+    >>> space = Finite(["a", "b", "c"])
+    >>> label_recall(space, [["a"], ["b", "c"]], [["a"], ["b"]])  # (1 + 1/2) / 2
+    0.75
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
     return _mean(both, true, (predicted == 0) & (true == 0), average)
@@ -42,23 +90,70 @@ def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> f
 
     A row with nothing true and nothing predicted has an F1 of 1; pooled, F1 is 0 where that holds for all rows. Pooled
     F1 is the harmonic mean of pooled precision and recall. The mean over rows is not that of the mean precision and
-    the mean recall: it may be far below both (MLSP Table 1). The parameters are those of :func:`label_precision`.
+    the mean recall: it may be far below both.
+
+    Source: the F1 of MLSP Table 1; its conventions for empty sets are setwise's own.
+
+    Parameters
+    ----------
+    space : the labels
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    average : ``"rows"`` or ``"pooled"``
+
+    Returns
+    -------
+    float
+        F1, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if space is no :class:`Space`
+    ValueError : for labels that the space does not have, no rows, predictions of another number of rows, or another
+        average
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite, label_f1
+    >>> space = Finite(["a", "b", "c"])
+    >>> label_f1(space, [["a"], ["b"]], [["a"], ["a"]])  # (1 + 0) / 2
+    0.5
+    >>> label_f1(space, [[]], [[]]), label_f1(space, [[]], [[]], average="pooled")
+    (1.0, 0.0)
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
     return _mean(2 * both, predicted + true, (predicted == 0) & (true == 0), average)
 
 
 def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
-    """The mean average precision of the rows that have a true label, by the scores of their labels: mAUC of MLSP 5.1.
+    """The mean average precision of the rows that have a true label, by the scores of their labels.
 
     The average precision of a row is ``(1 / |Y_i|) sum_(y in Y_i) |{y' in Y_i : s_y' >= s_y}| / |{y' : s_y' >= s_y}|``,
     the area under the steps of its precision-recall curve, as ``sklearn.metrics.average_precision_score``.
+
+    Source: the mAUC of MLSP 5.1.
 
     Parameters
     ----------
     space : the labels
     Y : the true sets of n rows, as for :meth:`Space.encode`; one of them or more is not empty
     scores : (n, p) finite numbers, as of ``decision_function``
+
+    Returns
+    -------
+    float
+        The mean, in (0, 1].
+
+    Raises
+    ------
+    TypeError : if space is no :class:`Space`
+    ValueError : for labels that the space does not have, scores of another shape, or no true label in any row
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite, mean_average_precision
+    >>> space = Finite(["a", "b", "c"])
+    >>> mean_average_precision(space, [["a"], ["c"]], [[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])  # (1 + 1/2) / 2
+    0.75
     """
     as_kind(space, "space", Space, "Finite(['a', 'b'])")
     truth = space.encode(Y)

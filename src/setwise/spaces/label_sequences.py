@@ -26,9 +26,25 @@ class LabelSequences(LargeSpace):
     X is a list of arrays (T_i, d), and Y a list of collections of sequences of T_i labels each. The weights are
     W (k, d), A (k, k) and that of the constant, c.
 
+    Source: MLSP 3, over the labelings of a chain.
+
     Parameters
     ----------
     labels : distinct hashable objects, the k labels of a place
+
+    Raises
+    ------
+    TypeError : if labels is no collection, as a text
+    ValueError : if labels are not hashable, not distinct, or none
+
+    Examples
+    --------
+    >>> from setwise.spaces import LabelSequences
+    >>> space = LabelSequences(["a", "b"])
+    >>> batch, model = space.bind([[[1.0], [-1.0]]])  # one sequence of two places with one feature
+    >>> w = [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]  # W for a and b, then A, then c
+    >>> space.best(batch, model.scores(np.array(w)), limit=1)[0]
+    [(['b', 'a'], 2.0)]
     """
 
     labels: Any

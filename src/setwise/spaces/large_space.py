@@ -19,7 +19,22 @@ Scored = tuple[Any, float]
 
 
 class LargeSpace(ABC):
-    """Labels that are too many to list, of which any number may be right for an input, none included."""
+    """Labels that are too many to list, of which any number may be right for an input, none included.
+
+    A subclass turns inputs and their right labels into a batch and a model by :meth:`bind`, and labelings of the batch
+    back into labels by :meth:`decode`. :class:`setwise.MultilabelStructuredPredictor` takes one.
+
+    Source: MLSP 3.
+
+    Examples
+    --------
+    >>> from setwise.spaces import LargeSpace, Matchings
+    >>> isinstance(Matchings(), LargeSpace)
+    True
+    >>> batch, model = Matchings().bind([np.ones((2, 3, 1))], [[[0, 1], [2, 0]]])  # two right assignments
+    >>> batch.truths[0].tolist(), model.size  # the weights are that of the feature and that of the constant
+    ([[0, 1], [2, 0]], 2)
+    """
 
     @abstractmethod
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Batch, Features]:

@@ -21,6 +21,17 @@ class Matchings(LargeSpace):
 
     X is a list of arrays (n_i, m_i, d), the features of all pairs of a row and a column, and Y a list of collections of
     assignments (n_i,), the column of each row. The weights are w (d,) and that of the constant, c.
+
+    Source: MLSP 3, over the assignments; the best ones are listed after Murty (1968).
+
+    Examples
+    --------
+    >>> from setwise.spaces import Matchings
+    >>> pairs = [[[3.0], [1.0]], [[2.0], [2.0]]]  # row 0 fits column 0, row 1 fits both alike
+    >>> batch, model = Matchings().bind([pairs])
+    >>> found = Matchings().best(batch, model.scores(np.array([1.0, 0.0])), limit=2)[0]
+    >>> [(columns.tolist(), score) for columns, score in found]  # 3 + 2, and 1 + 2
+    [([0, 1], 5.0), ([1, 0], 3.0)]
     """
 
     def bind(self, X: Any, Y: Any = None, constant: float = 1.0) -> tuple[Assignments, Features]:

@@ -29,10 +29,29 @@ class NetworkLabelings(LargeSpace):
     0..k-1. With two labels only label 1 has a score, u. Searches are exact on trees, and for two labels on all graphs,
     as the weights of edges are bounded by 0; networks whose best labeling is only bounded are refused there.
 
+    Source: MLSP 3, over the labelings of a network.
+
     Parameters
     ----------
     k : the number of labels of a node, 2 or more
     tables : whether an edge has weights for each pair of labels, of any sign; for trees
+
+    Raises
+    ------
+    TypeError : if k is no whole number, or tables is not True or False
+    ValueError : if k is below 2
+
+    Examples
+    --------
+    >>> from setwise.graphs import Graph
+    >>> from setwise.spaces import NetworkLabelings
+    >>> space = NetworkLabelings()
+    >>> batch, model = space.bind([Graph([[1.0], [-0.5]], [[0, 1]])])  # two nodes of one feature, and an edge
+    >>> for a in (0.0, 1.0):  # the weights are u, a and c
+    ...     labels, score = space.best(batch, model.scores(np.array([1.0, a, 0.0])), limit=1)[0][0]
+    ...     print(labels.tolist(), score)
+    [1, 0] 1.0
+    [1, 1] 1.5
     """
 
     k: int = 2

@@ -14,7 +14,19 @@ from setwise.core.given import as_bools
 class Space(ABC):
     """p labels, of which any number may be right for an input, none included.
 
-    Labels are any hashable objects. They are compared by ``==``, as the keys of a dict.
+    Labels are any hashable objects. They are compared by ``==``, as the keys of a dict. A subclass names the labels and
+    gives their features, kappa; :class:`Finite` and :class:`Hierarchy` are such.
+
+    Source: MLSP 2.
+
+    Examples
+    --------
+    >>> from setwise.spaces import Finite, Space
+    >>> space: Space = Finite(["sun", "rain"])
+    >>> len(space), space.places["rain"]
+    (2, 1)
+    >>> space.decode(space.encode([["rain", "sun"], ["rain"]]))  # in the order of the columns
+    [['sun', 'rain'], ['rain']]
     """
 
     @property

@@ -23,12 +23,33 @@ def window_precision(Y: Any, predictions: Any, threshold: float = 0.5, average: 
     over union is ``threshold`` or more. An image without predictions has a precision of 1 if nothing is true there, and
     0 otherwise. Pooled, precision is 0 where nothing is predicted in any image.
 
+    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+
     Parameters
     ----------
     Y, predictions : for each image boxes (k, 4) as (top, left, bottom, right) of whole numbers; predictions have their
         turns in the order in which they stand, which is best by falling scores
     threshold : above 0, at most 1
     average : ``"pooled"`` or ``"images"``
+
+    Returns
+    -------
+    float
+        The precision, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if threshold is no number
+    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+
+    Examples
+    --------
+    >>> from setwise.spaces import window_precision
+    >>> Y = [[[0, 0, 4, 4]]]
+    >>> window_precision(Y, [[[0, 0, 4, 3], [0, 0, 4, 4]]])  # the first overlaps by 12/16; a window is found once
+    0.5
+    >>> window_precision(Y, [[[0, 0, 4, 3]]], threshold=0.8)  # 12/16 is not enough
+    0.0
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
     return _mean(found, predicted, (predicted == 0) & (true == 0), average)
@@ -38,7 +59,29 @@ def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str
     """The number of true windows that are found over the number of all true ones, pooled or the mean over images.
 
     An image without true windows has a recall of 1 if nothing is predicted, and 0 otherwise. Pooled, recall is 0 where
-    nothing is true in any image. The parameters are those of :func:`window_precision`.
+    nothing is true in any image.
+
+    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+
+    Parameters
+    ----------
+    Y, predictions, threshold, average : as in :func:`window_precision`; boxes (k, 4) for each image
+
+    Returns
+    -------
+    float
+        The recall, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if threshold is no number
+    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+
+    Examples
+    --------
+    >>> from setwise.spaces import window_recall
+    >>> window_recall([[[0, 0, 4, 4], [5, 5, 9, 9]]], [[[0, 0, 4, 3]]])  # one of two is found
+    0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
     return _mean(found, true, (predicted == 0) & (true == 0), average)
@@ -48,8 +91,29 @@ def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "
     """``2 found / (predicted + true)``, pooled or the mean over images.
 
     An image with nothing true and nothing predicted has an F1 of 1; pooled, F1 is 0 where that holds for all images.
-    The mean over images is not the harmonic mean of the mean precision and the mean recall. The parameters are those of
-    :func:`window_precision`.
+    The mean over images is not the harmonic mean of the mean precision and the mean recall.
+
+    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+
+    Parameters
+    ----------
+    Y, predictions, threshold, average : as in :func:`window_precision`; boxes (k, 4) for each image
+
+    Returns
+    -------
+    float
+        F1, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if threshold is no number
+    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+
+    Examples
+    --------
+    >>> from setwise.spaces import window_f1
+    >>> window_f1([[[0, 0, 4, 4], [5, 5, 9, 9]], []], [[[0, 0, 4, 3]], [[0, 0, 1, 1]]])  # 2 * 1 / (2 + 2)
+    0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
     return _mean(2 * found, predicted + true, (predicted == 0) & (true == 0), average)
@@ -63,6 +127,8 @@ def window_average_precision(
     The predictions of all images are taken by falling scores, those of equal scores in their order. Each finds the true
     window that it overlaps most and that is not found yet, if intersection over union is the threshold or more.
 
+    Source: Lin et al. (2014), Microsoft COCO.
+
     Parameters
     ----------
     Y, predictions : for each image boxes (k, 4) as (top, left, bottom, right) of whole numbers; Y holds one or more
@@ -71,6 +137,24 @@ def window_average_precision(
     limit : so many predictions of an image count, those of largest score
     difficult : for each image boxes that are not judged: a prediction that finds nothing, but overlaps one of them by
         the threshold, does not count; None for none
+
+    Returns
+    -------
+    float
+        The average precision, in [0, 1].
+
+    Raises
+    ------
+    TypeError : if limit is no whole number, or a threshold no number
+    ValueError : if a threshold is not in (0, 1], no window is true, a box holds no pixel, or the numbers of images,
+        predictions and scores differ
+
+    Examples
+    --------
+    >>> from setwise.spaces import window_average_precision
+    >>> Y, predictions = [[[0, 0, 4, 4]]], [[[5, 5, 9, 9], [0, 0, 4, 3]]]
+    >>> [window_average_precision(Y, predictions, [scores]) for scores in ([0.9, 0.1], [0.1, 0.9])]
+    [0.5, 1.0]
     """
     as_count(limit, "limit")
     true, predicted = _boxes(Y, "Y"), _boxes(predictions, "predictions")

@@ -23,12 +23,26 @@ from setwise.spaces.large_space import LargeSpace, Scored, named
 class WordImage:
     """An image as points that hold visual words.
 
+    Source: the bags of visual words of MLSP 5.2.
+
     Parameters
     ----------
     height, width : in pixels
     points : (m, 3) whole numbers: the row, the column and the word of each point; several may share a pixel
     difficult : (u, 4) boxes (top, left, bottom, right) that nobody has verified: windows that overlap one by the
         threshold of the costs are neither right nor wrong; None for none
+
+    Raises
+    ------
+    TypeError : if height or width is no whole number
+    ValueError : if a side is below 1, or points or boxes do not lie inside the image or have another shape
+
+    Examples
+    --------
+    >>> from setwise.spaces import WordImage
+    >>> image = WordImage(240, 320, points=[[10, 20, 0], [200, 300, 5]])
+    >>> image.points.shape, image.difficult.shape
+    ((2, 3), (0, 4))
     """
 
     height: int
@@ -66,12 +80,29 @@ class Windows(LargeSpace):
     that hold the rows ``top..bottom-1`` and the columns ``left..right-1``. The weights are w (n_words,) and that of the
     constant, c.
 
+    Source: MLSP 5.2; the best windows are searched as by Lampert, Blaschko and Hofmann (2009).
+
     Parameters
     ----------
     n_words : the words are 0..n_words-1
     stride : windows that are searched begin and end at multiples of it, or at the lower or right border
     overlap : lists of windows above a threshold leave out what overlaps a better one of the list by this intersection
         over union; above 0, at most 1
+
+    Raises
+    ------
+    TypeError : if a number is no number, or n_words or stride no whole one
+    ValueError : if n_words or stride is below 1, or overlap is not in (0, 1]
+
+    Examples
+    --------
+    >>> from setwise.spaces import Windows, WordImage
+    >>> image = WordImage(2, 3, points=[[0, 0, 0], [1, 1, 0], [0, 2, 1]])  # word 0 twice, word 1 once
+    >>> space = Windows(n_words=2)
+    >>> batch, model = space.bind([image])
+    >>> window, score = space.best(batch, model.scores(np.array([1.0, -1.0, 0.0])), limit=1)[0][0]
+    >>> window.tolist(), score  # word 0 is worth 1, word 1 is worth -1
+    ([0, 0, 2, 2], 2.0)
     """
 
     n_words: int

@@ -42,6 +42,27 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     loss : any loss of labels or scores, or the name of one
     y_true : (p,) in 0/1
     random_state : the seed of the random search, an int, a numpy Generator or None
+
+    Returns
+    -------
+    text : one line for the loss, for each trait, and for each surrogate
+
+    Raises
+    ------
+    Refusal : a ValueError for losses of more than two labels
+    ValueError : for labels that are not 0 and 1, and names of no loss
+    TypeError : for a loss or a seed of another kind
+
+    Examples
+    --------
+    >>> from setwise import describe
+    >>> text = describe("jaccard", [1, 0, 1])
+    >>> print(text[text.index("Traits") : text.index("The loss")])
+    Traits, by enumeration of all 2^3 sets of mistakes:
+      increasing    yes
+      submodular    yes
+      supermodular  no
+      modular       no
     """
     loss, truth = as_loss(loss), Sets.single(y_true)
     as_random_state(random_state)

@@ -33,6 +33,8 @@ def loss_augmented_inference(
     :class:`setwise.inference.Auto` chooses the method; for Jaccard and F_beta it takes O(p log p). If the method misses
     the maximum or cannot prove it, the answer has ``exact`` False, and ``bound`` is a true upper bound.
 
+    The maximum without ``slack`` is that of margin rescaling (LH Eq. 21), with it that of slack rescaling (LH Eq. 22).
+
     Parameters
     ----------
     loss : any loss of labels, or the name of one
@@ -41,6 +43,28 @@ def loss_augmented_inference(
     weights : (p,) areas of the decisions, above 0, which replace counts (DD 4.1). Only quotients of counts take them
     slack : whether the loss multiplies the score, as in slack rescaling
     inference : None chooses by the loss; an object forces one
+
+    Returns
+    -------
+    Solution
+        The labels (p,), the value, an upper bound of the maximum, whether both are equal, and the method in words
+
+    Raises
+    ------
+    Refusal : a ValueError for losses of a ranking, weights of other losses, and methods that do not take the loss
+    ValueError : for labels, scores and weights that do not fit together, and names of no loss
+    TypeError : for a loss, a method or a flag of another kind
+
+    Examples
+    --------
+    One positive of three: predicting the second decision too costs 1/2 in Jaccard and adds 0.2 to the score.
+
+    >>> from setwise import loss_augmented_inference
+    >>> found = loss_augmented_inference("jaccard", [1, 0, 0], [0.5, 0.2, -2.0])
+    >>> found.labels.astype(int).tolist(), round(found.value, 2), found.exact
+    ([1, 1, 0], 1.2, True)
+    >>> round(0.5 + 0.5 + 0.2, 2)
+    1.2
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, weights, slack, inference)
     found = maximizer.maximize(s)
@@ -69,6 +93,24 @@ def max_marginals(loss: Loss | str, y: ArrayLike, scores: ArrayLike, inference: 
     y : (p,) in 0/1, or in 0..k-1
     scores : (p,) finite, or (p, k)
     inference : None chooses by the loss; an object forces one
+
+    Returns
+    -------
+    M : (p, 2) or (p, k), the max-marginals
+
+    Raises
+    ------
+    Refusal : a ValueError for losses of a ranking, and methods that do not take the loss
+    ValueError : for labels and scores that do not fit together, and names of no loss
+    TypeError : for a loss or a method of another kind
+
+    Examples
+    --------
+    With the first decision at 0, a mistake, the best second one is 1: no mistake, and the score 2.
+
+    >>> from setwise import max_marginals
+    >>> max_marginals("hamming", [1, 1], [0.5, 2.0]).tolist()
+    [[3.0, 2.5], [2.0, 3.0]]
     """
     maximizer, s, base = _prepare(as_loss(loss), y, scores, None, False, inference)
     return maximizer.max_marginals(s, base)

@@ -142,6 +142,8 @@ def test_malformed_arguments_are_one_sentence():
             tree_categories(columns)
     with pytest.raises(TypeError, match="columns must be of the kind Column"):
         TableEncoder(("age", "city", "ok")).fit(X)
+    with pytest.raises(TypeError, match="columns must be of the kind Column"):
+        tree_categories(("age", "city", "ok"))
     with pytest.raises(ValueError, match="form must be one of 'linear', 'trees'; got 'tree'"):
         TableEncoder(COLUMNS, "tree").fit(X)
     with pytest.raises(ValueError, match="X must have a feature for each of the 3 columns; got 2"):

@@ -71,6 +71,26 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     coupling_ : alpha, (2,), of neighbors to the right and below
     noise_ : pi, that of c where it was learned; an array where one was given
     n_iter_ : the number of steps
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and images that are not 0 and 1 or of other shapes
+    Refusal : a ValueError by ``fit``, where noise, bias, draws and images do not fit each other
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    Bars of three rows, in which a fifth of the pixels is flipped; about half of these are put right:
+
+    >>> from setwise import BinaryDenoiser
+    >>> clean = np.zeros((10, 8, 8), dtype=int)
+    >>> for i in range(10):
+    ...     clean[i, i % 6 : i % 6 + 3] = 1
+    >>> noisy = clean ^ (np.random.default_rng(0).random(clean.shape) < 0.2)
+    >>> model = BinaryDenoiser(0.2, bias="shared", steps=300, samples=20, random_state=0).fit(noisy[:5], clean[:5])
+    >>> found = model.transform(noisy[5:])
+    >>> round(float(np.mean(noisy[5:] != clean[5:])), 2), round(float(np.mean(found != clean[5:])), 1)
+    (0.2, 0.1)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

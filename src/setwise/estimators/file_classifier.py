@@ -31,6 +31,9 @@ class FileClassifier(PlacedClassifier):
     scores are those of :class:`SetClassifier`, to the rounding of sums. float32 stays float32, and all sums are in
     float64. Features are read once where all rows fit into one block.
 
+    Source: the objective of :class:`SetClassifier`; reading by blocks is own, compared with it in
+    tests/estimators/test_file_classifier.py.
+
     Parameters
     ----------
     loss, learner, C, tol, max_iter, fit_intercept, intercept_scaling, pos_label, verbose : as in :class:`SetClassifier`
@@ -50,6 +53,26 @@ class FileClassifier(PlacedClassifier):
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, loss_,
     n_features_in_ : as in :class:`SetClassifier`
     feature_names_in_ : the names of the columns of a Parquet file; not there after arrays
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, labels and groups that do not fit together
+    Refusal : a ValueError by ``fit``, where loss, surrogate, learner and rows do not fit each other
+    TypeError : by ``fit``, for rows that are neither a path nor an array
+    FileNotFoundError : where the path leads to no file
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import FileClassifier, SetClassifier
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> y, bags = X[:, 0] > 0.8, np.repeat(np.arange(10), 30)
+    >>> np.save("rows.npy", X)
+    >>> stored = np.load("rows.npy", mmap_mode="r")
+    >>> model = FileClassifier("jaccard", memory="1MB").fit(stored, y, bags)
+    >>> same = SetClassifier("jaccard", surrogate="lovasz").fit(X, y, groups=bags)
+    >>> bool(np.isclose(model.objective_, same.objective_))
+    True
     """
 
     _parameter_constraints = PlacedClassifier._parameter_constraints | {

@@ -29,6 +29,15 @@ class GibbsBound:
     center : the random weights are N(center w, I), for ``a sqrt(2 s^2 ln(r n / t))``; nan where t is r n or more
     squared_norm : t
     length, labels, rows, largest, sigma : s, r, n, Lambda and sigma
+
+    Examples
+    --------
+    >>> from setwise import MultilabelStructuredPredictor, gibbs_bound
+    >>> from setwise.spaces import Finite
+    >>> X, Y = [[-1.0], [1.0]], [[], ["warm"]]
+    >>> bound = gibbs_bound(MultilabelStructuredPredictor(Finite(["warm"])).fit(X, Y), X, Y)
+    >>> bound.rows, bound.vacuous  # two rows prove nothing
+    (2, True)
     """
 
     margin_loss: float
@@ -85,7 +94,25 @@ def gibbs_bound(
 
     Returns
     -------
-    The bound and its terms; :attr:`GibbsBound.vacuous` says whether it promises nothing.
+    GibbsBound
+        The bound and its terms; :attr:`GibbsBound.vacuous` says whether it promises nothing
+
+    Raises
+    ------
+    Refusal : a ValueError for a kernel and for a loss that is no max loss
+    ValueError : for rows and sets that do not fit together, fewer than two rows, and numbers out of range
+    TypeError : for a model of another kind
+    NotFittedError : for a model that was not fitted
+
+    Examples
+    --------
+    >>> from setwise import MultilabelStructuredPredictor, gibbs_bound
+    >>> from setwise.spaces import Finite
+    >>> X = np.sign(np.random.default_rng(0).standard_normal((2000, 1)))
+    >>> Y = [["warm"] if x > 0 else [] for x in X[:, 0]]
+    >>> bound = gibbs_bound(MultilabelStructuredPredictor(Finite(["warm"])).fit(X, Y), X, Y)
+    >>> bound.margin_loss, round(bound.value, 2)
+    (0.0, 0.08)
     """
     kind = "MultilabelStructuredPredictor(space).fit(X, Y)"
     as_kind(model, "model", LinearLabelPredictor, kind)

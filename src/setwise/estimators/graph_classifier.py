@@ -50,6 +50,9 @@ class GraphClassifier(ClassifierMixin, Versioned):
     their mean, so they need not be scaled. The regularizer sees weights of scaled features; ``coef_``, ``intercept_``
     and ``edge_coef_`` are those of the features as given.
 
+    Source: DD Eq. 5 and 6 for networks and margin rescaling; the starts and the choice of surrogates are own
+    (docs/guide/networks.md).
+
     Parameters
     ----------
     loss : a loss of labels, or the short name of one. With areas of nodes it counts areas, and must be Hamming or a
@@ -84,6 +87,29 @@ class GraphClassifier(ClassifierMixin, Versioned):
         :class:`setwise.SetClassifier`
     loss_ : the loss that :meth:`score` measures
     n_features_in_ : the number of features of nodes
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and graphs, labels and groups that do not fit together
+    Refusal : a ValueError by ``fit``, where loss, surrogate, inference and graphs do not fit each other
+    TypeError : by ``fit``, for anything but a list of graphs
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    Two chains of eight nodes. The fourth node of the first one looks negative, but its neighbors are positive:
+
+    >>> from setwise import GraphClassifier
+    >>> from setwise.graphs import Graph
+    >>> seen = [[0.0, 0.2, 1.0, 0.1, 0.9, 1.2, 0.0, 0.1], [0.1, 0.2, 1.2, 0.8, 0.9, 1.0, 0.2, 0.0]]
+    >>> truth = [[0, 0, 1, 1, 1, 1, 0, 0]] * 2
+    >>> chain = [[i, i + 1] for i in range(7)]
+    >>> graphs = [Graph(np.reshape(row, (8, 1)), chain) for row in seen]
+    >>> GraphClassifier("jaccard").fit(graphs, truth).predict(graphs)[0].tolist()
+    [0, 0, 1, 1, 1, 1, 0, 0]
+    >>> alone = [Graph(graph.X, []) for graph in graphs]
+    >>> GraphClassifier("jaccard").fit(alone, truth).predict(alone)[0].tolist()
+    [0, 0, 1, 0, 1, 1, 0, 0]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = GRAPH_CONSTRAINTS

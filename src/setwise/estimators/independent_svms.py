@@ -32,6 +32,8 @@ class IndependentSVMs(LinearBaseline):
     are trained together. The constant is a feature, so its weight is regularized, as in
     ``sklearn.svm.LinearSVC(loss="hinge", C=C / n)``.
 
+    Source: a baseline of MLSP 5.1.
+
     Parameters
     ----------
     space : the labels; their features are not used
@@ -43,6 +45,24 @@ class IndependentSVMs(LinearBaseline):
     ----------
     All are those of :class:`setwise.MultilabelStructuredPredictor`, with q = p. The objective is the sum over the
     labels, and ``history_`` has an entry after each label.
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and inputs and sets of labels that do not fit together
+    Refusal : a ValueError by ``fit``, where space, loss, surrogate and learner do not fit each other
+    TypeError : by ``fit``, for labels that are no collections
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import IndependentSVMs
+    >>> from setwise.spaces import Finite
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> Y = [[], ["warm"], ["warm"], ["warm", "hot"]]
+
+    >>> model = IndependentSVMs(Finite(["warm", "hot"]), C=100.0).fit(X, Y)
+    >>> model.predict([[0.2], [1.4], [3.2]])
+    [[], ['warm'], ['warm', 'hot']]
     """
 
     def _objective(self, loss: Loss) -> Objective:

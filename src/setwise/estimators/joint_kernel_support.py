@@ -53,6 +53,25 @@ class JointKernelSupport(LabelPredictor):
     coef_ : (q, d) for the linear kernel, f(x, y) = kappa(y)^T W x; all weights in large spaces
     space_, loss_ : the space, and the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and inputs and sets of labels that do not fit together
+    Refusal : a ValueError by ``fit``, where space, loss and kernel do not fit each other
+    TypeError : by ``fit``, for labels that are no collections
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    Inputs in the direction of the red ones are red, and one between the two directions has no label:
+
+    >>> from setwise import JointKernelSupport
+    >>> from setwise.spaces import Finite
+    >>> X = [[0.0, 1.0], [0.0, 1.2], [0.0, 1.4], [1.0, 0.0], [1.2, 0.0], [1.4, 0.0]]
+    >>> Y = [["red"]] * 3 + [["blue"]] * 3
+    >>> model = JointKernelSupport(Finite(["red", "blue"]), nu=0.4).fit(X, Y)
+    >>> model.predict([[0.0, 2.0], [2.0, 0.0], [0.5, 0.5]])
+    [['red'], ['blue'], []]
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -52,6 +52,21 @@ class LogSupermodularModel(DensityMixin, Versioned):
     coupling_ : alpha, (K,)
     model_ : the distribution, a :class:`setwise.probabilistic.LogSupermodular`
     n_iter_ : the number of steps
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, labels that are not 0 and 1, and terms that do not fit
+    TypeError : by ``fit``, for terms that are no list of base functions
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import LogSupermodularModel
+    >>> from setwise.probabilistic import Cut
+    >>> pairs = [[0, 0], [1, 1]] * 40 + [[0, 1], [1, 0]] * 10  # equal in 80 % of the rows
+    >>> model = LogSupermodularModel([Cut(2, [[0, 1]])], steps=300, samples=100, random_state=0).fit(pairs)
+    >>> bool(model.coupling_[0] > 0), model.score([[0, 0], [1, 1]]) > model.score([[0, 1], [1, 0]])
+    (True, True)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -53,6 +53,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
 
     ``X`` goes to the estimator untouched: tables with text, categories and gaps are its affair.
 
+    Source: own; described and measured in docs/guide/measure.md.
+
     Parameters
     ----------
     estimator : a classifier with ``predict_proba`` or ``decision_function``. None takes
@@ -91,6 +93,26 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     rule_ : the rule that ``predict`` follows, as data
     loss_ : the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : where the estimator has them
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, labels and groups that do not fit together
+    Refusal : a ValueError by ``fit``, where loss, levers, folds and target do not fit each other
+    TypeError : by ``fit``, for levers that are neither names nor levers
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.metrics import f1_score
+    >>> from setwise import MeasureClassifier
+    >>> X, y = make_classification(400, 5, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), loss="f1", random_state=0).fit(X, y)
+    >>> model.best_lever_, round(model.best_threshold_, 2)
+    ('threshold', 0.24)
+    >>> f1_score(y, model.predict(X)) > f1_score(y, model.estimator_.predict(X))
+    True
     """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED

@@ -77,6 +77,26 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, certain_share_ :
         as in :class:`setwise.SetClassifier`
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and inputs and sets of labels that do not fit together
+    Refusal : a ValueError by ``fit``, where space, loss, surrogate and learner do not fit each other
+    TypeError : by ``fit``, for labels that are no collections
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import MultilabelStructuredPredictor
+    >>> from setwise.spaces import Hierarchy
+    >>> tree = Hierarchy({"cow": "animal", "horse": "animal", "car": "vehicle"})
+    >>> X = [[2.0, 0.0], [1.0, 2.0], [-2.0, 1.0], [-0.5, -1.0]]
+    >>> Y = tree.closed([["cow"], ["horse"], ["car"], []])
+    >>> model = MultilabelStructuredPredictor(tree, C=100.0).fit(X, Y)
+    >>> model.predict(X)
+    [['cow', 'animal'], ['animal', 'horse'], ['car', 'vehicle'], []]
+    >>> model.score(X, Y)
+    1.0
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = _CONSTRAINTS

@@ -27,6 +27,27 @@ class PowersetSSVM(LinearBaseline):
     Attributes
     ----------
     All are those of :class:`setwise.MultilabelStructuredPredictor`.
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and inputs and sets of labels that do not fit together
+    Refusal : a ValueError by ``fit``, where space, loss, surrogate and learner do not fit each other
+    TypeError : by ``fit``, for labels that are no collections
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    Where labels share nothing, the sum loss trains each label alone:
+
+    >>> from setwise import IndependentSVMs, PowersetSSVM
+    >>> from setwise.spaces import Finite
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> Y = [[], ["warm"], ["warm"], ["warm", "hot"]]
+    >>> space = Finite(["warm", "hot"])
+    >>> joint = PowersetSSVM(space, loss="sum", C=100.0, tol=1e-6).fit(X, Y)
+    >>> alone = IndependentSVMs(space, C=100.0, tol=1e-6).fit(X, Y)
+    >>> bool(np.isclose(joint.objective_, alone.objective_, rtol=1e-5))
+    True
     """
 
     def _objective(self, loss: Loss) -> Objective:

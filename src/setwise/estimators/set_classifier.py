@@ -52,6 +52,9 @@ class SetClassifier(ClassifierMixin, Versioned):
     ``X`` (n, d) is dense or CSR and is used as float64. A decision is predicted positive if its score is above 0; of
     more than two classes the one with the largest score is predicted.
 
+    Source: LH Eq. 12 and Algorithm 2, and Joachims (2005) where the whole sample is one set; the choice among
+    surrogates is own (docs/guide/estimator.md).
+
     Parameters
     ----------
     loss : a loss, or the short name of one (``setwise list`` shows them)
@@ -113,6 +116,31 @@ class SetClassifier(ClassifierMixin, Versioned):
     n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
     loss_ : the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, labels and groups that do not fit together
+    Refusal : a ValueError by ``fit``, where loss, surrogate, learner and target do not fit each other
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.metrics import f1_score
+    >>> from setwise import SetClassifier
+    >>> X, y = make_classification(400, 5, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> usual = LogisticRegression().fit(X, y)
+    >>> SetClassifier("f1").fit(X, y).score(X, y) > f1_score(y, usual.predict(X)) + 0.1
+    True
+
+    Ten sets of 30 rows, and a convex surrogate, whose optimum is certified:
+
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> y, bags = X[:, 0] > 0.8, np.repeat(np.arange(10), 30)
+    >>> model = SetClassifier("jaccard", surrogate="lovasz", tol=1e-2).fit(X, y, groups=bags)
+    >>> model.lower_bound_ <= model.objective_, model.duality_gap_ <= 1e-2, round(model.score(X, y, groups=bags), 1)
+    (True, True, 0.9)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS

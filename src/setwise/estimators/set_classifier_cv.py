@@ -74,6 +74,21 @@ class SetClassifierCV(ClassifierMixin, Versioned):
     scores_ : (folds, m), the scores of the candidates on each fold
     estimator_ : the SetClassifier with the C and the surrogate that were chosen, fitted on all rows
     coef_, intercept_, classes_, n_features_in_ : those of ``estimator_``
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, labels and folds that do not fit together
+    Refusal : a ValueError by ``fit``, where estimator, folds and target do not fit each other
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setwise import SetClassifier, SetClassifierCV
+    >>> X, y = make_classification(400, 5, weights=[0.9], class_sep=0.7, random_state=0)
+    >>> model = SetClassifierCV(SetClassifier("f1"), Cs=[1.0, 1e3], cv=3).fit(X, y)
+    >>> model.candidates_, model.C_  # no ramp gained more than luck over logistic regression
+    ((('ramp', 0.0), ('ramp', 1.0), ('ramp', 1000.0)), 0.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

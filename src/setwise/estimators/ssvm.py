@@ -35,6 +35,22 @@ class SSVM(LinearBaseline):
     Attributes
     ----------
     All are those of :class:`setwise.MultilabelStructuredPredictor`.
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and inputs and sets of labels that do not fit together
+    Refusal : a ValueError by ``fit``, where space, loss, surrogate and learner do not fit each other
+    TypeError : by ``fit``, for labels that are no collections
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import SSVM
+    >>> from setwise.spaces import Finite
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = SSVM(Finite(["low", "high"]), C=100.0).fit(X, [["low"], ["low"], ["high"], ["high"]])
+    >>> [best[0][0] for best in model.top([[0.5], [2.5]], 1)]
+    ['low', 'high']
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = LinearBaseline._parameter_constraints | {

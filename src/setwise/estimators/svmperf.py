@@ -72,6 +72,21 @@ class SVMperf(ClassifierMixin, Versioned):
         the relative gap between them
     n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, rows and labels that do not fit, and a single label
+    Refusal : a ValueError by ``fit``, for more than two labels
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from setwise import SVMperf
+    >>> X = np.arange(8.0).reshape(-1, 1)
+    >>> y = [0, 0, 0, 0, 1, 0, 1, 1]
+    >>> model = SVMperf(loss="f1", C=10.0).fit(X, y)
+    >>> model.predict(X).tolist(), model.duality_gap_ <= 1e-4
+    ([0, 0, 0, 0, 1, 1, 1, 1], True)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

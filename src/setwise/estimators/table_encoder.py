@@ -24,12 +24,14 @@ LARGEST = {"linear": 500, "trees": LARGEST_TREE}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """``X`` of :func:`setwise.datasets.load_table` as features for linear models, or for trees.
+    r"""``X`` of :func:`setwise.datasets.load_table` as features for linear models, or for trees.
 
     For linear models a number is standardized by the training rows, a gap becomes their median, with an indicator of
     its own where training rows have gaps, and a category becomes one column of 0 and 1 for each of its words. Rare
     words share one column, a gap has its own, and an unseen word is 0 in all of them. For trees numbers stay as they
     are, gaps are NaN, and a category is one column of places; rare words share one, and an unseen word is NaN.
+
+    Source: this library; the parts are those of scikit-learn.
 
     Parameters
     ----------
@@ -46,6 +48,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     shared_ : for each column in which words share a place only because of ``max_categories`` the number of such words,
         by the name of the column
     encoder_ : the ``ColumnTransformer`` of scikit-learn that does the work; numbers come before categories
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows that do not fit the columns
+    TypeError : by ``fit``, for columns that are no list of columns
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_table
+    >>> from setwise.estimators import TableEncoder
+    >>> rows = ["age,city,ill", "30,Rome,0", ",Bonn,0", "50,Rome,1", "40,Bonn,1"]
+    >>> written = Path("people.csv").write_text("\n".join(rows))
+    >>> data = load_table("people.csv", target="ill")
+    >>> encoder = TableEncoder(data.columns, min_frequency=1).fit(data.X)
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'age is missing', 'city = Bonn', 'city = Rome']
+    >>> encoder.transform(data.X)[1].tolist()  # the age of the second row is a gap
+    [0.0, 1.0, 1.0, 0.0]
     """
 
     def __init__(
@@ -64,8 +86,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, medians and categories from the rows of X (n, d); ``y`` is not read."""
-        for column in _as_columns(self.columns):
-            as_kind(column, "columns", Column, "those of load_table(path)")
+        _as_columns(self.columns)
         build, most = _FORMS[as_choice(self.form, "form", _FORMS)]
         largest = LARGEST[self.form] if self.max_categories is None else self.max_categories
         largest = as_count(largest, "max_categories", high=most)
@@ -113,6 +134,27 @@ def tree_categories(columns: Sequence[Column]) -> list[int]:
     """The places of the categories among the features of ``TableEncoder(columns, "trees")``.
 
     This is what ``HistGradientBoostingClassifier(categorical_features=...)`` takes.
+
+    Source: this library.
+
+    Parameters
+    ----------
+    columns : the columns of X, from ``load_table(path).columns``
+
+    Returns
+    -------
+    places : a list of the places; numbers come before categories
+
+    Raises
+    ------
+    TypeError : for columns that are no list of columns
+
+    Examples
+    --------
+    >>> from setwise.datasets.columns import Category, Number
+    >>> from setwise.estimators import tree_categories
+    >>> tree_categories([Category("city", ("Bonn", "Rome")), Number("age")])
+    [1]
     """
     numbers, categories = _split(_as_columns(columns))
     return list(range(len(numbers), len(numbers) + len(categories)))
@@ -126,6 +168,8 @@ def word_places(columns: Sequence[Column]) -> list[int]:
 def _as_columns(columns: Any) -> Sequence[Column]:
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
         raise TypeError(f"columns must be a list of columns, as load_table gives them; got {shown(columns)}.")
+    for column in columns:
+        as_kind(column, "columns", Column, "those of load_table(path)")
     return columns
 
 

@@ -122,6 +122,24 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     objective_ : what was minimized, at the model; the negative log-likelihood of all bags for other classifiers
     n_iter_, status_, stop_reason_ : the number of steps, and why they ended, in a word and in a sentence
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, bags and knowledge that do not fit together
+    Refusal : a ValueError by ``fit``, where estimator, method, loss and target do not fit each other
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    No label of a row is known, only the share of positives in each of thirty bags:
+
+    >>> from setwise import WeakSetClassifier
+    >>> X = np.random.default_rng(0).standard_normal((600, 2))
+    >>> y, bags = (X[:, 0] > 0.5).astype(int), np.repeat(np.arange(30), 20)
+    >>> shares = y.reshape(30, 20).mean(axis=1)
+    >>> model = WeakSetClassifier(method="count_likelihood", C=1.0).fit(X, groups=bags, proportions=shares)
+    >>> model.score(X, y) > 0.95
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

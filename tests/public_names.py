@@ -7,6 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 PACKAGES = (
@@ -53,12 +54,9 @@ class PublicName:
         """Its docstring, or the literal below its definition."""
         if self.is_code:
             return inspect.cleandoc(self.held.__doc__ or "")
-        tree = ast.parse(inspect.getsource(import_module(self.package)))
-        for line, below in zip(tree.body, tree.body[1:], strict=False):
-            named = [getattr(target, "id", "") for target in getattr(line, "targets", [getattr(line, "target", None)])]
-            if self.name in named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-                return inspect.cleandoc(str(below.value.value))
-        return ""
+        homes = [line for line in _lines(self.package) if isinstance(line, ast.ImportFrom)]
+        homes = [line.module for line in homes if self.name in [alias.name for alias in line.names]]
+        return next(filter(None, (_literal(home, self.name) for home in (self.package, *homes))), "")
 
     @property
     def sections(self) -> dict[str, str]:
@@ -113,6 +111,20 @@ class PublicName:
         if ">>> " not in said.get("Examples", "" if self.is_code else self.text):
             lacks.append("example")
         return lacks
+
+
+def _lines(module: str) -> list[ast.stmt]:
+    """The statements of a module."""
+    return ast.parse(inspect.getsource(import_module(module))).body
+
+
+def _literal(module: str, name: str) -> str:
+    """The literal below the definition of a name."""
+    for line, below in pairwise(_lines(module)):
+        named = [getattr(target, "id", "") for target in getattr(line, "targets", [getattr(line, "target", None)])]
+        if name in named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            return inspect.cleandoc(str(below.value.value))
+    return ""
 
 
 def _entries(text: str) -> dict[str, str]:

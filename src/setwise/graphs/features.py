@@ -48,4 +48,10 @@ def filters(image: Values) -> Values:
 NODE_FEATURES: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
     {"color": color, "texture": texture, "position": position, "filters": filters}
 )
-"""The groups of features of pixels by name: functions of an image (H, W, c)."""
+"""The groups of features of pixels by name: functions of an image (H, W, c), c >= 1, that return (H, W, features).
+
+>>> from setwise.graphs import NODE_FEATURES
+>>> image = np.zeros((4, 6, 3))
+>>> {name: features(image).shape[-1] for name, features in NODE_FEATURES.items()}
+{'color': 9, 'texture': 9, 'position': 7, 'filters': 18}
+"""

@@ -16,6 +16,11 @@ from setwise.core.grids import Grids
 class Graph:
     """``p`` nodes with features X, and ``m`` edges with features Z, all 0 or above.
 
+    :class:`setwise.GraphClassifier` takes a list of them. Where the nodes stand for regions of an image,
+    :meth:`labels_of` reads labels off a mask, and :meth:`paint` makes a map of labels.
+
+    Source: the Markov networks of DD 2.
+
     Parameters
     ----------
     X : (p, d) the features of the nodes, p and d >= 1
@@ -28,6 +33,17 @@ class Graph:
     ------
     ValueError : for shapes, types and values other than these
     OverflowError : for areas whose sum leaves float64
+
+    Examples
+    --------
+    >>> from setwise.graphs import Graph
+    >>> graph = Graph(X=[[0.2], [0.9]], edges=[[0, 1]], areas=[4, 2], regions=[[0, 0, 1], [0, 0, 1]])
+    >>> graph
+    Graph(2 nodes with 1 features, 1 edges with 1, image 2 x 3)
+    >>> graph.labels_of([[0, 0, 1], [0, 1, 1]]).tolist()  # three of four pixels of node 0 are 0
+    [0, 1]
+    >>> graph.paint([0, 1]).tolist()
+    [[0, 0, 1], [0, 0, 1]]
     """
 
     X: Any

@@ -17,6 +17,8 @@ def box_labels(shape: Any, boxes: Any) -> tuple[NDArray[np.int8], Ints]:
     A pixel in several boxes belongs to the smallest one, the first of equal ones. For
     :class:`setwise.losses.BoxFullness`.
 
+    Source: the box labels of HOL 4.2 (B).
+
     Parameters
     ----------
     shape : (H, W)
@@ -27,6 +29,17 @@ def box_labels(shape: Any, boxes: Any) -> tuple[NDArray[np.int8], Ints]:
     -------
     labels : (H, W) int8
     numbers : (H, W) int64
+
+    Raises
+    ------
+    ValueError : if shape is not two whole numbers above 0, or a box does not lie inside the image
+
+    Examples
+    --------
+    >>> from setwise.graphs import box_labels
+    >>> labels, numbers = box_labels((3, 4), [[0, 1, 2, 3]])
+    >>> labels.tolist()
+    [[0, -1, -1, 0], [0, -1, -1, 0], [0, 0, 0, 0]]
     """
     size, corners = as_array(shape, "shape"), as_array(boxes, "boxes")
     if size.shape != (2,) or size.dtype.kind not in "iu" or (size < 1).any():
@@ -49,7 +62,28 @@ def box_labels(shape: Any, boxes: Any) -> tuple[NDArray[np.int8], Ints]:
 def trimap_labels(inside: Any, outside: Any) -> NDArray[np.int8]:
     """Labels of the pixels of one image from two masks: 1 definitely inside, 0 definitely outside, -1 between them.
 
-    For :class:`setwise.losses.BorderConvexity`. ``inside`` and ``outside`` are bool of one shape and share no pixel.
+    For :class:`setwise.losses.BorderConvexity`.
+
+    Source: the strokes of HOL 4.2 (C).
+
+    Parameters
+    ----------
+    inside, outside : masks of one shape, (H, W) bool, that share no pixel
+
+    Returns
+    -------
+    labels : int8 in the shape of the masks
+
+    Raises
+    ------
+    ValueError : if a mask is not bool or empty, the shapes differ, or a pixel is in both
+
+    Examples
+    --------
+    >>> from setwise.graphs import trimap_labels
+    >>> inside, outside = np.array([[False, True, False, False]]), np.array([[True, False, False, True]])
+    >>> trimap_labels(inside, outside).tolist()
+    [[0, 1, -1, 0]]
     """
     core, rim = as_array(inside, "inside"), as_array(outside, "outside")
     for name, mask in (("inside", core), ("outside", rim)):
@@ -63,9 +97,15 @@ def trimap_labels(inside: Any, outside: Any) -> NDArray[np.int8]:
 
 
 def known_part(graphs: Graphs) -> tuple[Graphs, Ints, Ints]:
-    """The nodes with known labels and the edges between them, on which a first model is trained (HOL 4.1).
+    """The nodes with known labels and the edges between them, on which a first model is trained.
 
     Sets without a known label are left out.
+
+    Source: HOL 4.1, which needs a first model to complete labels.
+
+    Parameters
+    ----------
+    graphs : a batch, some of whose labels may be -1
 
     Returns
     -------
@@ -76,6 +116,16 @@ def known_part(graphs: Graphs) -> tuple[Graphs, Ints, Ints]:
     Raises
     ------
     Refusal : if no label is known
+    TypeError : if graphs is no batch of graphs
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.graphs import known_part
+    >>> row = Graphs.images(np.array([[[1, 0, -1, 0]]], np.int8))  # four pixels, joined by three edges
+    >>> part, nodes, edges = known_part(row)
+    >>> nodes.tolist(), edges.tolist(), part.edges.tolist()
+    ([0, 1, 3], [0], [[0, 1]])
     """
     as_kind(graphs, "graphs", Graphs, "Graphs(labels, offsets, edges)")
     known = np.ones(graphs.total, dtype=bool) if graphs.known is None else graphs.known

@@ -40,7 +40,8 @@ def window_precision(Y: Any, predictions: Any, threshold: float = 0.5, average: 
     Raises
     ------
     TypeError : if threshold is no number
-    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+    ValueError : if threshold is not in (0, 1], average is another word, a box holds no pixel, or there are not
+        predictions for each image
 
     Examples
     --------
@@ -75,7 +76,8 @@ def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str
     Raises
     ------
     TypeError : if threshold is no number
-    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+    ValueError : if threshold is not in (0, 1], average is another word, a box holds no pixel, or there are not
+        predictions for each image
 
     Examples
     --------
@@ -107,7 +109,8 @@ def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "
     Raises
     ------
     TypeError : if threshold is no number
-    ValueError : if threshold is not in (0, 1], a box holds no pixel, or the numbers of images differ; for other averages
+    ValueError : if threshold is not in (0, 1], average is another word, a box holds no pixel, or there are not
+        predictions for each image
 
     Examples
     --------

@@ -31,6 +31,8 @@ def early_detection(
     early positives. The two lines differ in direction, so the tuning of a threshold, which moves a line in parallel,
     cannot turn the first line into the second.
 
+    Source: LH 6.1.
+
     Parameters
     ----------
     n_bags, p : the number of bags and the number of samples in each, >= 1
@@ -41,6 +43,17 @@ def early_detection(
     X : (n_bags * p, 2) float64, bag after bag, in time order
     y : (n_bags * p,) int64, 0 or 1
     groups : (n_bags * p,) int64, the index of the bag
+
+    Raises
+    ------
+    TypeError, ValueError : if a number is no whole one of 1 or above, or random_state is no seed
+
+    Examples
+    --------
+    >>> from setwise.datasets import early_detection
+    >>> X, y, groups = early_detection(n_bags=2, p=3, random_state=0)
+    >>> X.shape, groups.tolist()
+    ((6, 2), [0, 0, 0, 1, 1, 1])
     """
     n_bags, p = as_count(n_bags, "n_bags"), as_count(p, "p")
     rng = np.random.default_rng(as_random_state(random_state))

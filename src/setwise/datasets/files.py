@@ -24,12 +24,27 @@ TARGET_NAMES = ("target", "y", "label", "class")
 @final
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The content of a file, ready for ``SetClassifier.fit(X, y, groups)``.
+    r"""The content of a file, ready for ``SetClassifier.fit(X, y, groups)``.
 
-    ``X`` is (n, d) float64, dense or CSR; ``y`` is (n,) or (n, p) int64 of 0 and 1; ``groups`` is (n,) or None;
-    ``classes`` names the two labels, the positive one last, or the p labels of a matrix; ``features`` names the columns
-    of X. From :func:`load` X is finite. From :func:`load_table` it may hold NaN for gaps and codes for words; then
-    ``columns`` holds the d kinds of its columns, and ``notes`` holds sentences on what was left out.
+    Attributes
+    ----------
+    X : (n, d) float64, dense or CSR. From :func:`load` it is finite; from :func:`load_table` it may hold NaN for gaps
+        and codes for words
+    y : (n,) or (n, p) int64 of 0 and 1
+    groups : (n,) the id of the set of each row, or None
+    classes : the names of the two labels, the positive one last, or of the p labels of a matrix
+    features : the names of the d columns of X
+    columns : the d kinds of the columns, from :func:`load_table`
+    notes : sentences on what was left out, from :func:`load_table`
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load
+    >>> _ = Path("mails.csv").write_text("words,links,label\n120,0,ham\n30,7,spam\n")
+    >>> data = load("mails.csv")
+    >>> data.X.tolist(), data.y.tolist(), data.classes, data.features
+    ([[120.0, 0.0], [30.0, 7.0]], [0, 1], ('ham', 'spam'), ('words', 'links'))
     """
 
     X: Any
@@ -60,7 +75,7 @@ def load(
     positive: str | None = None,
     drop: str | Sequence[str] | None = None,
 ) -> Data:
-    """Read a file of numbers in the format that its suffix names.
+    r"""Read a file of numbers in the format that its suffix names.
 
     The suffixes are ``.csv`` and ``.tsv``, ``.parquet``, ``.npz``, and ``.svm``, ``.svmlight``, ``.libsvm`` and
     ``.dat`` for svmlight. Memory is proportional to the file. Features that are missing or no numbers are refused; see
@@ -78,9 +93,24 @@ def load(
     positive : the positive one of the two labels; None takes the later one in sorted order
     drop : names of columns that are no features, as a list or joined by commas, for tables with named columns
 
+    Returns
+    -------
+    Data
+        Features, labels, and sets.
+
     Raises
     ------
+    TypeError : if path is no path, or a name no text
     ValueError, OSError : with one sentence that says what is wrong and where
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load
+    >>> _ = Path("visits.csv").write_text("day,age,fever,ill\nmon,31,37.0,0\nmon,56,39.5,1\ntue,8,38.0,0\n")
+    >>> data = load("visits.csv", target="ill", group="day")
+    >>> data.X.shape, data.y.tolist(), data.groups.tolist()
+    ((3, 2), [0, 1, 0], ['mon', 'mon', 'tue'])
     """
     return _load(path, target, group, positive, drop, raw=False)
 
@@ -92,7 +122,7 @@ def load_table(
     positive: str | None = None,
     drop: str | Sequence[str] | None = None,
 ) -> Data:
-    """Read a file as :func:`load` does, but with words, dates, truth values and gaps among the features of a table.
+    r"""Read a file as :func:`load` does, but with words, dates, truth values and gaps among the features of a table.
 
     Each column is turned into numbers by its kind, see :mod:`setwise.datasets.columns`: a date is its days since 1970,
     a truth value is 0 or 1, a word is its place among the sorted words of the column, and a gap is NaN. So ``X`` is fit
@@ -100,7 +130,31 @@ def load_table(
     nothing, one value only, or text of which no value occurs twice are left out. Files without named columns are read
     as by :func:`load`.
 
-    Parameters and errors are those of :func:`load`.
+    Parameters
+    ----------
+    path : the path of a local file
+    target, group, positive, drop : as in :func:`load`
+
+    Returns
+    -------
+    Data
+        Features with NaN for gaps, labels, sets, and the kinds of the columns.
+
+    Raises
+    ------
+    TypeError : if path is no path, or a name no text
+    ValueError, OSError : with one sentence that says what is wrong and where
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_table
+    >>> _ = Path("t.csv").write_text("color,size,y\nred,1.5,0\nblue,,1\nred,2.5,1\n")
+    >>> data = load_table("t.csv")
+    >>> data.X.tolist()  # blue is 0 and red is 1; a size is missing
+    [[1.0, 1.5], [0.0, nan], [1.0, 2.5]]
+    >>> [column.kind for column in data.columns]
+    ['category', 'number']
     """
     return _load(path, target, group, positive, drop, raw=True)
 

@@ -21,7 +21,24 @@ HORSE_SIZES = (32, 50, 128)
 @final
 @dataclass(frozen=True, eq=False)
 class LabeledImages:
-    """Images by ``names``: ``images`` are uint8 (H, W, 3), and ``labels`` are int64 (H, W), the class of each pixel."""
+    """Images with the class of each pixel.
+
+    Attributes
+    ----------
+    names : the name of each image
+    images : uint8 (H, W, 3) each
+    labels : int64 (H, W) each, the class of each pixel
+
+    Examples
+    --------
+    >>> from setwise.datasets import LabeledImages
+    >>> picture, classes = np.zeros((1, 3, 3), np.uint8), np.array([[0, 2, 1]])
+    >>> data = LabeledImages(("a", "b"), (picture, picture), (classes, 0 * classes))
+    >>> data.with_class(2).names, data.with_class(2).labels[0].tolist()  # the images in which class 2 occurs
+    (('a',), [[0, 1, 0]])
+    >>> data.take([1]).names
+    ('b',)
+    """
 
     names: tuple[str, ...]
     images: tuple[NDArray[np.uint8], ...]
@@ -59,10 +76,27 @@ def load_labeled_images(
     shorter_side : scale images and maps so that the shorter side has this number of pixels: images by their mean over
         areas, labels by the nearest pixel; None leaves them as they are
 
+    Returns
+    -------
+    LabeledImages
+        The images in the order of their names.
+
     Raises
     ------
     ValueError, TypeError, OSError : in a sentence, where a folder or a file is absent or does not fit
     ImportError : without Pillow
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from setwise.datasets import load_labeled_images
+    >>> for folder, pixels in (("photos", np.zeros((2, 3, 3), np.uint8)), ("maps", np.eye(2, 3, dtype=np.uint8))):
+    ...     Path(folder).mkdir()
+    ...     Image.fromarray(pixels).save(f"{folder}/cow.png")
+    >>> data = load_labeled_images("photos", "maps")
+    >>> data.names, data.images[0].shape, data.labels[0].tolist()
+    (('cow',), (2, 3, 3), [[1, 0, 0], [0, 1, 0]])
     """
     folders = [_as_folder(path, name) for path, name in ((images, "images"), (labels, "labels"))]
     side = None if shorter_side is None else as_count(shorter_side, "shorter_side")
@@ -92,9 +126,23 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     folder : the path of the folder
     size : the side S: 32, 50 or 128
 
+    Returns
+    -------
+    LabeledImages
+        The horses in the order of the file.
+
     Raises
     ------
     ValueError, TypeError, OSError : in a sentence, where a file is absent or does not fit
+
+    Examples
+    --------
+    >>> from setwise.datasets import load_horses
+    >>> masks, colors = np.zeros((2, 32, 32), np.uint8), np.zeros((2, 32, 32, 3), np.uint8)
+    >>> np.savez("masks.npz", names=["a", "b"], masks32=masks, near_duplicate_dropped=[1])
+    >>> np.savez("rgb_32_50.npz", rgb32=colors)  # stands for the pictures, which setwise does not bring
+    >>> load_horses(".", size=32).names
+    ('a',)
     """
     place, size = _as_folder(folder, "folder"), as_count(size, "size")
     if size not in HORSE_SIZES:

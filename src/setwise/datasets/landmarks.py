@@ -21,13 +21,15 @@ GRAIN = 0.05
 def landmarks(
     n: int = 100, noise: float = 0.1, g: int = 20, k: int = 3, random_state: int | np.random.Generator | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw n images of g*g cells with k points each, and two features for each point (after HOL 5.1).
+    """Draw n images of g*g cells with k points each, and two features for each point.
 
     The rows of the points are uniform among those that differ by 4 or more, and so are the columns. The *precise*
     feature of a point is 1 in one cell and 0 in the others, plus ``N(0, .05^2)`` in every cell. That cell is the cell
     of the point; with probability ``noise`` it is any cell of the image, so its noise is not local. The *broad* feature
     is ``exp(-r^2 / (2 * 1.5^2))`` at the distance r from a middle, which lies ``N(0, I)`` off the point: it is always
     near, and seldom right. HOL gives no numbers for its landmarks; these are ours.
+
+    Source: HOL 5.1.
 
     Parameters
     ----------
@@ -39,6 +41,19 @@ def landmarks(
     -------
     X : (n, g * g, 2 * k) float64, the precise features of all points, then the broad ones
     y : (n, k) int64, the cell of each point; cell v is in row ``v // g`` and column ``v % g``
+
+    Raises
+    ------
+    TypeError, ValueError : if n, g or k is no whole number, or too small, or noise is not in [0, 1]
+
+    Examples
+    --------
+    >>> from setwise.datasets import landmarks
+    >>> X, y = landmarks(n=2, noise=0.0, g=10, k=3, random_state=0)
+    >>> X.shape, y.shape
+    ((2, 100, 6), (2, 3))
+    >>> (X[0, :, :3].argmax(axis=0) == y[0]).all().item()  # without noise the precise features tell the cells
+    True
     """
     n, k, noise = as_count(n, "n"), as_count(k, "k"), as_number(noise, "noise", low=0.0, high=1.0)
     g = as_count(g, "g", low=APART * (k - 1) + 1)

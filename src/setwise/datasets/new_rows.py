@@ -22,9 +22,23 @@ from setwise.datasets.tables import Columns
 @final
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """New rows of a file: ``X`` (n, d) float64, with NaN for gaps, ``groups`` (n,) or None, and ``kept``.
+    r"""New rows of a file, whose labels are not known.
 
-    ``kept`` holds columns by name, as texts (n,), which the caller wanted beside the features.
+    Attributes
+    ----------
+    X : (n, d) float64, with NaN for gaps
+    groups : (n,) the id of the set of each row, or None
+    kept : columns by name, as texts (n,), which the caller wanted beside the features
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_rows, load_table
+    >>> _ = Path("old.csv").write_text("size,y\n1.5,0\n2.5,1\n")
+    >>> _ = Path("new.csv").write_text("name,size\nanna,2.0\nbert,\n")
+    >>> new = load_rows("new.csv", load_table("old.csv").columns, keep="name")
+    >>> new.X.tolist(), new.kept
+    ([[2.0], [nan]], {'name': ['anna', 'bert']})
     """
 
     X: Any
@@ -35,7 +49,7 @@ class NewRows:
 def load_rows(
     path: str | Path, columns: Sequence[Column], group: str | None = None, keep: str | Sequence[str] | None = None
 ) -> NewRows:
-    """Read the columns of a table with which a model was trained; others are ignored, in whatever order they are.
+    r"""Read the columns of a table with which a model was trained; others are ignored, in whatever order they are.
 
     A word that the training did not see gets a number of its own, as :class:`setwise.datasets.columns.Category` says.
 
@@ -46,10 +60,25 @@ def load_rows(
     group : the name of the column of set ids, or None
     keep : names of columns to return as text, as a list or joined by commas
 
+    Returns
+    -------
+    NewRows
+        Features, sets, and the columns that are kept.
+
     Raises
     ------
+    TypeError : if path is no path, columns are not those of a table, or a name is no text
     ValueError, OSError : with one sentence, for example for a missing column, or for text where numbers were, with the
         row
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_rows, load_table
+    >>> _ = Path("old.csv").write_text("color,size,y\nred,1.5,0\nblue,2.0,1\nred,2.5,1\n")
+    >>> _ = Path("new.csv").write_text("size,weight,color\n3.0,80,blue\n")
+    >>> load_rows("new.csv", load_table("old.csv").columns).X.tolist()  # blue is 0, in the order of the training
+    [[0.0, 3.0]]
     """
     path = as_existing(path)
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
@@ -76,14 +105,36 @@ def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted
 
 
 def load_numbered(path: str | Path, n_features: int, group: str | None = None, first: int = 1) -> NewRows:
-    """Read rows of numbered features from ``.npz`` or svmlight; ids come from ``groups`` or ``qid`` where there are.
+    r"""Read rows of numbered features from ``.npz`` or svmlight; ids come from ``groups`` or ``qid`` where there are.
 
     An NPZ must hold exactly ``n_features``. Rows of svmlight lack the features that are 0; in them features beyond
-    ``n_features`` are ignored, and ``first`` is the index of the first feature, 0 or 1.
+    ``n_features`` are ignored.
+
+    Parameters
+    ----------
+    path : the path of a ``.npz`` file, or of one of svmlight
+    n_features : the number of features that the model has, at least 1
+    group : the name of the array of set ids, ``qid`` in svmlight; None takes ``groups`` or ``qid`` where there is one
+    first : the index of the first feature in svmlight, 0 or 1
+
+    Returns
+    -------
+    NewRows
+        Features, dense or CSR, and sets.
 
     Raises
     ------
+    TypeError : if path is no path, group no text, or a number no whole one
     ValueError, OSError : with one sentence that says what is wrong
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from setwise.datasets import load_numbered
+    >>> _ = Path("new.svm").write_text("0 qid:7 1:0.5 3:2.0\n0 qid:7 2:1.0 9:4.0\n")
+    >>> rows = load_numbered("new.svm", n_features=3)
+    >>> rows.X.toarray().tolist(), rows.groups.tolist()  # the model does not know feature 9
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [7, 7])
     """
     path, n_features = as_existing(path), as_count(n_features, "n_features")
     if group is not None:

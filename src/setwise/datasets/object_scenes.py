@@ -34,6 +34,15 @@ class ObjectScenes:
     boxes : int64 (k_i, 4) each, rows (top, left, bottom, right): the rows ``top..bottom-1`` and the columns
         ``left..right-1`` hold the object, and no smaller box does
     masks : int64 (H, W) each, j for the pixels of the object of box j - 1, and 0 elsewhere
+
+    Examples
+    --------
+    >>> from setwise.datasets import object_scenes
+    >>> scenes = object_scenes(n=1, objects=(1, 1), random_state=0)
+    >>> top, left, bottom, right = scenes.boxes[0][0].tolist()
+    >>> rows, columns = np.nonzero(scenes.masks[0] == 1)
+    >>> (top, left, bottom, right) == (rows.min(), columns.min(), rows.max() + 1, columns.max() + 1)
+    True
     """
 
     images: tuple[NDArray[np.uint8], ...]
@@ -69,9 +78,24 @@ def object_scenes(
     clutter : the mean number of shapes whose middle is in a square of 100 x 100 pixels, from 0 on
     random_state : a seed or a numpy Generator
 
+    Returns
+    -------
+    ObjectScenes
+        Images, boxes, and masks.
+
     Raises
     ------
     ValueError, TypeError : with a sentence, for arguments other than these
+
+    Examples
+    --------
+    >>> from setwise.datasets import object_scenes
+    >>> scenes = object_scenes(n=2, objects=(1, 1), lengths=(70, 70), random_state=0)
+    >>> scenes.images[0].shape, scenes.boxes[0].shape
+    ((160, 240), (1, 4))
+    >>> top, left, bottom, right = scenes.boxes[0][0].tolist()
+    >>> right - left, bottom - top  # .4 times as high as long
+    (70, 28)
     """
     n, density = as_count(n, "n"), as_number(clutter, "clutter", low=0.0, high=1000.0)
     height, width = _pair(shape, "shape", 8)

@@ -67,9 +67,29 @@ def load_sample(
     ----------
     path : the path of a ``.parquet`` file
     rows : at most so many rows
+    target, group, positive, drop : as in :func:`load`
     seed : of the draw
 
-    The others, and errors, are those of :func:`load_table`.
+    Returns
+    -------
+    Data
+        The rows that are drawn, in the order of the file.
+
+    Raises
+    ------
+    Refusal : if rows are too few for the first set that is drawn
+    TypeError : if path is no path, a name no text, or rows or seed no whole number
+    ValueError, OSError : with one sentence that says what is wrong and where; also without PyArrow
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from setwise.datasets import load_sample
+    >>> pq.write_table(pa.table({"size": range(1000), "y": [0, 1] * 500}), "t.parquet")
+    >>> data = load_sample("t.parquet", rows=10, seed=0)
+    >>> data.X.shape, bool((data.X[:, 0] % 2 == data.y).all())
+    ((10, 1), True)
     """
     asked, seed = request(target, group, positive, drop, True), as_count(seed, "seed", low=0)
     return drawn(ParquetTable(as_existing(path)), asked, lambda sets: as_count(rows, "rows"), seed)[0]

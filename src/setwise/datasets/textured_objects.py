@@ -31,6 +31,24 @@ def textured_objects(
     shape : (H, W), 8 or more each
     contrast : the mean difference of colors, from 0 on; white is 1
     random_state : a seed or a numpy Generator
+
+    Returns
+    -------
+    LabeledImages
+        The images and the labels of their pixels.
+
+    Raises
+    ------
+    TypeError, ValueError : if n is no whole number of 1 or above, a side is below 8, or contrast is negative
+
+    Examples
+    --------
+    >>> from setwise.datasets import textured_objects
+    >>> data = textured_objects(n=3, shape=(20, 30), random_state=0)
+    >>> len(data), data.images[0].shape, data.images[0].dtype.name
+    (3, (20, 30, 3), 'uint8')
+    >>> [sorted(set(labels.ravel().tolist())) for labels in data.labels]
+    [[0, 1], [0, 1], [0, 1]]
     """
     n, contrast = as_count(n, "n"), as_number(contrast, "contrast", low=0.0)
     if not isinstance(shape, tuple) or len(shape) != 2:

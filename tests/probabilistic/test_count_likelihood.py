@@ -14,7 +14,7 @@ from setwise.core.structure import Structure
 from setwise.kernels.count_partition import count_partitions
 from setwise.losses import BoxFullness, CountRange, Hamming, Jaccard
 from setwise.models import Independent
-from setwise.probabilistic import AllowedPartition, CountLikelihood, ProportionLoss
+from setwise.probabilistic import AllowedPartition, BagDivergence, CountLikelihood, ProportionLoss
 from setwise.risks import MeanRisk
 
 KINDS = ("exact", "range", "at least", "all", "share", "far from half")
@@ -252,6 +252,10 @@ def test_refusals():
             CountRange(bad)
     with pytest.raises(Refusal, match="these labelings are no ranges of numbers of positives"):
         AllowedPartition(Jaccard().structure(Sets.single([1, 0])))
+    for kind in (AllowedPartition, BagDivergence):
+        for costly in (Hamming(), 2 * CountRange(1)):
+            with pytest.raises(Refusal, match="it is for values of 0 and -inf"):
+                kind(costly.structure(sets))
     with pytest.raises(ValueError, match="scores must be finite"):
         CountLikelihood(CountRange(1)).on(sets)(np.array([np.nan, 0, 0]))
     with pytest.raises(TypeError, match="structure must be"):

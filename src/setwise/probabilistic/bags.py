@@ -50,6 +50,11 @@ class Bags:
             raise Refusal(
                 f"{name} refuses {structure!r}: these labelings are no ranges of numbers of positives. Use CountRange."
             )
+        values = np.concatenate([np.zeros(0), *(term.costs for term in mistakes), *(term.tables for term in regions)])
+        if ((values != 0.0) & (values != -np.inf)).any():
+            raise Refusal(
+                f"{name} refuses {structure!r}: it is for values of 0 and -inf, which say what is allowed. Use zero()."
+            )
         held = np.zeros(batch.total, dtype=bool)
         for term in mistakes:
             held |= (term.costs == -np.inf) & (batch.labels >= 0)

@@ -27,9 +27,21 @@ class Conditioned(NamedTuple):
 class BaseFunction(ABC):
     """A submodular function f of p labels, ``f(y) + f(z) >= f(min(y, z)) + f(max(y, z))``, with ``f(0) = 0``.
 
+    These are the f_k of :class:`setwise.probabilistic.LogSupermodular` (LSM 2.1 and 4). A function of one's own is a
+    :class:`setwise.probabilistic.SetFunctionOf`, or derives from this class.
+
     Attributes
     ----------
     total : p, the number of labels
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut
+    >>> function = Cut(3, [[0, 1], [1, 2]])
+    >>> function.values(np.array([[True, False, True], [True, True, False]]))
+    array([2., 1.])
+    >>> function.gains(np.array([0, 1, 2]))  # of the labels in this order: the values are 1, 1, 0
+    array([ 1.,  0., -1.])
     """
 
     total: int

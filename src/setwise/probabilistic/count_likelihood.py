@@ -25,10 +25,28 @@ class AllowedPartition(Evaluator):
     The gradient is the mean of y, the posterior marginals of independent decisions given that y is allowed. Both are
     exact to rounding.
 
+    Source: own; compared with the enumeration of all labelings in tests/probabilistic/test_count_likelihood.py.
+
     Parameters
     ----------
     structure : of the values 0 and -inf, for sets of independent decisions: one without terms allows all labelings, and
         ``CountRange(low, high).structure(sets).zero()`` ranges of the numbers of positives
+
+    Raises
+    ------
+    TypeError : for anything but a structure
+    Refusal : for other batches and other values than these
+    ValueError, OverflowError : when called, for scores that are not finite or whose sums leave float64
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import CountRange
+    >>> from setwise.probabilistic import AllowedPartition
+    >>> bag = Sets(np.array([-1, -1, -1], dtype=np.int8), np.array([0, 3]))  # three unknown labels
+    >>> one = AllowedPartition(CountRange(1, 1).structure(bag).zero())(np.zeros(3))  # one of them is positive
+    >>> np.exp(one.values).round(6), one.gradient.round(3)  # three labelings, equally probable
+    (array([3.]), array([0.333, 0.333, 0.333]))
     """
 
     batch: Sets
@@ -78,6 +96,24 @@ class CountLikelihood(Surrogate):
     ----------
     loss : a loss whose labelings of least loss are ranges of numbers of positives, as ``CountRange(low, high)``, and
         ``BoxFullness(shares)`` for the numbers next to given shares; or the name of one
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text; from :meth:`on` for anything but ``Sets``
+    ValueError : for a name that no loss has
+    Refusal : from :meth:`on`, where the labelings of least loss are no such ranges
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import CountRange
+    >>> from setwise.probabilistic import CountLikelihood
+    >>> bag = Sets(np.array([-1, -1], dtype=np.int8), np.array([0, 2]))  # two unknown labels, each positive with 1/2
+    >>> at_least_one = CountLikelihood(CountRange(1)).on(bag)(np.zeros(2))
+    >>> np.exp(-at_least_one.values)
+    array([0.75])
+    >>> at_least_one.gradient.round(3)  # 1/2 less the posterior, 2/3
+    array([-0.167, -0.167])
     """
 
     loss: Loss

@@ -43,7 +43,7 @@ class Energies(Batch):
     Parameters
     ----------
     terms : for each set the K base functions of its decisions, all sets with as many of them
-    labels : (total,) of 0 and 1, or -1 where a label is unknown
+    labels : (total,) bool, or int8 of 0 and 1, and -1 where a label is unknown
     offsets : (n + 1,) int64; set i owns the decisions ``offsets[i]:offsets[i + 1]``
     target : (n_scores,) what labelings are compared with; None takes phi of the labels. The mean of phi over many
         labelings makes one set of all of them. It is the user's word that it is such a mean
@@ -51,6 +51,23 @@ class Energies(Batch):
     Attributes
     ----------
     given : whether the target was given, so that unknown labels do not matter
+
+    Raises
+    ------
+    TypeError : for terms that are no lists of base functions
+    ValueError : for labels, offsets, sizes of functions and targets other than these
+    Refusal : when used, for scores of base functions below 0
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, Energies
+    >>> batch = Energies([[Cut.grid(1, 2)]], np.array([True, False]), np.array([0, 2]))
+    >>> batch.target  # the two labels, and less one edge that is cut
+    array([ 1.,  0., -1.])
+    >>> batch.model(0, np.array([2.0, 0.5, 0.7])).weights  # of the scores: t is 2 and 0.5, and alpha is 0.7
+    array([0.7])
+    >>> Energies.joint([Cut.grid(1, 2)], [[1, 1], [1, 0]]).target  # the mean over two labelings
+    array([ 1. ,  0.5, -0.5])
     """
 
     def __init__(

@@ -23,6 +23,8 @@ SLIP = 1e-15
 class Cut(BaseFunction):
     """``f(y) = sum_e w_e [y_a != y_b]`` for the edges (a, b) of a graph, w >= 0.
 
+    It is the cut of LSM 2.1; :meth:`grid` makes that of an image.
+
     Parameters
     ----------
     total : the number of labels
@@ -32,6 +34,20 @@ class Cut(BaseFunction):
     Attributes
     ----------
     lattice : the image whose edges these are, all of weight 1; None for other graphs
+
+    Raises
+    ------
+    ValueError, TypeError : for shapes, types and labels other than these
+    OverflowError : for weights whose sums leave float64
+    Refusal : for weights below 0
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut
+    >>> Cut(3, [[0, 1], [1, 2]], [1.0, 5.0]).values(np.array([[True, False, False], [True, True, False]]))
+    array([1., 5.])
+    >>> Cut.grid(2, 2).edges.tolist()  # to the right, then down
+    [[0, 1], [2, 3], [0, 2], [1, 3]]
     """
 
     total: int
@@ -108,11 +124,27 @@ class Cut(BaseFunction):
 @final
 @dataclass(frozen=True, eq=False)
 class ConcaveOfSize(BaseFunction):
-    """``f(y) = h(sum_i y_i) - h(0)`` for a concave h.
+    """``f(y) = h(sum_i y_i) - h(0)`` for a concave h (LSM 2.1).
 
     Parameters
     ----------
     table : (p + 1,) finite, h of 0, 1, .., p; its second differences must not be above 0
+
+    Raises
+    ------
+    ValueError : for another shape, and for numbers that are not finite
+    OverflowError : for differences that leave float64
+    Refusal : for a table that is not concave
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import ConcaveOfSize
+    >>> function = ConcaveOfSize(np.sqrt(np.arange(5)))  # of four labels
+    >>> function.values(np.array([[True, False, False, False], [True, True, True, True]]))
+    array([1., 2.])
+    >>> ConcaveOfSize([0.0, 1.0, 3.0])
+    Traceback (most recent call last):
+    setwise.core.refusal.Refusal: ConcaveOfSize refuses this table: it is not concave at 1, by 1, so f would not be ...
     """
 
     table: Any
@@ -173,11 +205,24 @@ class ConcaveOfSize(BaseFunction):
 @final
 @dataclass(frozen=True, eq=False)
 class Modular(BaseFunction):
-    """``f(y) = <slopes, y>``, as of an observation whose weight is learned.
+    """``f(y) = <slopes, y>``, as of an observation whose weight is learned (LSM 4.3).
 
     Parameters
     ----------
     slopes : (p,) finite
+
+    Raises
+    ------
+    ValueError : for another shape, and for numbers that are not finite
+    OverflowError : for slopes whose sums leave float64
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, Modular
+    >>> observed = np.array([1.0, -1.0, 1.0])  # 1 where a pixel was seen as positive, and -1
+    >>> model = LogSupermodular([Cut.grid(1, 3), Modular(-observed)], weights=[1.0, 2.0])
+    >>> model.minimum().labels.tolist()  # seen as negative: 2 to change, and 2 edges to keep
+    [True, False, True]
     """
 
     slopes: Any
@@ -212,10 +257,30 @@ class Modular(BaseFunction):
 class SetFunctionOf(BaseFunction):
     """``f(y) = function(y) - function(0)`` for a function that its user knows to be submodular.
 
+    Nothing checks that it is. Minima are found by evaluations of it alone, which takes longer than minimum cuts.
+
+    Source: own; compared with the enumeration of all labelings in tests/probabilistic/test_functions.py.
+
     Parameters
     ----------
     total : the number of labels
     function : of labels (p,), bool; it returns a number
+
+    Raises
+    ------
+    ValueError, TypeError : for a total below 1, what is no function, and values that are no finite numbers
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import LogSupermodular, SetFunctionOf, exact
+    >>> covered = [{0, 1}, {1, 2}, {5}]  # what each of three sensors sees
+    >>> def coverage(labels):
+    ...     return len(set().union(*(seen for seen, on in zip(covered, labels) if on)))
+    >>> function = SetFunctionOf(3, coverage)
+    >>> function.values(np.array([[True, False, False], [True, True, True]]))
+    array([2., 4.])
+    >>> exact(LogSupermodular([function])).marginals.round(2)
+    array([0.14, 0.14, 0.27])
     """
 
     total: int

@@ -31,6 +31,22 @@ class HiddenLikelihood(Surrogate):
     Parameters
     ----------
     samples, noise, random_state : as in :class:`PerturbedLikelihood`
+
+    Raises
+    ------
+    ValueError, TypeError : for samples, noise and seeds other than these
+    Refusal : from :meth:`on`, for ``Energies`` without observations
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, Energies, HiddenLikelihood
+    >>> seen = np.array([[1.0] * 5, [-1.0] * 5])  # in each of two rows the five labels agree
+    >>> value = HiddenLikelihood(samples=200).on(Energies.hidden([Cut.grid(1, 5)], seen))
+    >>> for alpha in (0.0, 1.0):  # about 10 log 2, and less: labels that attract each other are seen to agree
+    ...     row = [0.0] * 5 + [alpha, 2.0]  # t, the weight of the cut, and c
+    ...     print(round(value(row + row).values.sum(), 1))
+    6.9
+    5.6
     """
 
     samples: int = 20

@@ -66,16 +66,31 @@ class Perturbed(Evaluator):
 @final
 @dataclass(frozen=True, eq=False)
 class PerturbedLikelihood(Surrogate):
-    """``A_logistic(s) - <s, phi(y)>``, the negative log-likelihood by perturb-and-MAP, with frozen noise (LSM 4.1).
+    """``A_logistic(s) - <s, phi(y)>``, the negative log-likelihood by perturb-and-MAP, with frozen noise (LSM Eq. 5).
 
-    Over all noise it is not below the negative log-likelihood. With frozen noise it is a function, of which learners
-    certify the minimum; few samples are learned by heart, and then read too low. Report ``redrawn`` values.
+    Over all noise it is not below the negative log-likelihood (LSM Prop. 1). With frozen noise it is a function, of
+    which learners certify the minimum; few samples are learned by heart, and then read too low. Report ``redrawn``
+    values.
 
     Parameters
     ----------
     samples : of each set, 2 or more; an odd number is raised by one, for samples come in pairs of opposite noise
     noise : ``"logistic"``; or ``"gaussian"``, which bounds nothing
     random_state : seed, int, numpy Generator or None
+
+    Raises
+    ------
+    ValueError, TypeError : for samples, noise and seeds other than these; from :meth:`on` for anything but a batch
+    Refusal : from :meth:`on`, for labels that are not known
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, Energies, PerturbedLikelihood, exact
+    >>> batch, s = Energies([[Cut.grid(1, 2)]], np.array([True, False]), np.array([0, 2])), np.array([1.0, 0.0, 0.5])
+    >>> bound = PerturbedLikelihood(samples=2000).on(batch)(s).values[0]
+    >>> truth = exact(batch.model(0, s)).value - batch.target @ s
+    >>> print(round(truth, 2), bool(truth < bound < truth + 0.2))  # -log p(y), and its bound
+    1.29 True
     """
 
     samples: int = 20
@@ -106,6 +121,19 @@ class LFieldLikelihood(Surrogate):
 
     ``A_L-Field = max_m H(m) - f(m)``, f being its Lovász extension, so that every m gives a plane. With unary scores
     that are free, weights of base functions of 0 minimize it (LSM 4.1): it learns no couplings.
+
+    Raises
+    ------
+    TypeError : from :meth:`on`, for anything but ``Energies``
+    Refusal : from :meth:`on`, for labels that are not known
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, Energies, LFieldLikelihood
+    >>> batch = Energies([[Cut.grid(1, 2)]], np.array([True, False]), np.array([0, 2]))
+    >>> found = LFieldLikelihood().on(batch)(np.array([1.0, 0.0, 0.5]))  # -log p(y) is 1.29
+    >>> found.values.round(2), found.gradient.round(2)
+    (array([1.45]), array([-0.38,  0.62,  1.  ]))
     """
 
     name: ClassVar[str] = "l_field_likelihood"

@@ -56,7 +56,17 @@ class LogSupermodular:
     Raises
     ------
     ValueError, TypeError : for shapes, types and values other than these
+    OverflowError : for numbers whose sums leave float64
     Refusal : for weights below 0
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular
+    >>> model = LogSupermodular([Cut.grid(1, 3)], unary=[2.0, -1.0, 1.0], weights=[0.4])
+    >>> model.values([[1, 0, 1], [1, 1, 1]]).round(1)  # two edges are cut: 2 * 0.4 - 3, and none: -2
+    array([-2.2, -2. ])
+    >>> model.minimum().labels.tolist()  # the most probable labels
+    [True, False, True]
     """
 
     terms: Any

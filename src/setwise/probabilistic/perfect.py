@@ -22,9 +22,19 @@ FIRST = 4
 
 
 class Samples(NamedTuple):
-    """Exact samples: ``labels`` (n, p), and the number of sweeps that proved each independent one of them.
+    """Exact samples, and the number of sweeps that proved each independent one of them.
 
-    The first four are proved by powers of two; the chains of the others begin where the fastest of these four did.
+    Attributes
+    ----------
+    labels : (n, p) bool
+    sweeps : (chains,) the first four are powers of two; the chains of the others begin where the fastest of these did
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, sample
+    >>> drawn = sample(LogSupermodular([Cut.grid(4, 4)]), 100, random_state=0)
+    >>> drawn.labels.shape, drawn.sweeps.shape, drawn.marginals.shape
+    ((100, 16), (100,), (16,))
     """
 
     labels: Bools
@@ -120,9 +130,22 @@ def sample(
     budget : the most sweeps that a chain may take for a sample
     random_state : seed, int, numpy Generator or None; threads do not change the result
 
+    Returns
+    -------
+    samples : ``size`` labelings, with the sweeps that proved them and their marginals
+
     Raises
     ------
+    ValueError, TypeError : for anything but a model, numbers below 1, and seeds other than these
     Refusal : where the chains do not meet within the budget, and for other terms
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, sample
+    >>> model = LogSupermodular([Cut.grid(3, 3)], unary=np.linspace(-1, 1, 9))
+    >>> drawn = sample(model, 2000, random_state=0)
+    >>> bool(np.abs(drawn.marginals - exact(model).marginals).max() < 0.05)
+    True
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     as_count(size, "size")

@@ -26,9 +26,27 @@ class BagDivergence(Evaluator):
     R is the share of positives that is nearest to the mean among those from the least to the largest number that the
     structure allows, of m decisions.
 
+    Source: own; compared with the formula in tests/probabilistic/test_count_likelihood.py.
+
     Parameters
     ----------
     structure : of the values 0 and -inf, as that of :class:`setwise.probabilistic.AllowedPartition`
+
+    Raises
+    ------
+    TypeError : for anything but a structure
+    Refusal : for other batches and other values than these
+    ValueError, OverflowError : when called, for scores that are not finite or whose sums leave float64
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import CountRange
+    >>> from setwise.probabilistic import BagDivergence
+    >>> bag = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))  # two unknown labels, and a known one
+    >>> both = BagDivergence(CountRange(3, 3).structure(bag).zero())(np.zeros(3))
+    >>> np.exp(-both.values).round(6)  # 1/2 for the known label, and (1/2)^2 for the share 1 of the bag
+    array([0.125])
     """
 
     batch: Sets
@@ -83,9 +101,28 @@ class ProportionLoss(Surrogate):
     bag. Where a range of shares is known, R is the nearest of them, so that nothing is lost inside. Decisions with
     known labels have the logistic loss, and bags are their unknown decisions.
 
+    Source: own; compared with the formula in tests/probabilistic/test_count_likelihood.py.
+
     Parameters
     ----------
     loss : as for :class:`setwise.probabilistic.CountLikelihood`
+
+    Raises
+    ------
+    TypeError : for a loss that is neither a loss nor text; from :meth:`on` for anything but ``Sets``
+    ValueError : for a name that no loss has
+    Refusal : from :meth:`on`, where the labelings of least loss are no ranges of numbers of positives
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.losses import CountRange
+    >>> from setwise.probabilistic import ProportionLoss
+    >>> bag = Sets(np.array([-1, -1, -1], dtype=np.int8), np.array([0, 3]))
+    >>> ProportionLoss(CountRange(1, 2)).on(bag)(np.zeros(3)).values  # the mean 1/2 lies between 1/3 and 2/3
+    array([0.])
+    >>> ProportionLoss(CountRange(1, 1)).on(bag)(np.zeros(3)).values.round(3)  # log(2/3) + 2 log(4/3)
+    array([0.17])
     """
 
     loss: Loss

@@ -16,7 +16,7 @@ ENUMERATED = 20
 
 
 def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
-    """``A(f) = log sum_y exp(-f(y))``, and the marginals ``p(y_i = 1)``.
+    """``A(f) = log sum_y exp(-f(y))``, and the marginals ``p(y_i = 1)`` (LSM 2.2).
 
     Up to 20 labels by enumeration, O(2^p). Otherwise by elimination of one label after another (Dechter 1999), for cuts
     whose graph is narrow: O(p 2^width) in time and memory for the width of the min-fill order, that is 8 bytes times
@@ -27,9 +27,23 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
     model : the distribution
     max_width : the largest width that is tried
 
+    Returns
+    -------
+    bound : A(f) itself but for rounding
+
     Raises
     ------
+    ValueError, TypeError : for anything but a model, and a width below 1
     Refusal : for wider graphs, and for other terms than cuts on more than 20 labels
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, exact
+    >>> found = exact(LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0]))
+    >>> print(round(found.value, 6), found.marginals.round(3))
+    1.626523 [0.731 0.607]
+    >>> print(round(np.log(1 + np.exp(1 - 1) + np.exp(0 - 1) + np.exp(1)), 6))  # labels 00, 10, 01 and 11
+    1.626523
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     most = as_count(max_width, "max_width")

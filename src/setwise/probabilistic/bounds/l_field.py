@@ -42,7 +42,27 @@ def base_point(model: LogSupermodular) -> BasePoint:
 
     For cuts it is found by minimum cuts for all biases: ``s_i`` is the bias at which label i becomes 1. The flow of
     these cuts proves that it lies in the polytope: ``s + t`` is what flows out of each node. For other functions it is
-    a convex combination of vertices, by the algorithm of Fujishige and Wolfe.
+    a convex combination of vertices, by the algorithm of Fujishige and Wolfe. That the least norm gives the least bound
+    is told in LSM 3.1.
+
+    Parameters
+    ----------
+    model : the distribution
+
+    Returns
+    -------
+    found : the ``point`` (p,), and ``slip``, by which rounding may have moved it, as the sum over all labels
+
+    Raises
+    ------
+    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodular`
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, base_point
+    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> base_point(model).point  # its sum is f(1, 1) = -1, and <s, y> <= f(y) holds: -0.5 <= 0 and -0.5 <= 1
+    array([-0.5, -0.5])
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     pairs, p = model.pairwise, model.total
@@ -67,9 +87,22 @@ def l_field(model: LogSupermodular, point: Values | None = None) -> LogPartition
     point : (p,) another point s of the base polytope; one minimization of f - s proves that it lies there, and what it
         is above f by rounding is added
 
+    Returns
+    -------
+    bound : an upper bound of A(f)
+
     Raises
     ------
+    ValueError, TypeError : for anything but a model, and a point that is no (p,) finite numbers
     Refusal : for a point outside
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, l_field
+    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> found = l_field(model)  # 2 log(1 + exp(0.5)), from the base point (-0.5, -0.5)
+    >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
+    upper 1.948 [0.622 0.622] 1.627
     """
     found = base_point(model) if point is None else _proved(model, as_point(point, model.total, "point"))
     parts = np.logaddexp(0.0, -found.point)

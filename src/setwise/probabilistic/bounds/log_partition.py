@@ -23,6 +23,14 @@ class LogPartition:
     marginals : (p,) the derivatives of the number by the unary terms, which stand for the probabilities of label 1
     interval : the interval at ``level`` around an estimate; for bounds the number twice
     level : the probability with which such intervals hold what is estimated; 1 where nothing is
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, l_field, mean_field
+    >>> model = LogSupermodular([Cut.grid(3, 3)], weights=[0.2])
+    >>> low, high = mean_field(model), l_field(model)
+    >>> print(low.kind, round(low.value, 2), high.kind, round(high.value, 2))
+    lower 5.04 upper 6.24
     """
 
     value: float

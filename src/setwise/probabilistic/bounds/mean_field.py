@@ -29,6 +29,23 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     model : a distribution of cuts and concave functions of the size; others are refused
     start : (p,) the probabilities to begin with, 0 to 1
     max_iter : the most sweeps
+
+    Returns
+    -------
+    bound : a lower bound of A(f)
+
+    Raises
+    ------
+    ValueError, TypeError : for anything but a model, a start that is no (p,) probabilities, and ``max_iter`` below 1
+    Refusal : for other terms than cuts and concave functions of the size
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, mean_field
+    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> found = mean_field(model)
+    >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
+    lower 1.539 [0.781 0.637] 1.627
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     as_count(max_iter, "max_iter")

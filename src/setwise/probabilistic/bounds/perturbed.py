@@ -46,6 +46,13 @@ class Maxima(NamedTuple):
     ----------
     values : (samples,)
     marginals : (p,) the share of samples in which each label is 1
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, perturbed_maxima
+    >>> found = perturbed_maxima(LogSupermodular([Cut(2, [[0, 1]])]), [[3.0, 0.5], [3.0, -2.0]])
+    >>> print(found.values, found.marginals)  # labels (1, 1), and (1, 0), which cuts the edge
+    [3.5 2. ] [1.  0.5]
     """
 
     values: Values
@@ -62,6 +69,23 @@ def perturbed_maxima(model: LogSupermodular, noise: ArrayLike) -> Maxima:
     ----------
     model : the function f
     noise : (samples, p) finite, of any distribution; one row or more
+
+    Returns
+    -------
+    maxima : the values (samples,) and the marginals (p,)
+
+    Raises
+    ------
+    ValueError, TypeError : for anything but a model, another shape, and noise that is not finite
+    OverflowError : for noise whose sums leave float64
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, perturbed_maxima
+    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> found = perturbed_maxima(model, [[0.0, 0.0], [-2.0, -2.0], [1.0, 1.0]])
+    >>> print(found.values, found.marginals.round(2))  # labels (1, 1), (0, 0) and (1, 1)
+    [1. 0. 3.] [0.67 0.67]
     """
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     rows = np.ascontiguousarray(as_reals(noise, "noise"))

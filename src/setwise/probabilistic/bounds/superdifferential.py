@@ -36,6 +36,26 @@ def superdifferential(model: LogSupermodular) -> LogPartition:
     ``f(j | X-j)`` for the labels in X, and for the shrink function, which has ``f(j | X)`` for those outside; each of
     them is as good or better, and the best of the three is returned (Djolonga and Krause 2014; the three
     supergradients have their names from Iyer, Jegelka and Bilmes 2013). The bound is certain: rounding is taken off.
+
+    Parameters
+    ----------
+    model : the distribution
+
+    Returns
+    -------
+    bound : a lower bound of A(f), and the marginals of the modular function that gives it
+
+    Raises
+    ------
+    TypeError : for anything but a :class:`setwise.probabilistic.LogSupermodular`
+
+    Examples
+    --------
+    >>> from setwise.probabilistic import Cut, LogSupermodular, exact, superdifferential
+    >>> model = LogSupermodular([Cut(2, [[0, 1]])], unary=[1.0, 0.0])
+    >>> found = superdifferential(model)  # at X = V: 1 + log(1 + exp(-2)) + log(1 + exp(-1))
+    >>> print(found.kind, round(found.value, 3), found.marginals.round(3), round(exact(model).value, 3))
+    lower 1.44 [0.881 0.731] 1.627
     """
     best = best_touching(model)
     return certain(rounded_down(model, best.bound), "lower", best.probabilities)

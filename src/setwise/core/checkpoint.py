@@ -35,10 +35,30 @@ ABOUT, WORK = "about/", "work/"
 class Checkpoint:
     """The file of a fit that may be interrupted, and how often it is written.
 
+    Source: this library.
+
     Parameters
     ----------
     path : the file, in a folder that exists
     every : the least number of seconds between two writings, >= 0; a writing that takes long is repeated less often
+
+    Raises
+    ------
+    TypeError : for a path that is neither text nor a path, and an ``every`` that is no number
+    ValueError : for an ``every`` below 0
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import Checkpoint, OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> first = OneSlack(C=0.5, tol=1e-6, max_iter=1).minimize(risk, checkpoint=Checkpoint("fit.npz").open())
+    >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk, checkpoint=Checkpoint("fit.npz").open(resume=True))
+    >>> first.status, fit.status, fit.history[0] == first.history[0]
+    ('max_iter', 'converged', True)
     """
 
     path: str | Path

@@ -10,6 +10,8 @@ from setwise.core.checks import as_reals
 class Features(ABC):
     """``s = base + Phi w`` for the sets of one batch, bound to their data X.
 
+    Source: own; docs/adr/0002-surrogates-live-on-scores.md tells what models give and take.
+
     Attributes
     ----------
     size : the number d of weights
@@ -17,6 +19,16 @@ class Features(ABC):
     base : (n_scores,) fixed scores that are added; None means 0
     row_lengths : (n_scores,) upper bounds of the Euclidean lengths of the rows of Phi, so that
         ``|s_i - base_i| <= row_lengths_i |w|``
+
+    Examples
+    --------
+    >>> from setwise.models import Independent
+    >>> features = Independent([[1.0, 2.0], [0.0, 3.0]], intercept=0.0)
+    >>> w, g = np.array([1.0, -1.0]), np.array([1.0, 1.0])
+    >>> features.scores(w), features.pullback(g)
+    (array([-1., -3.]), array([1., 5.]))
+    >>> float(features.scores(w) @ g) == float(w @ features.pullback(g))  # one map and its adjoint
+    True
     """
 
     size: int

@@ -25,7 +25,30 @@ SMALLEST = 1e-3
 @final
 @dataclass(frozen=True)
 class Record:
-    """The state of a learner after one iteration; ``gap`` is the certified gap relative to the objective."""
+    """The state of a learner after one iteration.
+
+    Attributes
+    ----------
+    iteration : its number, from 1
+    objective : F at the best weights so far, as inference computed it
+    lower_bound : the minimum of F is at least this
+    upper_bound : F at the best weights is at most this
+    seconds : since the fit began; those of an earlier fit that it goes on from count too
+    gap : ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)
+    >>> first, last = fit.history[0], fit.history[-1]
+    >>> first.iteration, first.objective, round(last.objective, 3), last.gap <= 1e-6
+    (1, 0.5, 0.375, True)
+    """
 
     iteration: int
     objective: float
@@ -40,9 +63,28 @@ class Record:
 class Fit:
     """The best weights that were seen, with the certificate ``lower_bound <= minimum <= F(w) <= upper_bound``.
 
-    ``objective`` is F(w) as inference computed it; ``upper_bound`` also counts what inexact inference may have missed.
-    ``status`` is one of ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"``, ``"callback"``,
-    and ``message`` explains it. ``gap`` is ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``.
+    Attributes
+    ----------
+    w : (d,)
+    objective : F(w) as inference computed it
+    lower_bound : the minimum of F is at least this
+    upper_bound : F(w) is at most this; it also counts what inexact inference may have missed
+    gap : ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``
+    status : ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"`` or ``"callback"``
+    message : explains the status
+    history : a :class:`Record` for each iteration
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)  # 0.5 w^2 + 0.5 max(0, 1 - w), least at w = 0.5
+    >>> print(fit.w.round(3), round(fit.lower_bound, 3), round(fit.upper_bound, 3), fit.status)
+    [0.5] 0.375 0.375 converged
     """
 
     w: Values
@@ -98,11 +140,25 @@ class Learner(ABC):
     A subclass yields one :class:`Step` for each iteration. The loop around it is shared by all learners: it updates
     the bounds, refuses overflow, writes the history, calls the callback, decides when to stop, and handles Ctrl-C.
 
+    Source: own; docs/architecture.md tells why a learner sees planes alone.
+
     Attributes
     ----------
     name : the short name under which it is listed
     needs_convex : whether risks that are not convex are refused
     attainable : a certified gap that is reached on small problems in some thousand iterations; tests ask for no less
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> rough = OneSlack(C=0.5, tol=0.0).minimize(risk, callback=lambda record, w: record.gap < 0.5)
+    >>> rough.status, bool(rough.lower_bound <= 0.375 <= rough.upper_bound)  # the minimum is 0.375, at w = 0.5
+    ('callback', True)
     """
 
     name: ClassVar[str]

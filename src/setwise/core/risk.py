@@ -14,6 +14,8 @@ class Risk(ABC):
 
     A subclass decides where the parts are computed: in this process, in threads, or on other machines.
 
+    Source: own; docs/architecture.md tells what learners and risks know of each other.
+
     Attributes
     ----------
     size : the number d of weights; it may grow with a cut, and then older planes are padded with zeros
@@ -24,6 +26,17 @@ class Risk(ABC):
     planes : planes that are known to lie below the whole risk; learners that make planes of the whole begin with them
     part_planes : one plane below each part; learners that make planes of parts begin with them
     iterations : the number of iterations behind these planes, where a fit goes on
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> cut = risk.cut(np.array([0.5]))  # of max(0, 1 - w)
+    >>> print(cut.value, cut.slope, cut.offset)  # the plane 1 - w
+    0.5 [-1.] 1.0
     """
 
     size: int

@@ -48,13 +48,13 @@ class Auto(Inference):
     =========================  ======================================  ==================  ====================
     method                     takes                                   margin rescaling    slack rescaling
     =========================  ======================================  ==================  ====================
-    ``ByPieces(Auto())``       maxima of linear functions              as for each of them
+    ``ByPieces(Auto())``       maxima of linear functions              as for each
     ``WithoutEdges(Auto())``   graphs of two labels without edges      as for decisions    as for decisions
     ``Modular``                a cost for each mistake or label        exact, O(p)
     ``TreeMaxProduct``         the same on chains and trees            exact, O(p)
     ``MaxFlow``                the same on graphs of two labels        exact
     ``SecondBest``             the zero-one loss on the same graphs    exact
-    ``OneWayCut``              the same under an order of labels      exact
+    ``OneWayCut``              the same under an order of labels       exact
     ``ByRegions``              numbers of positives in regions         exact, O(p log p)
     ``ByCardinality``          the number of mistakes                  exact, O(p log p)   exact, O(p log p)
     ``ByLargest``              the cost of the worst mistake           exact, O(p log p)   exact, O(p log p)

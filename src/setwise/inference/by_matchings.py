@@ -17,9 +17,9 @@ from setwise.kernels.assignments import best_assignments
 class ByMatchings(Inference):
     """The worst assignment of each input, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
 
-    Exact for equal costs, by the |Y| + 1 best assignments (Murty 1968), and under margin rescaling for Hamming costs to
-    one right assignment. Otherwise it goes down the best assignments until no other can be worse. After ``limit`` of
-    them it answers with a bound. Each assignment costs O(n^3 m) for n rows and m columns.
+    Exact for equal costs, by the ``|Y| + 1`` best assignments (Murty 1968), and under margin rescaling for Hamming
+    costs to one right assignment. Otherwise it goes down the best assignments until no other can be worse. After
+    ``limit`` of them it answers with a bound. Each assignment costs O(n^3 m) for n rows and m columns.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ class ByNetworks(Inference):
     """The worst labeling of each network, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
 
     The best labelings come from ``inner`` by the partition of Lawler (1972), p k of its searches for each one. They
-    settle equal costs after |Y| + 1 of them, and under margin rescaling Hamming costs to one right labeling at once.
-    Otherwise it goes down the list until no other labeling can be worse. After ``limit`` of them it answers with a
-    bound.
+    settle equal costs after ``|Y| + 1`` of them, and under margin rescaling Hamming costs to one right labeling at
+    once. Otherwise it goes down the list until no other labeling can be worse. After ``limit`` of them it answers with
+    a bound.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ from setwise.kernels.sequences import best_by_distance, best_sequences
 class BySequences(Inference):
     """The worst labeling of each sequence, or none: ``max lambda (1 - v f)``, or ``lambda - v f``; the K best of them.
 
-    Exact for equal costs, by the |Y| + 1 best labelings, O(T k^2 |Y|); and for Hamming costs to one right labeling, by
-    position and distance, O(T^2 k^2). Otherwise it goes down the best labelings, O(T k^2) each, until no other can be
-    worse. After ``limit`` of them it answers with a bound.
+    Exact for equal costs, by the ``|Y| + 1`` best labelings, ``O(T k^2 |Y|)``; and for Hamming costs to one right
+    labeling, by position and distance, O(T^2 k^2). Otherwise it goes down the best labelings, O(T k^2) each, until no
+    other can be worse. After ``limit`` of them it answers with a bound.
 
     Source: this library, for the hinge of MLSP Eq. 6; the labelings come from the Viterbi algorithm.
 

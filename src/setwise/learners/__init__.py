@@ -10,7 +10,12 @@ from setwise.core.learner import Fit, Learner, Record
 from setwise.core.registry import discover
 
 LEARNERS = discover(__name__, Learner)  # type: ignore[type-abstract]
-"""All learners by their short names."""
+"""All learners by their short names.
+
+>>> from setwise.learners import LEARNERS
+>>> [name for name, kind in LEARNERS.items() if not kind.needs_convex]
+['convex_concave', 'nrbm']
+"""
 
 globals().update({kind.__name__: kind for kind in LEARNERS.values()})
 

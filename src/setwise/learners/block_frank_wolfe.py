@@ -38,6 +38,25 @@ class BlockFrankWolfe(Learner):
     planes : largest number of planes kept for a part, >= 2
     memory : bytes for planes; Refusal where two planes for each part, 16 n_parts (size + 4) bytes, need more
     random_state : seed of the order of the parts, int, numpy Generator or None
+
+    Raises
+    ------
+    TypeError : for arguments that are no numbers
+    ValueError : for a ``C`` that is not above 0, a ``tol`` below 0, a ``max_iter`` below 1, ``planes`` below 2, a
+        ``memory`` below 0
+    Refusal : from :meth:`minimize`, for a risk that is not convex, and where ``memory`` is too small
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import BlockFrankWolfe
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = BlockFrankWolfe(C=0.5, tol=1e-3, random_state=0).minimize(risk)
+    >>> print(fit.w.round(2), round(fit.objective, 3), fit.status)  # 0.5 w^2 + 0.5 max(0, 1 - w)
+    [0.5] 0.375 converged
     """
 
     C: float = 1.0

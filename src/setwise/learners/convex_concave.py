@@ -39,6 +39,28 @@ class ConvexConcave(Learner):
     max_iter : largest number of iterations of all rounds together, >= 1
     inner : the short name of a learner for convex risks
     random_state : seed of an inner learner that is random, int, numpy Generator or None
+
+    Raises
+    ------
+    TypeError : for arguments that are no numbers
+    ValueError : for a ``C`` that is not above 0, a ``tol`` below 0, a ``max_iter`` below 1, and an ``inner`` that names
+        no learner for convex risks
+    Refusal : from :meth:`minimize`, for a risk without a convex majorant
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import ConvexConcave
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import Ramp
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
+    >>> fit = ConvexConcave(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
+    >>> print(fit.w.round(3), round(fit.objective, 3), fit.status)  # the ramp is 1 - w from 0 to 1, and else flat
+    [1.] 0.5 local
+    >>> worse = ConvexConcave(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
+    >>> print(round(worse.objective, 3), worse.status)
+    2.0 local
     """
 
     C: float = 1.0

@@ -36,6 +36,26 @@ class NRBM(Learner):
     C : weight of the risk, > 0
     tol : end when a bundle descends by no more than this share of the objective, >= 0
     max_iter : largest number of iterations, >= 1
+
+    Raises
+    ------
+    TypeError : for arguments that are no numbers
+    ValueError : for a ``C`` that is not above 0, a ``tol`` below 0, a ``max_iter`` below 1
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import NRBM
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import Ramp
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), Ramp("hamming").on(Sets.single([1])))
+    >>> fit = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
+    >>> print(fit.w.round(3), round(fit.objective, 3), fit.status)  # the ramp is 1 - w from 0 to 1, and else flat
+    [1.] 0.5 local
+    >>> worse = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
+    >>> print(round(worse.objective, 3), worse.status)
+    2.0 local
     """
 
     C: float = 1.0

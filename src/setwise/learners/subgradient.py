@@ -37,6 +37,24 @@ class Subgradient(Learner):
     tol : stop at this certified relative gap, >= 0
     max_iter : largest number of epochs, >= 1
     random_state : seed of the order of the parts, int, numpy Generator or None
+
+    Raises
+    ------
+    TypeError : for arguments that are no numbers
+    ValueError : for a ``C`` that is not above 0, a ``tol`` below 0, a ``max_iter`` below 1
+    Refusal : from :meth:`minimize`, for a risk that is not convex
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.learners import Subgradient
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = Subgradient(C=0.5, tol=1e-3, random_state=0).minimize(risk)
+    >>> print(fit.w.round(2), round(fit.objective, 3), fit.status)  # 0.5 w^2 + 0.5 max(0, 1 - w)
+    [0.5] 0.375 converged
     """
 
     C: float = 1.0

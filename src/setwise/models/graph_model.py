@@ -28,6 +28,8 @@ class GraphModel(Features):
     Without tables the features and the weights of edges are not negative, so the scores of edges are not either:
     neighbors attract each other, and two labels are maximized by a minimum cut. With tables both may have any sign.
 
+    Source: without tables an associative Markov network (Taskar, Chatalbashev and Koller 2004).
+
     Parameters
     ----------
     X : (nodes, features) float64, dense or CSR
@@ -36,6 +38,24 @@ class GraphModel(Features):
     intercept : value of a constant feature of nodes, as in :class:`setwise.models.Independent`
     base : (n_scores,) fixed scores that are added, None for none
     lower : (d,) least values of the weights; None is 0 for those of edges without tables, and none for the others
+
+    Raises
+    ------
+    TypeError : for anything but ``Graphs`` and ``ClassGraphs``
+    ValueError : for shapes that do not agree, numbers that are not finite, and a sparse X that is not float64, and for
+        a Z below 0 without tables
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.models import GraphModel
+    >>> pair = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
+    >>> model = GraphModel(X=[[1.0], [2.0]], Z=[[3.0]], graphs=pair)
+    >>> model.scores(np.array([0.5, -1.0, 0.25]))  # nodes 0.5 - 1 and 1 - 1, the edge 3 * 0.25
+    array([-0.5 ,  0.  ,  0.75])
+    >>> model.lower
+    array([-inf, -inf,   0.])
     """
 
     def __init__(

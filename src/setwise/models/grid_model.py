@@ -22,6 +22,8 @@ class GridModel(Features):
     It is :class:`setwise.models.GraphModel` for images: features have the shape of the images, and the edges are those
     of ``graphs``. The weights are ``w = [u, b, v]``.
 
+    Source: this library; the contrast of colors is that of Rother, Kolmogorov and Blake (2004).
+
     Parameters
     ----------
     X : the features of each image, a list of arrays (H, W, d), or one array (n, H, W, d)
@@ -33,7 +35,25 @@ class GridModel(Features):
         :class:`setwise.core.grids.Grids`, a list of arrays, one for each image. For 4 neighbors these are first
         (H, W - 1, d_e), to the right, then (H - 1, W, d_e), down; for 8 also down to the right and down to the left,
         (H - 1, W - 1, d_e) each
-    intercept, base, lower : as in :class:`setwise.models.GraphModel`
+    intercept : value of a constant feature of pixels, as in :class:`setwise.models.Independent`
+    base : (n_scores,) fixed scores that are added, None for none
+    lower : (d,) least values of the weights; None is 0 for those of edges, and none for the others
+
+    Raises
+    ------
+    TypeError : for anything but ``Graphs``
+    ValueError : for graphs that are not made of images, for colors and Z at once, and for shapes that are not those of
+        the images
+    OverflowError : where the length of a row of features is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.models import GridModel
+    >>> image = Graphs.images([np.array([[True, False]])])  # two pixels, one edge
+    >>> model = GridModel(X=[np.array([[[1.0], [2.0]]])], graphs=image)
+    >>> model.scores(np.array([0.5, -1.0, 0.25]))  # pixels 0.5 - 1 and 1 - 1, the edge 0.25
+    array([-0.5 ,  0.  ,  0.25])
     """
 
     def __init__(

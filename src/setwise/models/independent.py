@@ -17,6 +17,8 @@ from setwise.models.rows import check_rows
 class Independent(Features):
     """``s_i = <w, x_i> + intercept b`` for decision i, whose features x_i are row i of ``X``.
 
+    Source: this library; one linear function of the features.
+
     Parameters
     ----------
     X : (rows, features) float64, dense or CSR
@@ -25,6 +27,18 @@ class Independent(Features):
         less the larger the value is; 0 leaves it out
     base : (rows,) fixed scores that are added, None for none
     lower : (d,) least values of the weights, None for none
+
+    Raises
+    ------
+    ValueError : for shapes that do not agree, numbers that are not finite, and a sparse X that is not float64
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.models import Independent
+    >>> model = Independent([[1.0, 2.0], [0.0, 3.0]], intercept=1.0)
+    >>> model.scores(np.array([1.0, -1.0, 0.5]))  # 1 - 2 + 0.5 and 0 - 3 + 0.5
+    array([-0.5, -2.5])
     """
 
     def __init__(

@@ -30,6 +30,19 @@ class JointLabels(Features):
     base : (rows p,) fixed scores, None for none
     lower : (d,) least values of the weights, None for none
     bias : value of a constant feature that each label has alone, 0 for none
+
+    Raises
+    ------
+    ValueError : for shapes that do not agree, numbers that are not finite, and a sparse X that is not float64
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.models import JointLabels
+    >>> kappa = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]  # two labels below one root: root, first, second
+    >>> model = JointLabels([[2.0]], kappa, intercept=0.0)
+    >>> model.scores(np.array([1.0, 0.5, -0.5]))  # 2 (1 + 0.5) and 2 (1 - 0.5)
+    array([3., 1.])
     """
 
     def __init__(

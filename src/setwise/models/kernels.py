@@ -26,12 +26,31 @@ class Kernel:
     The inputs are factored alone, ``K = Phi Phi^T`` by pivoted Cholesky, and labels stay explicit. So labels that occur
     in no constraint of a working set are as exact as others.
 
+    Source: MLSP Eq. 14; the factorization is that of Fine and Scheinberg (2001).
+
     Parameters
     ----------
     function : of rows (a, d) and rows (b, d), dense or CSR as X is, that returns their kernel (a, b): symmetric and
         positive semidefinite, as ``functools.partial(sklearn.metrics.pairwise.rbf_kernel, gamma=0.1)``
     rank : the largest number of features, None for no limit. The memory is 8 n rank bytes
     tol : the factorization ends once no ``k(x, x)`` is off by more than this share of the largest one
+
+    Raises
+    ------
+    TypeError : for a function that is none, and numbers that are none
+    ValueError : for a ``rank`` below 1 and a ``tol`` below 0; from :meth:`basis`, for a kernel that is not symmetric
+        and positive semidefinite
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from sklearn.metrics.pairwise import polynomial_kernel
+    >>> from setwise.models import Kernel
+    >>> square = Kernel(partial(polynomial_kernel, degree=2, gamma=1.0, coef0=0.0))  # k(x, x') = <x, x'>^2
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
+    >>> basis, coordinates = square.basis(X)
+    >>> coordinates.shape, np.allclose(coordinates @ coordinates.T, (X @ X.T) ** 2)
+    ((3, 2), True)
     """
 
     function: Callable[[Any, Any], Any]
@@ -54,10 +73,31 @@ class JointKernel:
 
     All pairs of an input and a label are factored together by pivoted Cholesky, so none of them is out of the basis.
 
+    Source: MLSP Eq. 14 with any joint kernel; the factorization is that of Fine and Scheinberg (2001).
+
     Parameters
     ----------
     function : of rows (a, d), their labels (a list of a), rows (b, d) and their labels, that returns the kernel (a, b)
-    rank, tol : as in :class:`Kernel`; the memory is 8 n p rank bytes for p labels
+    rank : the largest number of features, None for no limit; the memory is 8 n p rank bytes for p labels
+    tol : the factorization ends once no kernel of a pair with itself is off by more than this share of the largest one
+
+    Raises
+    ------
+    TypeError : for a function that is none, and numbers that are none
+    ValueError : for a ``rank`` below 1 and a ``tol`` below 0; from :meth:`basis`, for a kernel that is not symmetric
+        and positive semidefinite
+
+    Examples
+    --------
+    >>> from setwise.models import JointKernel
+    >>> def kernel(A, labels, B, others):  # <x, x'> where the labels are equal
+    ...     return (A @ B.T) * (np.array(labels)[:, None] == np.array(others))
+    >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> basis, coordinates = JointKernel(kernel).basis(X, ["cat", "dog"])
+    >>> coordinates.shape  # two rows with two labels each, in 2 * 2 features
+    (4, 4)
+    >>> (coordinates @ coordinates.T).round(6)[0]  # (first row, cat) with all four
+    array([1., 0., 1., 0.])
     """
 
     function: Callable[[Any, list[Any], Any, list[Any]], Any]

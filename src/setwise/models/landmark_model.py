@@ -25,6 +25,20 @@ class LandmarkModel(Features):
     k : number of points of a set
     base : (n * k * S,) fixed scores that are added, None for none
     lower : (k * d,) least values of the weights, None for none
+
+    Raises
+    ------
+    TypeError : for a ``k`` that is no whole number
+    ValueError : for shapes that do not agree, and numbers that are not finite
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.models import LandmarkModel
+    >>> X = np.array([[[1.0], [2.0], [3.0]]])  # one set of three states, a feature each
+    >>> LandmarkModel(X, k=2).scores(np.array([1.0, -1.0])).reshape(2, 3)
+    array([[ 1.,  2.,  3.],
+           [-1., -2., -3.]])
     """
 
     def __init__(self, X: Any, k: int, base: Values | None = None, lower: Any = None) -> None:

@@ -23,6 +23,8 @@ class MultiLabel(Features):
     ``w`` holds the rows of ``[W | b]`` one after another, (p * (features + 1),), or those of ``W`` where the intercept
     is 0.
 
+    Source: this library; one linear function of the features for each label.
+
     Parameters
     ----------
     X : (rows, features) float64, dense or CSR
@@ -32,6 +34,20 @@ class MultiLabel(Features):
     intercept : value of a constant feature, as in :class:`setwise.models.Independent`
     base : fixed scores in the layout of the sets, None for none
     lower : (d,) least values of the weights, None for none
+
+    Raises
+    ------
+    TypeError : for a ``p`` that is no whole number, and ``columns`` that are neither True nor False
+    ValueError : for shapes that do not agree, numbers that are not finite, and a sparse X that is not float64
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.models import MultiLabel
+    >>> model = MultiLabel([[1.0], [2.0]], p=2, intercept=0.0)  # two rows with two labels
+    >>> model.scores(np.array([1.0, 10.0])).reshape(2, 2)
+    array([[ 1., 10.],
+           [ 2., 20.]])
     """
 
     def __init__(

@@ -19,6 +19,8 @@ class RowBlock:
     Rows of float32 are never copied to float64. There may be no rows. ``lengths`` (m,) are the Euclidean lengths of the
     rows with their constant feature.
 
+    Source: this library.
+
     Parameters
     ----------
     X : (m, features) float32 or float64, dense or CSR, finite
@@ -30,6 +32,13 @@ class RowBlock:
     ------
     ValueError : where X is no matrix of finite numbers
     OverflowError : where the length of a row is not finite
+
+    Examples
+    --------
+    >>> from setwise.models import RowBlock
+    >>> block = RowBlock(np.array([[3.0], [0.0]], dtype=np.float32), intercept=4.0)
+    >>> block.lengths
+    array([5., 4.])
     """
 
     X: Any

@@ -21,6 +21,8 @@ class SequenceModel(Features):
     :class:`setwise.core.label_sequences.Sequences` without the constant. ``w`` holds the rows of W (k, d), one after
     another, and then those of A (k, k).
 
+    Source: the scores of a linear-chain conditional random field (Lafferty, McCallum and Pereira 2001).
+
     Parameters
     ----------
     X : (places, d) float64, dense or CSR: the features of the places of all sequences
@@ -28,6 +30,22 @@ class SequenceModel(Features):
     k : the number of labels
     base : (n_scores,) fixed scores that are added, None for none
     lower : (k d + k k,) least values of the weights, None for none
+
+    Raises
+    ------
+    TypeError : for a ``k`` that is no whole number
+    ValueError : for shapes that do not agree, numbers that are not finite, and a sparse X that is not float64
+    OverflowError : where the length of a row of X is beyond float64
+
+    Examples
+    --------
+    >>> from setwise.models import SequenceModel
+    >>> model = SequenceModel([[1.0], [2.0]], k=2)  # one sequence of two places
+    >>> scores = model.scores(np.array([1.0, -1.0, 0.0, 5.0, 6.0, 0.0]))  # W = (1, -1), and A of the four pairs
+    >>> scores[:4].reshape(2, 2), scores[4:].reshape(2, 2)
+    (array([[ 1., -1.],
+           [ 2., -2.]]), array([[0., 5.],
+           [6., 0.]]))
     """
 
     def __init__(

@@ -18,6 +18,8 @@ class WithConstant(Features):
     Batches of single labels, as :class:`setwise.core.label_sequences.Sequences`, have such a score: the threshold above
     which a label is predicted.
 
+    Source: this library.
+
     Parameters
     ----------
     inner : a model without fixed scores
@@ -25,6 +27,18 @@ class WithConstant(Features):
     constant : 0 or above; 0 leaves the weight out, so that these scores are 0
     base : (n_scores + n,) fixed scores that are added, None for none
     lower : (d,) least values of the weights; None is those of ``inner``
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no model
+    ValueError : for an ``inner`` with fixed scores, a ``constant`` below 0, and shapes that do not agree
+
+    Examples
+    --------
+    >>> from setwise.models import Independent, WithConstant
+    >>> model = WithConstant(Independent([[1.0], [2.0], [3.0]], intercept=0.0), offsets=[0, 2, 3])
+    >>> model.scores(np.array([1.0, -0.5]))  # two sets, each with the weight of the constant behind it
+    array([ 1. ,  2. , -0.5,  3. , -0.5])
     """
 
     def __init__(

@@ -32,6 +32,8 @@ class DistributedRisk(Risk):
 
     The whole risk is one part, so a learner for parts makes planes of the whole.
 
+    Source: own; docs/guide/cluster.md shows it at work.
+
     Parameters
     ----------
     places : where the rows lie
@@ -40,6 +42,26 @@ class DistributedRisk(Risk):
     surrogate : any; large sets that span places need one that can be evaluated in pieces
     ids : the ids (m,) of the sets of these rows; None makes all rows one set
     weights : (n,) non-negative, not all 0, in the order of the sorted ids; None gives all sets the same weight
+
+    Raises
+    ------
+    TypeError : for arguments of another kind
+    ValueError : for labels and ids that do not fit the rows, places whose rows differ in features, and weights below 0,
+        all 0 or of another shape
+    Refusal : where the sets that span places are too many for their ``room``, or the surrogate needs a large one of
+        them in one place
+
+    Examples
+    --------
+    >>> from setwise.models import RowBlock
+    >>> from setwise.risks import DistributedRisk
+    >>> from setwise.risks.places import Here, KeptHere
+    >>> from setwise.surrogates import LovaszHinge
+    >>> rows = KeptHere([RowBlock([[1.0], [2.0]], intercept=0.0), RowBlock([[3.0]], intercept=0.0)])
+    >>> truth = KeptHere([np.array([True, False]), np.array([True])])  # one set that lies in two places
+    >>> risk = DistributedRisk(Here(2), rows, truth, LovaszHinge("hamming"))
+    >>> risk.cut(np.array([0.25])).value  # max(0, 1 - 0.25) + max(0, 1 + 0.5) + max(0, 1 - 0.75)
+    2.5
     """
 
     def __init__(

@@ -23,6 +23,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 class MeanRisk(Risk):
     """``R(w) = sum_i omega_i B_i(base_i + Phi_i w)`` over the n sets of a batch, with ``omega`` that sum to 1.
 
+    Source: LH Eq. 1, with a surrogate in place of the loss.
+
     Parameters
     ----------
     features : the model of scores, ``base + Phi w`` for all sets
@@ -30,6 +32,25 @@ class MeanRisk(Risk):
     weights : (n,) non-negative, not all 0; None gives all sets the same weight
     n_jobs : number of threads that share the sets. The sets are cut into the same chunks for any number of threads, so
         results do not depend on it.
+
+    Raises
+    ------
+    TypeError : for arguments of another kind
+    ValueError : for features of another number of scores than the batch has, and weights below 0, all 0 or of another
+        shape
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> sets = Sets(np.array([True, False]), offsets=np.array([0, 1, 2]))  # two sets of one decision
+    >>> features = Independent([[1.0], [1.0]], offsets=sets.offsets, intercept=0.0)
+    >>> risk = MeanRisk(features, LovaszHinge("hamming").on(sets), weights=[3.0, 1.0])
+    >>> cut = risk.cut(np.array([0.5]))  # 3/4 max(0, 1 - w) + 1/4 max(0, 1 + w)
+    >>> print(cut.value, cut.slope)
+    0.75 [-0.5]
     """
 
     CHUNK = 1 << 16

@@ -13,10 +13,28 @@ from setwise.core.risk import Risk
 class Shifted(Risk):
     """``R(origin + v)``, a function of v.
 
+    Source: this library.
+
     Parameters
     ----------
     inner : R, with a fixed number of weights
     origin : (d,)
+
+    Raises
+    ------
+    TypeError : for an ``inner`` that is no risk
+    ValueError : for an ``origin`` of another shape, or that is not finite
+
+    Examples
+    --------
+    >>> from setwise.core.sets import Sets
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk, Shifted
+    >>> from setwise.surrogates import LovaszHinge
+    >>> inner = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> risk = Shifted(inner, origin=[2.0])
+    >>> inner.cut(np.array([0.5])).value, risk.cut(np.array([-1.5])).value  # both at w = 0.5
+    (0.5, 0.5)
     """
 
     def __init__(self, inner: Risk, origin: Values) -> None:

@@ -71,7 +71,7 @@ class Auto(Inference):
     ``FactorDecomposition``    several of counts, boxes and paths      bounded
     ``DualDecomposition``      any loss there, with ``Greedy``         bounded
     ``Greedy``                 any loss of binary decisions            bounded             bounded
-    ``ByOrder``                the order of points                    exact or bounded
+    ``ByOrder``                the order of points                     exact or bounded
     ``BySequences``            one wrong labeling of a sequence        exact or bounded    exact or bounded
     ``ByMatchings``            one wrong assignment                    exact or bounded    exact or bounded
     ``ByWindows``              one wrong window of an image            exact               exact

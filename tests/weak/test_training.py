@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Maximizer, Solutions
+from setwise.core.inference import Maximizer
+from setwise.core.solutions import Solutions
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.inference import Auto, FactorDecomposition
 from setwise.inference.kept import Kept

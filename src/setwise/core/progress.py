@@ -6,7 +6,7 @@ from typing import TextIO, final
 
 from numpy.typing import NDArray
 
-from setwise.core.learner import Record
+from setwise.core.fit import Record
 
 
 @final

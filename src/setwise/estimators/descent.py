@@ -13,8 +13,9 @@ from setwise.core.batch import Batch
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
+from setwise.core.fit import Fit
 from setwise.core.interrupts import plain_interrupts
-from setwise.core.learner import Callback, Fit, Learner, relative_gap
+from setwise.core.learner import Callback, Learner, relative_gap
 from setwise.core.risk import Risk
 from setwise.estimators.certain import radius
 from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, warn_of_vacuous_bound

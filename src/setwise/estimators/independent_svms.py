@@ -6,7 +6,8 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.checks import shown
-from setwise.core.learner import Fit, Record, relative_gap
+from setwise.core.fit import Fit, Record
+from setwise.core.learner import relative_gap
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.estimators.certain import radius

@@ -5,7 +5,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
-from setwise.core.learner import Fit
+from setwise.core.fit import Fit
 
 
 def warn_of_end(name: str, fit: Fit) -> None:

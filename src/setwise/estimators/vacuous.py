@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.core.learner import SMALLEST, Fit
+from setwise.core.fit import Fit
+from setwise.core.learner import SMALLEST
 from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.estimators.grouping import Grouping

@@ -9,7 +9,8 @@ import numpy as np
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.class_graphs import ClassGraphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.inference.tree_reweighted import TreeReweighted

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 

@@ -9,8 +9,9 @@ import numpy as np
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts, OneLabel
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.segments import segment_sums
 

@@ -6,8 +6,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.largest import Largest, OneMistake
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.largest import best_largest

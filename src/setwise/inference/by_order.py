@@ -10,9 +10,10 @@ import numpy as np
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts
 from setwise.core.points import Misplaced
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.orders import best_misplaced, search_pairs
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Values
 from setwise.core.checks import as_kind, as_scores
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.linear_pieces import LargestOf
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 
 MOST = 256

@@ -7,8 +7,9 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Values
 from setwise.core.checks import as_scores
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.regions import RegionCounts
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.regions import best_counts, region_marginals

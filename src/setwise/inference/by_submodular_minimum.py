@@ -7,8 +7,9 @@ import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.sets import Orders
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit

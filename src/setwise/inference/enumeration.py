@@ -10,9 +10,10 @@ from setwise.core.checks import as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.network import Network
 from setwise.core.set_function import SetFunction
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit

@@ -7,7 +7,8 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.upper_bounds import upper_bounds

@@ -5,7 +5,8 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.inference import Maximizer, Solutions
+from setwise.core.inference import Maximizer
+from setwise.core.solutions import Solutions
 
 
 @final

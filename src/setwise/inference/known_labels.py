@@ -8,8 +8,9 @@ import numpy as np
 from setwise.core.arrays import Floats, Values
 from setwise.core.checks import as_kind
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.sets import Sets
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, Term
 from setwise.inference.binary import unfit

@@ -8,7 +8,8 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.moving import MovableMaximizer, MovingCut

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
 from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.one_label import LabelCosts
 from setwise.core.sets import Sets
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.binary import Reduced, unfit

@@ -8,9 +8,10 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.paths import Precedence
 from setwise.core.sets import Sets
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels

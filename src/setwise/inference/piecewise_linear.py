@@ -11,7 +11,8 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.counts import Counts
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
 from setwise.kernels.threads import map_units

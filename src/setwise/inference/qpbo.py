@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_scores
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.network import Network
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import unfit_for_networks
 from setwise.inference.two_labels import TwoLabels

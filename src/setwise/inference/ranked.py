@@ -13,8 +13,9 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_scores
 from setwise.core.flip_costs import EqualCosts, FlipCosts, NearestHamming
 from setwise.core.flips import Flips
-from setwise.core.inference import Inference, Maximizer, Solution, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.refusal import Refusal
+from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
 
 Falling = Iterator[tuple[float, Ints]]

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.network import Network
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.kernels.forests import best_labels, forest_order, tree_marginals

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, final
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_kind
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.sets import Sets
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 
 

@@ -6,8 +6,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Floats, Values
-from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.inference import Inference, Maximizer
 from setwise.core.rankings import Rankings, Swaps
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.interleaving import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling

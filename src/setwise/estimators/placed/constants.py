@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 
 from setwise.core.arrays import Bools
-from setwise.core.learner import Fit
+from setwise.core.fit import Fit
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk

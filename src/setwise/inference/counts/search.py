@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_count, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.inference import Inference, Maximizer, as_base_values
+from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets

@@ -115,9 +115,12 @@ class Overlap(FlipCosts):
     --------
     >>> from setwise.core.boxes import Boxes
     >>> from setwise.losses import MaxLoss, Overlap
-    >>> image = Boxes(shapes=[[9, 9]], points=[[[1, 1]]], truths=[[[0, 0, 4, 4]]])  # rows and columns 0 to 3 are right
-    >>> windows = [[0, 0, 4, 4], [0, 0, 4, 3], [0, 0, 4, 1]]  # right, 12/16 of it, 4/16 of it
-    >>> [MaxLoss(Overlap()).values(image, np.array(window) + 1).item() for window in windows]
+    >>> # Rows and columns 0 to 3 are right.
+    >>> image = Boxes(shapes=[[9, 9]], points=[[[1, 1]]], truths=[[[0, 0, 4, 4]]])
+    >>> # Right, 12/16 of it, 4/16 of it.
+    >>> windows = [[0, 0, 4, 4], [0, 0, 4, 3], [0, 0, 4, 1]]
+    >>> loss = MaxLoss(Overlap())
+    >>> [loss.values(image, np.array(window) + 1).item() for window in windows]
     [1.0, 0.0, 1.0]
     """
 

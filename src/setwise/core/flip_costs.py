@@ -83,10 +83,13 @@ class EqualCosts(FlipCosts):
     --------
     >>> from setwise.core.label_sequences import Sequences
     >>> from setwise.losses import EqualCosts, MaxLoss
-    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])  # labels 0, 1 at two places are right
-    >>> wrong = np.array([2, 1]) + 1  # a labeling names one wrong label plus one, or zeros for none
-    >>> MaxLoss(EqualCosts()).values(one, wrong).tolist(), MaxLoss(EqualCosts()).values(one, [0, 0]).tolist()
-    ([1.0], [0.0])
+    >>> # Labels 0, 1 at two places are right.
+    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])
+    >>> # A labeling names one wrong label plus one, or zeros for none.
+    >>> wrong = np.array([2, 1]) + 1
+    >>> loss = MaxLoss(EqualCosts())
+    >>> loss.values(one, wrong).item(), loss.values(one, [0, 0]).item()
+    (1.0, 0.0)
     """
 
     factor: float = 1.0
@@ -129,9 +132,12 @@ class NearestHamming(FlipCosts):
     --------
     >>> from setwise.core.label_sequences import Sequences
     >>> from setwise.losses import MaxLoss, NearestHamming
-    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1], [2, 2]]])  # two sequences of two labels are right
-    >>> named = [np.array(label) + 1 for label in ([0, 1], [2, 1], [1, 0])]  # right, one place off, both off
-    >>> [MaxLoss(NearestHamming(missed=3.0)).values(one, label).item() for label in named]
+    >>> # Two sequences of two labels are right.
+    >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1], [2, 2]]])
+    >>> # Right, one place off, both off.
+    >>> named = [np.array(label) + 1 for label in ([0, 1], [2, 1], [1, 0])]
+    >>> loss = MaxLoss(NearestHamming(missed=3.0))
+    >>> [loss.values(one, label).item() for label in named]
     [3.0, 0.5, 1.0]
     """
 
@@ -178,9 +184,11 @@ class GivenCosts(FlipCosts):
     --------
     >>> from setwise.core.label_sequences import Sequences
     >>> from setwise.losses import GivenCosts, MaxLoss
-    >>> first = GivenCosts(lambda truths, label: float((truths[:, 0] != label[0]).all()))  # whether the first is wrong
+    >>> def first(truths, label):
+    ...     return float((truths[:, 0] != label[0]).all())  # whether the first is wrong
+    >>> loss = MaxLoss(GivenCosts(first))
     >>> one = Sequences(lengths=[2], k=3, truths=[[[0, 1]]])
-    >>> [MaxLoss(first).values(one, np.array(label) + 1).item() for label in ([0, 2], [1, 1])]
+    >>> [loss.values(one, np.array(label) + 1).item() for label in ([0, 2], [1, 1])]
     [0.0, 1.0]
     """
 

@@ -103,7 +103,8 @@ class Loss(Measure):
     >>> loss = Jaccard() + 2.0 * Hamming()
     >>> round(loss(y_true, y_pred), 3)  # 1/3 + 2
     2.333
-    >>> Jaccard().of_mistakes(y_true).gains([3, 2]).round(3).tolist()  # 1/4, then 2/4 with the second mistake
+    >>> # 1/4, then 2/4 with the second mistake.
+    >>> Jaccard().of_mistakes(y_true).gains([3, 2]).round(3).tolist()
     [0.25, 0.25]
     """
 

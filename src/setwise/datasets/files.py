@@ -107,10 +107,10 @@ def load(
     --------
     >>> from pathlib import Path
     >>> from setwise.datasets import load
-    >>> _ = Path("visits.csv").write_text("day,age,fever,ill\nmon,31,37.0,0\nmon,56,39.5,1\ntue,8,38.0,0\n")
+    >>> _ = Path("visits.csv").write_text("day,age,ill\nmon,31,0\nmon,56,1\ntue,8,0\n")
     >>> data = load("visits.csv", target="ill", group="day")
     >>> data.X.shape, data.y.tolist(), data.groups.tolist()
-    ((3, 2), [0, 1, 0], ['mon', 'mon', 'tue'])
+    ((3, 1), [0, 1, 0], ['mon', 'mon', 'tue'])
     """
     return _load(path, target, group, positive, drop, raw=False)
 

@@ -34,7 +34,8 @@ class LabeledImages:
     >>> from setwise.datasets import LabeledImages
     >>> picture, classes = np.zeros((1, 3, 3), np.uint8), np.array([[0, 2, 1]])
     >>> data = LabeledImages(("a", "b"), (picture, picture), (classes, 0 * classes))
-    >>> data.with_class(2).names, data.with_class(2).labels[0].tolist()  # the images in which class 2 occurs
+    >>> # The images in which class 2 occurs.
+    >>> data.with_class(2).names, data.with_class(2).labels[0].tolist()
     (('a',), [[0, 1, 0]])
     >>> data.take([1]).names
     ('b',)
@@ -91,9 +92,10 @@ def load_labeled_images(
     >>> from pathlib import Path
     >>> from PIL import Image
     >>> from setwise.datasets import load_labeled_images
-    >>> for folder, pixels in (("photos", np.zeros((2, 3, 3), np.uint8)), ("maps", np.eye(2, 3, dtype=np.uint8))):
+    >>> picture, classes = np.zeros((2, 3, 3)), np.eye(2, 3)
+    >>> for folder, pixels in (("photos", picture), ("maps", classes)):
     ...     Path(folder).mkdir()
-    ...     Image.fromarray(pixels).save(f"{folder}/cow.png")
+    ...     Image.fromarray(pixels.astype(np.uint8)).save(f"{folder}/cow.png")
     >>> data = load_labeled_images("photos", "maps")
     >>> data.names, data.images[0].shape, data.labels[0].tolist()
     (('cow',), (2, 3, 3), [[1, 0, 0], [0, 1, 0]])
@@ -138,9 +140,10 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     Examples
     --------
     >>> from setwise.datasets import load_horses
-    >>> masks, colors = np.zeros((2, 32, 32), np.uint8), np.zeros((2, 32, 32, 3), np.uint8)
-    >>> np.savez("masks.npz", names=["a", "b"], masks32=masks, near_duplicate_dropped=[1])
-    >>> np.savez("rgb_32_50.npz", rgb32=colors)  # stands for the pictures, which setwise does not bring
+    >>> masks = {"names": ["a", "b"], "masks32": np.zeros((2, 32, 32), np.uint8)}
+    >>> np.savez("masks.npz", **masks, near_duplicate_dropped=[1])
+    >>> # Stands for the pictures, which setwise does not bring.
+    >>> np.savez("rgb_32_50.npz", rgb32=np.zeros((2, 32, 32, 3), np.uint8))
     >>> load_horses(".", size=32).names
     ('a',)
     """

@@ -52,7 +52,8 @@ def landmarks(
     >>> X, y = landmarks(n=2, noise=0.0, g=10, k=3, random_state=0)
     >>> X.shape, y.shape
     ((2, 100, 6), (2, 3))
-    >>> (X[0, :, :3].argmax(axis=0) == y[0]).all().item()  # without noise the precise features tell the cells
+    >>> # Without noise the precise features tell the cells.
+    >>> (X[0, :, :3].argmax(axis=0) == y[0]).all().item()
     True
     """
     n, k, noise = as_count(n, "n"), as_count(k, "k"), as_number(noise, "noise", low=0.0, high=1.0)

@@ -75,9 +75,10 @@ def load_rows(
     --------
     >>> from pathlib import Path
     >>> from setwise.datasets import load_rows, load_table
-    >>> _ = Path("old.csv").write_text("color,size,y\nred,1.5,0\nblue,2.0,1\nred,2.5,1\n")
+    >>> _ = Path("old.csv").write_text("color,size,y\nred,1,0\nblue,2,1\nred,3,1\n")
     >>> _ = Path("new.csv").write_text("size,weight,color\n3.0,80,blue\n")
-    >>> load_rows("new.csv", load_table("old.csv").columns).X.tolist()  # blue is 0, in the order of the training
+    >>> # Blue is 0, in the order of the training.
+    >>> load_rows("new.csv", load_table("old.csv").columns).X.tolist()
     [[0.0, 3.0]]
     """
     path = as_existing(path)
@@ -133,7 +134,8 @@ def load_numbered(path: str | Path, n_features: int, group: str | None = None, f
     >>> from setwise.datasets import load_numbered
     >>> _ = Path("new.svm").write_text("0 qid:7 1:0.5 3:2.0\n0 qid:7 2:1.0 9:4.0\n")
     >>> rows = load_numbered("new.svm", n_features=3)
-    >>> rows.X.toarray().tolist(), rows.groups.tolist()  # the model does not know feature 9
+    >>> # The model does not know feature 9.
+    >>> rows.X.toarray().tolist(), rows.groups.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [7, 7])
     """
     path, n_features = as_existing(path), as_count(n_features, "n_features")

@@ -86,7 +86,8 @@ def load_sample(
     >>> import pyarrow as pa
     >>> import pyarrow.parquet as pq
     >>> from setwise.datasets import load_sample
-    >>> pq.write_table(pa.table({"size": range(1000), "y": [0, 1] * 500}), "t.parquet")
+    >>> table = pa.table({"size": range(1000), "y": [0, 1] * 500})
+    >>> pq.write_table(table, "t.parquet")
     >>> data = load_sample("t.parquet", rows=10, seed=0)
     >>> data.X.shape, bool((data.X[:, 0] % 2 == data.y).all())
     ((10, 1), True)

@@ -52,6 +52,6 @@ NODE_FEATURES: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
 
 >>> from setwise.graphs import NODE_FEATURES
 >>> image = np.zeros((4, 6, 3))
->>> {name: features(image).shape[-1] for name, features in NODE_FEATURES.items()}
+>>> {name: group(image).shape[-1] for name, group in NODE_FEATURES.items()}
 {'color': 9, 'texture': 9, 'position': 7, 'filters': 18}
 """

@@ -37,10 +37,12 @@ class Graph:
     Examples
     --------
     >>> from setwise.graphs import Graph
-    >>> graph = Graph(X=[[0.2], [0.9]], edges=[[0, 1]], areas=[4, 2], regions=[[0, 0, 1], [0, 0, 1]])
+    >>> regions = [[0, 0, 1], [0, 0, 1]]
+    >>> graph = Graph([[0.2], [0.9]], edges=[[0, 1]], areas=[4, 2], regions=regions)
     >>> graph
     Graph(2 nodes with 1 features, 1 edges with 1, image 2 x 3)
-    >>> graph.labels_of([[0, 0, 1], [0, 1, 1]]).tolist()  # three of four pixels of node 0 are 0
+    >>> # Three of four pixels of node 0 are 0.
+    >>> graph.labels_of([[0, 0, 1], [0, 1, 1]]).tolist()
     [0, 1]
     >>> graph.paint([0, 1]).tolist()
     [[0, 0, 1], [0, 0, 1]]

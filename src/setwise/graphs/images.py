@@ -67,9 +67,11 @@ def from_image(
     --------
     >>> from setwise.graphs import from_image
     >>> image = np.zeros((4, 6), np.uint8)
-    >>> from_image(image, node_features=["color"])  # 4 * 5 + 3 * 6 pairs of neighbors
+    >>> # 4 * 5 + 3 * 6 pairs of neighbors.
+    >>> from_image(image, node_features=["color"])
     Graph(24 nodes with 3 features, 38 edges with 2, image 4 x 6)
-    >>> halves = np.repeat([[0, 0, 0, 1, 1, 1]], 4, axis=0)  # a map of two superpixels
+    >>> # A map of two superpixels.
+    >>> halves = np.repeat([[0, 0, 0, 1, 1, 1]], 4, axis=0)
     >>> from_image(image, halves).areas.tolist()
     [12.0, 12.0]
     """

@@ -81,7 +81,8 @@ def trimap_labels(inside: Any, outside: Any) -> NDArray[np.int8]:
     Examples
     --------
     >>> from setwise.graphs import trimap_labels
-    >>> inside, outside = np.array([[False, True, False, False]]), np.array([[True, False, False, True]])
+    >>> inside = np.array([[False, True, False, False]])
+    >>> outside = np.array([[True, False, False, True]])
     >>> trimap_labels(inside, outside).tolist()
     [[0, 1, -1, 0]]
     """
@@ -122,7 +123,8 @@ def known_part(graphs: Graphs) -> tuple[Graphs, Ints, Ints]:
     --------
     >>> from setwise.core.graphs import Graphs
     >>> from setwise.graphs import known_part
-    >>> row = Graphs.images(np.array([[[1, 0, -1, 0]]], np.int8))  # four pixels, joined by three edges
+    >>> # Four pixels, joined by three edges.
+    >>> row = Graphs.images(np.array([[[1, 0, -1, 0]]], np.int8))
     >>> part, nodes, edges = known_part(row)
     >>> nodes.tolist(), edges.tolist(), part.edges.tolist()
     ([0, 1, 3], [0], [[0, 1]])

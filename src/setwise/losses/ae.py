@@ -22,7 +22,8 @@ class AE(PrevalenceLoss):
     Examples
     --------
     >>> from setwise.losses import AE
-    >>> AE()([1, 1, 0, 0], [1, 0, 0, 0])  # a half is positive, and a quarter is predicted
+    >>> # A half is positive, and a quarter is predicted.
+    >>> AE()([1, 1, 0, 0], [1, 0, 0, 0])
     0.25
     >>> AE()([1, 1, 0, 0], [0, 0, 1, 1])  # all are wrong, but their number is right
     0.0

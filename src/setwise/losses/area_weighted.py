@@ -51,7 +51,8 @@ class AreaWeighted(Loss):
     --------
     >>> from setwise.losses import AreaWeighted
     >>> loss = AreaWeighted("jaccard", areas=[9, 1, 5])
-    >>> loss([1, 0, 0], [1, 1, 0])  # an area of 1 is wrong, of 10 that are positive or predicted
+    >>> # An area of 1 is wrong, of 10 that are positive or predicted.
+    >>> loss([1, 0, 0], [1, 1, 0])
     0.1
     >>> loss([1, 0, 0], [0, 0, 0])  # nothing is found
     1.0

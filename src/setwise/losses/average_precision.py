@@ -28,7 +28,8 @@ class AveragePrecision(Loss):
     Examples
     --------
     >>> from setwise.losses import AveragePrecision
-    >>> AveragePrecision()([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.6])  # the precisions are 1 at rank 1 and 2/4 at rank 4
+    >>> # The precisions are 1 at rank 1 and 2/4 at rank 4.
+    >>> AveragePrecision()([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.6])
     0.25
     """
 

@@ -24,7 +24,8 @@ class BalancedError(CountLoss):
     Examples
     --------
     >>> from setwise.losses import BalancedError, ErrorRate
-    >>> y_true, y_pred = [1, 0, 0, 0], [0, 0, 0, 0]  # all of the one class are wrong, none of the other
+    >>> # All of the one class are wrong, none of the other.
+    >>> y_true, y_pred = [1, 0, 0, 0], [0, 0, 0, 0]
     >>> BalancedError()(y_true, y_pred), ErrorRate()(y_true, y_pred)
     (0.5, 0.25)
     """

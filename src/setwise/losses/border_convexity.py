@@ -54,10 +54,13 @@ class BorderConvexity(Loss):
     --------
     >>> from setwise.core.graphs import Graphs
     >>> from setwise.losses import BorderConvexity
-    >>> row = Graphs.images(np.array([[[1, -1, -1, -1, 0]]], np.int8))  # a core, a band of three pixels, a rim
-    >>> BorderConvexity(2.0).values(row, [1, 1, 0, 0, 0]).item()  # the band changes once
+    >>> # A core, a band of three pixels, a rim.
+    >>> row = Graphs.images(np.array([[[1, -1, -1, -1, 0]]], np.int8))
+    >>> # The band changes once.
+    >>> BorderConvexity(2.0).values(row, [1, 1, 0, 0, 0]).item()
     0.0
-    >>> BorderConvexity(2.0).values(row, [1, 0, 0, 1, 0]).item()  # a 1 comes after a 0
+    >>> # A 1 comes after a 0.
+    >>> BorderConvexity(2.0).values(row, [1, 0, 0, 1, 0]).item()
     2.0
     """
 

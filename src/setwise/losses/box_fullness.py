@@ -61,12 +61,14 @@ class BoxFullness(Loss):
     --------
     >>> from setwise.core.sets import Sets
     >>> from setwise.losses import BoxFullness
-    >>> labels = np.array([0, -1, -1, -1, -1, 0], np.int8)  # a box of four pixels, and two outside
+    >>> # A box of four pixels, and two outside.
+    >>> labels = np.array([0, -1, -1, -1, -1, 0], np.int8)
     >>> image = Sets(labels, offsets=np.array([0, 6]))
     >>> half = BoxFullness(0.5)
     >>> half.values(image, [0, 1, 1, 0, 0, 0]).item()  # the box is half full
     0.0
-    >>> half.values(image, [1, 1, 1, 1, 0, 0]).item()  # one pixel outside is positive, and one too many inside
+    >>> # One pixel outside is positive, and one too many inside.
+    >>> half.values(image, [1, 1, 1, 1, 0, 0]).item()
     2.0
     """
 

@@ -27,9 +27,11 @@ class BreakEven(CountLoss):
     Examples
     --------
     >>> from setwise.losses import BreakEven
-    >>> BreakEven()([1, 0, 1, 0], [0.9, 0.8, 0.1, 0.0])  # one of the two largest scores is a positive
+    >>> # One of the two largest scores is a positive.
+    >>> BreakEven()([1, 0, 1, 0], [0.9, 0.8, 0.1, 0.0])
     0.5
-    >>> BreakEven()([1, 0, 1, 0], [-0.1, -0.8, -0.2, -0.9])  # the order alone counts, not the signs
+    >>> # The order alone counts, not the signs.
+    >>> BreakEven()([1, 0, 1, 0], [-0.1, -0.8, -0.2, -0.9])
     0.0
     """
 

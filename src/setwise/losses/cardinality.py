@@ -35,10 +35,12 @@ class Cardinality(CountLoss):
     Examples
     --------
     >>> from setwise.losses import Cardinality, Trait
-    >>> loss = Cardinality([0.0, 0.1, 1.0, 1.0, 1.0])  # one mistake in four decisions is nearly free
+    >>> # One mistake in four decisions is nearly free.
+    >>> loss = Cardinality([0.0, 0.1, 1.0, 1.0, 1.0])
     >>> loss([1, 1, 0, 0], [1, 1, 0, 1]), loss([1, 1, 0, 0], [0, 0, 0, 0])
     (0.1, 1.0)
-    >>> Trait.SUBMODULAR in loss.traits  # the second mistake costs more than the first
+    >>> # The second mistake costs more than the first.
+    >>> Trait.SUBMODULAR in loss.traits
     False
     """
 

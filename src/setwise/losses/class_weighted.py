@@ -48,7 +48,8 @@ class ClassWeighted(CountLoss):
     >>> y_true, y_pred = [1, 1, 1, 0], [1, 1, 1, 1]
     >>> Jaccard()(y_true, y_pred)  # one false alarm, four positive or predicted
     0.25
-    >>> ClassWeighted("jaccard", negative=3.0, positive=1.0)(y_true, y_pred)  # as if there were three false alarms
+    >>> # As if there were three false alarms.
+    >>> ClassWeighted("jaccard", negative=3.0, positive=1.0)(y_true, y_pred)
     0.5
     """
 

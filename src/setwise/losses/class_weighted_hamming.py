@@ -30,7 +30,8 @@ class ClassWeightedHamming(CountLoss):
     Examples
     --------
     >>> from setwise.losses import ClassWeightedHamming
-    >>> ClassWeightedHamming(negative=1.0, positive=5.0)([1, 1, 0, 0], [1, 0, 1, 0])  # one miss, one false alarm
+    >>> # One miss, one false alarm.
+    >>> ClassWeightedHamming(negative=1.0, positive=5.0)([1, 1, 0, 0], [1, 0, 1, 0])
     6.0
     """
 

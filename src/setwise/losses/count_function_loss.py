@@ -55,7 +55,8 @@ class CountFunctionLoss(CountLoss):
     Examples
     --------
     >>> from setwise.losses import CountFunctionLoss
-    >>> loss = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))  # a miss costs five false alarms
+    >>> # A miss costs five false alarms.
+    >>> loss = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))
     >>> loss([1, 1, 0, 0, 0], [1, 0, 1, 1, 1])
     8.0
     """

@@ -39,9 +39,11 @@ class CountRange(Loss):
     --------
     >>> from setwise.core.sets import Sets
     >>> from setwise.losses import CountRange
-    >>> labels = np.array([-1, -1, -1, 0], np.int8)  # three unknown decisions and a negative one
+    >>> # Three unknown decisions and a negative one.
+    >>> labels = np.array([-1, -1, -1, 0], np.int8)
     >>> bag = Sets(labels, offsets=np.array([0, 4]))
-    >>> [CountRange(1, 2).values(bag, decided).item() for decided in ([0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0])]
+    >>> decided = [0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]
+    >>> [CountRange(1, 2).values(bag, labels).item() for labels in decided]
     [1.0, 0.0, 1.0]
     """
 

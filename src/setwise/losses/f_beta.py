@@ -37,10 +37,12 @@ class FBeta(CountLoss):
     Examples
     --------
     >>> from setwise.losses import FBeta
-    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]  # the recall is 1, the precision 1/3
+    >>> # The recall is 1, the precision 1/3.
+    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]
     >>> FBeta()(y_true, y_pred)
     0.5
-    >>> round(FBeta(beta=2.0)(y_true, y_pred), 3)  # 2/7, as recall has four times the weight
+    >>> # 2/7, as recall has four times the weight.
+    >>> round(FBeta(beta=2.0)(y_true, y_pred), 3)
     0.286
     >>> FBeta()([0, 0], [0, 0]), FBeta(zero_division=0.0)([0, 0], [0, 0])
     (0.0, 1.0)

@@ -26,7 +26,8 @@ class HMean(CountLoss):
     Examples
     --------
     >>> from setwise.losses import HMean
-    >>> round(HMean()([1, 1, 1, 1, 0], [1, 0, 0, 0, 0]), 3)  # the recalls are 1/4 and 1, their mean 0.5 / 1.25
+    >>> # The recalls are 1/4 and 1, their mean 0.5 / 1.25.
+    >>> round(HMean()([1, 1, 1, 1, 0], [1, 0, 0, 0, 0]), 3)
     0.6
     """
 

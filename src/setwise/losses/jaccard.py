@@ -39,9 +39,11 @@ class Jaccard(CountLoss):
     Examples
     --------
     >>> from setwise.losses import Jaccard
-    >>> Jaccard()([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])  # two mistakes, four positive or predicted
+    >>> # Two mistakes, four positive or predicted.
+    >>> Jaccard()([1, 1, 1, 0, 0], [1, 1, 0, 1, 0])
     0.5
-    >>> [Jaccard(empty)([0, 0, 0, 0], [0, 0, 0, 1]) for empty in ("perfect", "fraction", "ignore")]
+    >>> words = "perfect", "fraction", "ignore"
+    >>> [Jaccard(empty)([0, 0, 0, 0], [0, 0, 0, 1]) for empty in words]
     [1.0, 0.25, 0.0]
     """
 

@@ -98,7 +98,8 @@ class Nearest:
     >>> costs = Nearest([[0, 1, 2], [1, 0, 1], [2, 1, 0]], missed=5.0)
     >>> costs(np.array([True, False, False])).tolist()  # label 0 is true
     [5.0, 1.0, 2.0]
-    >>> MaxLoss(costs)([1, 0, 0], [1, 1, 1])  # labels 1 and 2 are false; the worse one counts
+    >>> # Labels 1 and 2 are false; the worse one counts.
+    >>> MaxLoss(costs)([1, 0, 0], [1, 1, 1])
     2.0
     """
 

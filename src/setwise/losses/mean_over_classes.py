@@ -40,7 +40,8 @@ class MeanOverClasses(Loss):
     --------
     >>> from setwise.losses import MeanOverClasses
     >>> mean = MeanOverClasses("jaccard")
-    >>> round(mean([0, 1, 1, 2], [0, 1, 2, 2]), 3)  # (0 + 1/2 + 1/2) / 3 for the classes 0, 1 and 2
+    >>> # (0 + 1/2 + 1/2) / 3 for the classes 0, 1 and 2.
+    >>> round(mean([0, 1, 1, 2], [0, 1, 2, 2]), 3)
     0.333
     """
 

@@ -37,7 +37,8 @@ class NDCG(Loss):
     Examples
     --------
     >>> from setwise.losses import NDCG
-    >>> round(NDCG()([0, 0, 1], [0.9, 0.8, 0.7]), 3)  # the only positive has rank 3: 1 - D(3) / D(1)
+    >>> # The only positive has rank 3: 1 - D(3) / D(1).
+    >>> round(NDCG()([0, 0, 1], [0.9, 0.8, 0.7]), 3)
     0.5
     >>> NDCG(k=2)([0, 0, 1], [0.9, 0.8, 0.7])  # it is not among the first two
     1.0

@@ -36,7 +36,8 @@ class PrecisionAtK(CountLoss):
     Examples
     --------
     >>> from setwise.losses import PrecisionAtK
-    >>> PrecisionAtK(2)([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])  # one of the two largest scores is a negative
+    >>> # One of the two largest scores is a negative.
+    >>> PrecisionAtK(2)([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])
     0.5
     >>> PrecisionAtK(1)([1, 0], [0.9, 0.9])  # equal scores: one half each
     0.5

@@ -31,7 +31,8 @@ class Q(QMeasure):
     Examples
     --------
     >>> from setwise.losses import Q
-    >>> Q()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])  # the recall is 1/3, and the number predicted is right
+    >>> # The recall is 1/3, and the number predicted is right.
+    >>> Q()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])
     0.5
     """
 

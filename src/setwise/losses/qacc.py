@@ -29,7 +29,8 @@ class QAcc(QMeasure):
     Examples
     --------
     >>> from setwise.losses import QAcc
-    >>> QAcc()([1, 1, 0], [1, 0, 1])  # the accuracy is 1/3, and the number predicted is right
+    >>> # The accuracy is 1/3, and the number predicted is right.
+    >>> QAcc()([1, 1, 0], [1, 0, 1])
     0.5
     """
 

@@ -31,7 +31,8 @@ class QF1(QMeasure):
     Examples
     --------
     >>> from setwise.losses import QF1
-    >>> QF1()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])  # F1 is 1/3, and the number predicted is right
+    >>> # F1 is 1/3, and the number predicted is right.
+    >>> QF1()([1, 1, 1, 0, 0], [1, 0, 0, 1, 1])
     0.5
     """
 

@@ -31,7 +31,8 @@ class QGM(QMeasure):
     Examples
     --------
     >>> from setwise.losses import QGM
-    >>> round(QGM()([1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 1]), 3)  # both recalls are 1/3, and the number is right
+    >>> # Both recalls are 1/3, and the number is right.
+    >>> round(QGM()([1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 1, 1]), 3)
     0.5
     """
 

@@ -23,7 +23,8 @@ class RAE(PrevalenceLoss):
     Examples
     --------
     >>> from setwise.losses import RAE
-    >>> RAE()([1, 1, 0, 0], [1, 0, 0, 0])  # one positive too few: 1 / 2.5 for both classes
+    >>> # One positive too few: 1 / 2.5 for both classes.
+    >>> RAE()([1, 1, 0, 0], [1, 0, 0, 0])
     0.4
     """
 

@@ -29,7 +29,8 @@ class RocArea(Loss):
     Examples
     --------
     >>> from setwise.losses import RocArea
-    >>> RocArea()([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])  # one of four pairs is swapped: 0.7 is below 0.8
+    >>> # One of four pairs is swapped: 0.7 is below 0.8.
+    >>> RocArea()([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6])
     0.25
     """
 

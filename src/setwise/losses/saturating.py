@@ -42,7 +42,8 @@ class Saturating(Loss):
     --------
     >>> from setwise.losses import Saturating
     >>> loss = Saturating(alpha=np.log(2))  # 1 - 2^(-|A|)
-    >>> [round(loss([0, 0, 0], wrong), 3) for wrong in ([1, 0, 0], [1, 1, 0], [1, 1, 1])]
+    >>> predicted = [1, 0, 0], [1, 1, 0], [1, 1, 1]
+    >>> [round(loss([0, 0, 0], wrong), 3) for wrong in predicted]
     [0.5, 0.75, 0.875]
     """
 

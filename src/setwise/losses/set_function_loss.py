@@ -56,7 +56,8 @@ class SetFunctionLoss(Loss):
     >>> def spoiled_pairs(y_true, mistakes):
     ...     return mistakes.reshape(-1, 2).any(axis=1).sum()
     >>> loss = SetFunctionLoss(spoiled_pairs)
-    >>> loss([1, 0, 0, 0], [0, 1, 0, 0]), loss([1, 0, 0, 0], [0, 0, 1, 0])  # two mistakes in one pair, and in two
+    >>> # Two mistakes in one pair, and in two.
+    >>> loss([1, 0, 0, 0], [0, 1, 0, 0]), loss([1, 0, 0, 0], [0, 0, 1, 0])
     (1.0, 2.0)
     """
 

@@ -36,7 +36,8 @@ class Tversky(CountLoss):
     Examples
     --------
     >>> from setwise.losses import Tversky
-    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]  # one true positive, two false ones
+    >>> # One true positive, two false ones.
+    >>> y_true, y_pred = [1, 0, 0, 0], [1, 1, 1, 0]
     >>> Tversky()(y_true, y_pred), Tversky(alpha=1.5)(y_true, y_pred)  # 1/2 and 3/4
     (0.5, 0.75)
     """

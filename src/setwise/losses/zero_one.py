@@ -22,8 +22,9 @@ class ZeroOne(CountLoss):
     Examples
     --------
     >>> from setwise.losses import ZeroOne
-    >>> ZeroOne()([1, 0, 1], [1, 0, 1]), ZeroOne()([1, 0, 1], [1, 0, 0]), ZeroOne()([1, 0, 1], [0, 1, 0])
-    (0.0, 1.0, 1.0)
+    >>> predicted = [1, 0, 1], [1, 0, 0], [0, 1, 0]
+    >>> [ZeroOne()([1, 0, 1], guess) for guess in predicted]  # 0, 1 and 3 are wrong
+    [0.0, 1.0, 1.0]
     """
 
     name: ClassVar[str] = "zero_one"

@@ -29,9 +29,11 @@ class Candidates(LargeSpace):
     Examples
     --------
     >>> from setwise.spaces import Candidates
-    >>> X = [[[2.0], [0.5], [-1.0]]]  # one input with three candidates, of one feature each
+    >>> # One input with three candidates, of one feature each.
+    >>> X = [[[2.0], [0.5], [-1.0]]]
     >>> batch, model = Candidates().bind(X)
-    >>> scores = model.scores(np.array([1.0, -1.0]))  # w and the constant: the feature minus one
+    >>> # The weight of the feature, and that of the constant: the feature minus one.
+    >>> scores = model.scores(np.array([1.0, -1.0]))
     >>> Candidates().best(batch, scores, limit=2)[0]
     [(0, 1.0), (1, -0.5)]
     """

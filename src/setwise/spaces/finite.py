@@ -32,7 +32,8 @@ class Finite(Space):
     --------
     >>> from setwise.spaces import Finite
     >>> space = Finite(["cat", "dog", "car"])
-    >>> space.encode([["dog", "cat"], []]).astype(int).tolist()  # two rows, of which the second has no label
+    >>> # Two rows, of which the second has no label.
+    >>> space.encode([["dog", "cat"], []]).astype(int).tolist()
     [[1, 1, 0], [0, 0, 0]]
     >>> space.decode([[0, 0, 1]])
     [['car']]

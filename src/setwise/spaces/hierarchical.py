@@ -19,7 +19,7 @@ def hierarchical_precision(hierarchy: Hierarchy, Y: Any, predictions: Any) -> fl
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Hierarchy.encode`
+    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
 
     Returns
     -------
@@ -35,7 +35,8 @@ def hierarchical_precision(hierarchy: Hierarchy, Y: Any, predictions: Any) -> fl
     --------
     >>> from setwise.spaces import Hierarchy, hierarchical_precision
     >>> animals = Hierarchy({"cat": "animal", "dog": "animal"})
-    >>> hierarchical_precision(animals, [["cat"]], [["dog"]])  # of dog and animal, animal is right
+    >>> # Of dog and animal, animal is right.
+    >>> hierarchical_precision(animals, [["cat"]], [["dog"]])
     0.5
     """
     both, predicted, _ = _totals(hierarchy, Y, predictions)
@@ -50,7 +51,7 @@ def hierarchical_recall(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Hierarchy.encode`
+    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
 
     Returns
     -------
@@ -66,7 +67,8 @@ def hierarchical_recall(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float
     --------
     >>> from setwise.spaces import Hierarchy, hierarchical_recall
     >>> animals = Hierarchy({"cat": "animal", "dog": "animal"})
-    >>> hierarchical_recall(animals, [["cat"]], [["animal"]])  # of cat and animal, animal is found
+    >>> # Of cat and animal, animal is found.
+    >>> hierarchical_recall(animals, [["cat"]], [["animal"]])
     0.5
     """
     both, _, true = _totals(hierarchy, Y, predictions)
@@ -83,7 +85,7 @@ def hierarchical_f1(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float:
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Hierarchy.encode`
+    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
 
     Returns
     -------
@@ -99,7 +101,8 @@ def hierarchical_f1(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float:
     --------
     >>> from setwise.spaces import Hierarchy, hierarchical_f1
     >>> animals = Hierarchy({"cat": "animal", "dog": "animal"})
-    >>> hierarchical_f1(animals, [["cat"], ["dog"]], [["cat"], ["cat"]])  # 2 * (2 + 1) / (4 + 4)
+    >>> # 2 * (2 + 1) / (4 + 4).
+    >>> hierarchical_f1(animals, [["cat"], ["dog"]], [["cat"], ["cat"]])
     0.75
     """
     both, predicted, true = _totals(hierarchy, Y, predictions)

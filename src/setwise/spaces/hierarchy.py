@@ -87,7 +87,7 @@ class Hierarchy(Space):
         return self.ancestors.astype(np.float64)
 
     def closed(self, Y: Any) -> Bools:
-        """The sets of labels with all ancestors of their members, (n, p); Y as for :meth:`encode`."""
+        """The sets of labels with all ancestors of their members, (n, p); Y as for :meth:`Space.encode`."""
         return np.asarray(self.encode(Y).astype(np.float64) @ self.kappa > 0.0)
 
     def distances(self) -> Values:

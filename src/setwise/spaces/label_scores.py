@@ -40,9 +40,12 @@ def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows
     --------
     >>> from setwise.spaces import Finite, label_precision
     >>> space = Finite(["a", "b", "c"])
-    >>> label_precision(space, [["a"], ["b"]], [["a"], ["a", "b", "c"]], average="pooled")  # 2 of 4
+    >>> # 2 of 4.
+    >>> predicted = [["a"], ["a", "b", "c"]]
+    >>> label_precision(space, [["a"], ["b"]], predicted, average="pooled")
     0.5
-    >>> label_precision(space, [["a"], []], [["b"], []])  # (0 + 1) / 2: nothing is true and nothing predicted
+    >>> # (0 + 1) / 2: nothing is true and nothing predicted.
+    >>> label_precision(space, [["a"], []], [["b"], []])
     0.5
     """
     both, predicted, true = _sizes(space, Y, predictions, average)
@@ -152,7 +155,9 @@ def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
     --------
     >>> from setwise.spaces import Finite, mean_average_precision
     >>> space = Finite(["a", "b", "c"])
-    >>> mean_average_precision(space, [["a"], ["c"]], [[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])  # (1 + 1/2) / 2
+    >>> # (1 + 1/2) / 2.
+    >>> scores = [[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]]
+    >>> mean_average_precision(space, [["a"], ["c"]], scores)
     0.75
     """
     as_kind(space, "space", Space, "Finite(['a', 'b'])")

@@ -41,7 +41,8 @@ class LabelSequences(LargeSpace):
     --------
     >>> from setwise.spaces import LabelSequences
     >>> space = LabelSequences(["a", "b"])
-    >>> batch, model = space.bind([[[1.0], [-1.0]]])  # one sequence of two places with one feature
+    >>> # One sequence of two places with one feature.
+    >>> batch, model = space.bind([[[1.0], [-1.0]]])
     >>> w = [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]  # W for a and b, then A, then c
     >>> space.best(batch, model.scores(np.array(w)), limit=1)[0]
     [(['b', 'a'], 2.0)]

@@ -31,8 +31,10 @@ class LargeSpace(ABC):
     >>> from setwise.spaces import LargeSpace, Matchings
     >>> isinstance(Matchings(), LargeSpace)
     True
-    >>> batch, model = Matchings().bind([np.ones((2, 3, 1))], [[[0, 1], [2, 0]]])  # two right assignments
-    >>> batch.truths[0].tolist(), model.size  # the weights are that of the feature and that of the constant
+    >>> # Two right assignments.
+    >>> batch, model = Matchings().bind([np.ones((2, 3, 1))], [[[0, 1], [2, 0]]])
+    >>> # The weights are that of the feature and that of the constant.
+    >>> batch.truths[0].tolist(), model.size
     ([[0, 1], [2, 0]], 2)
     """
 

@@ -27,9 +27,11 @@ class Matchings(LargeSpace):
     Examples
     --------
     >>> from setwise.spaces import Matchings
-    >>> pairs = [[[3.0], [1.0]], [[2.0], [2.0]]]  # row 0 fits column 0, row 1 fits both alike
+    >>> # Row 0 fits column 0, row 1 fits both alike.
+    >>> pairs = [[[3.0], [1.0]], [[2.0], [2.0]]]
     >>> batch, model = Matchings().bind([pairs])
-    >>> found = Matchings().best(batch, model.scores(np.array([1.0, 0.0])), limit=2)[0]
+    >>> scores = model.scores(np.array([1.0, 0.0]))
+    >>> found = Matchings().best(batch, scores, limit=2)[0]
     >>> [(columns.tolist(), score) for columns, score in found]  # 3 + 2, and 1 + 2
     [([0, 1], 5.0), ([1, 0], 3.0)]
     """

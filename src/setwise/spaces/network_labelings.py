@@ -46,9 +46,11 @@ class NetworkLabelings(LargeSpace):
     >>> from setwise.graphs import Graph
     >>> from setwise.spaces import NetworkLabelings
     >>> space = NetworkLabelings()
-    >>> batch, model = space.bind([Graph([[1.0], [-0.5]], [[0, 1]])])  # two nodes of one feature, and an edge
+    >>> # Two nodes of one feature, and an edge.
+    >>> batch, model = space.bind([Graph([[1.0], [-0.5]], [[0, 1]])])
     >>> for a in (0.0, 1.0):  # the weights are u, a and c
-    ...     labels, score = space.best(batch, model.scores(np.array([1.0, a, 0.0])), limit=1)[0][0]
+    ...     scores = model.scores(np.array([1.0, a, 0.0]))
+    ...     labels, score = space.best(batch, scores, limit=1)[0][0]
     ...     print(labels.tolist(), score)
     [1, 0] 1.0
     [1, 1] 1.5

@@ -25,7 +25,8 @@ class Space(ABC):
     >>> space: Space = Finite(["sun", "rain"])
     >>> len(space), space.places["rain"]
     (2, 1)
-    >>> space.decode(space.encode([["rain", "sun"], ["rain"]]))  # in the order of the columns
+    >>> # In the order of the columns.
+    >>> space.decode(space.encode([["rain", "sun"], ["rain"]]))
     [['sun', 'rain'], ['rain']]
     """
 

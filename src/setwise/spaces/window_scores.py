@@ -47,7 +47,8 @@ def window_precision(Y: Any, predictions: Any, threshold: float = 0.5, average: 
     --------
     >>> from setwise.spaces import window_precision
     >>> Y = [[[0, 0, 4, 4]]]
-    >>> window_precision(Y, [[[0, 0, 4, 3], [0, 0, 4, 4]]])  # the first overlaps by 12/16; a window is found once
+    >>> # The first overlaps by 12/16; a window is found once.
+    >>> window_precision(Y, [[[0, 0, 4, 3], [0, 0, 4, 4]]])
     0.5
     >>> window_precision(Y, [[[0, 0, 4, 3]]], threshold=0.8)  # 12/16 is not enough
     0.0
@@ -82,7 +83,8 @@ def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str
     Examples
     --------
     >>> from setwise.spaces import window_recall
-    >>> window_recall([[[0, 0, 4, 4], [5, 5, 9, 9]]], [[[0, 0, 4, 3]]])  # one of two is found
+    >>> # One of two is found.
+    >>> window_recall([[[0, 0, 4, 4], [5, 5, 9, 9]]], [[[0, 0, 4, 3]]])
     0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
@@ -115,7 +117,9 @@ def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "
     Examples
     --------
     >>> from setwise.spaces import window_f1
-    >>> window_f1([[[0, 0, 4, 4], [5, 5, 9, 9]], []], [[[0, 0, 4, 3]], [[0, 0, 1, 1]]])  # 2 * 1 / (2 + 2)
+    >>> # 2 * 1 / (2 + 2).
+    >>> Y = [[[0, 0, 4, 4], [5, 5, 9, 9]], []]
+    >>> window_f1(Y, [[[0, 0, 4, 3]], [[0, 0, 1, 1]]])
     0.5
     """
     found, predicted, true = _numbers(Y, predictions, threshold, average)
@@ -156,8 +160,10 @@ def window_average_precision(
     --------
     >>> from setwise.spaces import window_average_precision
     >>> Y, predictions = [[[0, 0, 4, 4]]], [[[5, 5, 9, 9], [0, 0, 4, 3]]]
-    >>> [window_average_precision(Y, predictions, [scores]) for scores in ([0.9, 0.1], [0.1, 0.9])]
-    [0.5, 1.0]
+    >>> window_average_precision(Y, predictions, scores=[[0.9, 0.1]])
+    0.5
+    >>> window_average_precision(Y, predictions, scores=[[0.1, 0.9]])
+    1.0
     """
     as_count(limit, "limit")
     true, predicted = _boxes(Y, "Y"), _boxes(predictions, "predictions")

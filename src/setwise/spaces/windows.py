@@ -97,10 +97,12 @@ class Windows(LargeSpace):
     Examples
     --------
     >>> from setwise.spaces import Windows, WordImage
-    >>> image = WordImage(2, 3, points=[[0, 0, 0], [1, 1, 0], [0, 2, 1]])  # word 0 twice, word 1 once
+    >>> # Word 0 twice, word 1 once.
+    >>> image = WordImage(2, 3, points=[[0, 0, 0], [1, 1, 0], [0, 2, 1]])
     >>> space = Windows(n_words=2)
     >>> batch, model = space.bind([image])
-    >>> window, score = space.best(batch, model.scores(np.array([1.0, -1.0, 0.0])), limit=1)[0][0]
+    >>> scores = model.scores(np.array([1.0, -1.0, 0.0]))
+    >>> window, score = space.best(batch, scores, limit=1)[0][0]
     >>> window.tolist(), score  # word 0 is worth 1, word 1 is worth -1
     ([0, 0, 2, 2], 2.0)
     """

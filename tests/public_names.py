@@ -16,7 +16,12 @@ PACKAGES = (
     "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
     "setwise.compare", "setwise.experiments",
 )  # fmt: skip
-EXTRA = {"setwise.torch": "torch", "setwise.dask": "distributed", "setwise.plotting": "matplotlib"}
+EXTRA = {
+    "setwise.torch": "torch", "setwise.dask": "distributed", "setwise.plotting": "matplotlib",
+    "setwise.compare.load_model": "skops", "setwise.compare.save_model": "skops",
+}  # fmt: skip
+"""What packages, and the examples of names, need beside setwise itself."""
+
 WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setwise.experiments", "setwise.plotting"}
 """Packages whose names compute nothing that a paper would have to be cited for."""
 

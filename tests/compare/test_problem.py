@@ -21,6 +21,13 @@ def test_folds_cover_every_row_once_and_keep_sets_whole(problem):
             assert not set(problem.groups[train]) & set(problem.groups[test])
 
 
+def test_lists_are_labels_and_ids_of_groups():
+    part = Problem("p", "", np.zeros((4, 1)), [True, False, True, False], ["a", "a", "b", "b"]).take(np.array([2, 3]))
+    assert part.y.tolist() == [1, 0]
+    assert part.groups.tolist() == ["b", "b"]
+    assert part.kind() == "each of the 1 groups is a set; 2 rows in all"
+
+
 def test_too_few_rows_for_the_folds():
     with pytest.raises(ValueError, match="2 rows of one class, too few for 3 folds"):
         Problem("p", "", np.zeros((9, 1)), np.array([0] * 7 + [1, 1])).folds(3, 0)

@@ -16,6 +16,8 @@ from setwise.losses import as_loss
 def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> "Metric":
     """The mean loss over sets of what scores decide, as a metric of XGBoost or LightGBM; lower is better.
 
+    Source: this library; the losses name theirs.
+
     Parameters
     ----------
     loss : a loss of labels 0 and 1 or of a ranking, or its name
@@ -25,6 +27,26 @@ def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: flo
     booster : ``"xgboost"`` or ``"lightgbm"``, which want the value in different forms
     threshold : a row is predicted positive if its score is above it. Beside an objective of one's own boosters pass
         scores, whose threshold is 0; beside ``binary:logistic`` or ``binary`` they pass probabilities
+
+    Returns
+    -------
+    Metric
+        The function that the booster calls
+
+    Raises
+    ------
+    Refusal : a ValueError for losses of more than two labels
+    ValueError : for another booster, ids that are no row of them, and names of no loss
+    TypeError : for a loss or a threshold of another kind
+
+    Examples
+    --------
+    One of two positives is found, with one false alarm, so the Jaccard loss is 2/3:
+
+    >>> from setwise.boosting import metric
+    >>> name, value, higher_is_better = metric("jaccard", booster="lightgbm")([1, 0, 1], [1.0, 0.5, -2.0])
+    >>> name, round(value, 3), higher_is_better
+    ('jaccard_loss', 0.667, False)
     """
     return Metric(loss, groups, booster=booster, threshold=threshold)
 
@@ -36,7 +58,27 @@ class Metric:
     It returns the name, the value and False (higher is not better) to LightGBM, the name and the value to
     ``xgboost.train``, and the value to the wrappers for scikit-learn of XGBoost.
 
-    Weights weigh sets, and errors are those of :class:`Objective`.
+    Weights weigh sets.
+
+    Source: this library; the losses name theirs.
+
+    Parameters
+    ----------
+    loss, groups, booster, threshold : as in :func:`metric`
+
+    Raises
+    ------
+    ValueError : when called, for labels other than 0 and 1, and scores that are not finite
+    Refusal : where ``groups`` does not have one id for each row, and under Dask, where a worker sees its own rows only;
+        and for losses of more than two labels
+    TypeError : for a loss or a threshold of another kind
+
+    Examples
+    --------
+    >>> from setwise.boosting import Metric
+    >>> of_probabilities = Metric("error_rate", booster="xgboost", threshold=0.5)
+    >>> of_probabilities([1, 0, 1, 0], [0.9, 0.4, 0.3, 0.2])
+    0.25
     """
 
     def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> None:

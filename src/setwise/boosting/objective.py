@@ -31,6 +31,8 @@ def objective(
     The result is called by the booster and returns the gradient and second derivatives, (n,) each; see
     :class:`Objective`.
 
+    Source: own, with the surrogates of LH; derived in docs/guide/boosting.md.
+
     Parameters
     ----------
     loss : a loss of labels 0 and 1, or its name; ``"margin"`` and ``"ramp"`` take losses of rankings too
@@ -41,6 +43,26 @@ def objective(
     scale : a factor of the loss in ``"margin"`` and ``"ramp"``, whose scores are divided by the number m of rows of
         their set; a row whose mistake adds the share d to the loss counts at scores within ``scale * m * d`` of 0. None
         is .1
+
+    Returns
+    -------
+    Objective
+        The function that the booster calls
+
+    Raises
+    ------
+    Refusal : a ValueError where loss, surrogate and scale do not fit each other
+    ValueError : for another surrogate, ids that are no row of them, and names of no loss
+    TypeError : for a loss or a scale of another kind
+
+    Examples
+    --------
+    At scores of 0 both rows are within the margin; positives are pushed up, and negatives down:
+
+    >>> from setwise.boosting import objective
+    >>> gradient, curvature = objective("error_rate")([1, 0], [0.0, 0.0])
+    >>> gradient.tolist(), curvature.tolist()
+    ([-1.0, 1.0], [1.0, 1.0])
     """
     return Objective(loss, groups, surrogate, scale)
 
@@ -67,10 +89,27 @@ class Objective:
     Weights of rows weigh sets, so they must be equal in each set; only their ratios count. In XGBoost a data set with
     ``qid`` has one weight for each group.
 
+    Source: own, with the surrogates of LH; derived in docs/guide/boosting.md.
+
+    Parameters
+    ----------
+    loss, groups, surrogate, scale : as in :func:`objective`
+
     Raises
     ------
-    ValueError : for labels other than 0 and 1, and scores that are not finite
-    Refusal : where ``groups`` does not have one id for each row, and under Dask, where a worker sees its own rows only
+    ValueError : when called, for labels other than 0 and 1, and scores that are not finite
+    Refusal : where ``groups`` does not have one id for each row, and under Dask, where a worker sees its own rows only;
+        and where loss, surrogate and scale do not fit each other
+    TypeError : for a loss or a scale of another kind
+
+    Examples
+    --------
+    In the first of two sets the positive is missed by far; in the second one the negative is a false alarm:
+
+    >>> from setwise.boosting import Objective
+    >>> gradient, _ = Objective("jaccard", groups=[0, 0, 1, 1])([1, 0, 1, 0], [-1.0, -2.0, 2.0, 0.5])
+    >>> gradient.tolist()
+    [-2.0, 0.0, 0.0, 1.0]
     """
 
     def __init__(

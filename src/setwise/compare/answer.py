@@ -171,6 +171,18 @@ class Answer:
     notes : sentences on what was left out, and why
     saved : the name of the file in which the recommendation is saved; empty if it is not
     seconds : the time of all of it
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setwise.compare import Measured, Plan, Problem, compare
+    >>> from setwise.losses import FBeta
+    >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
+    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
+    >>> answer = compare(Problem("made", "Generated rows.", X, y), [Measured("f1", FBeta())], plan)[0]
+
+    >>> answer.reference.key, [row.lever for row in answer.rows]
+    (('linear', 'threshold'), ['threshold', 'as_it_is'])
     """
 
     problem: Problem

@@ -38,6 +38,19 @@ class Measured:
     name : what was asked for, as ``"f1"`` or ``"fbeta:2"``
     loss : the loss
     average : what a set is in a label matrix, as for :class:`setwise.SetClassifier`
+
+    Raises
+    ------
+    ValueError : for an empty name, another average, and losses of more than two labels
+    TypeError : for a name or a loss of another kind
+
+    Examples
+    --------
+    >>> from setwise.compare import Measured
+    >>> from setwise.losses import FBeta
+    >>> f1 = Measured("f1", FBeta())
+    >>> f1.title, f1.better, f1.shown(0.25)
+    ('F1', 'higher is better', 0.75)
     """
 
     name: str

@@ -60,9 +60,26 @@ def compare(
         base models have found, and gives what an earlier comparison of the same data and plan has; None for none
     others : the rows of a file that are not among the problem, on which the recommendation is judged; None for none
 
+    Returns
+    -------
+    answers : a list of :class:`Answer`, one for each measure, in their order
+
     Raises
     ------
     ValueError : if the data do not allow the folds, a measure does not fit the sets, or no base model keeps the floors
+    TypeError : for arguments of another kind
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setwise.compare import Measured, Plan, Problem, compare
+    >>> from setwise.losses import FBeta
+    >>> X, y = make_classification(150, 3, n_redundant=0, weights=[0.8], class_sep=0.7, random_state=0)
+    >>> plan = Plan(folds=2, inner=3, grid=(1.0,), bases=("linear",), levers=("threshold",))
+    >>> answer = compare(Problem("made", "Generated rows.", X, y), [Measured("f1", FBeta())], plan)[0]
+
+    >>> answer.chosen, answer.own.round(2).tolist()  # the losses of the choice on the two outer folds
+    (('linear', 'threshold'), [0.2, 0.11])
     """
     plan = Plan() if plan is None else plan
     _check(problem, measures, plan, advance, test, notes, budget)

@@ -43,6 +43,18 @@ class Plan:
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and lever that do not fit into the budget
     floor : the threshold that keeps floors, which no other lever does; None without floors
+
+    Raises
+    ------
+    ValueError : for numbers out of range, and names of no base model or lever
+    TypeError : for numbers, pairs or a floor of another kind
+
+    Examples
+    --------
+    >>> from setwise.compare import Plan
+    >>> plan = Plan(folds=3, bases=("linear",), levers=("stack",))
+    >>> [lever.name for lever in plan.tried("linear")]  # as it is and with a tuned threshold each model is tried
+    ['as_it_is', 'threshold', 'stack']
     """
 
     folds: int = 5

@@ -56,11 +56,34 @@ def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> R
 class Problem:
     """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
 
-    ``name`` is short, and ``about`` is one sentence; ``classes`` names the two labels, or the p labels of a matrix.
-    ``kinds`` (n,) are indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels.
-    ``features`` names the columns of X, and ``columns`` holds their kinds where they come from a raw table; then X may
-    hold NaN for gaps. ``notes`` are sentences on what was left out. ``code`` are lines of Python that make X, y and
-    groups. Of a sparse file ``places`` (d,) are the features that occur, of ``width``, counted from ``first``.
+    Parameters
+    ----------
+    name, about : a short name, and one sentence
+    X : (n, d) numbers, dense or CSR
+    y : (n,) or (n, p) of 0 and 1
+    groups : (n,) the id of the set of each row, for y (n,); None makes all rows one set
+    classes : the names of the two labels, or of the p labels of a matrix
+    kinds : (n,) indices into ``kind_names``, by which pictures tell rows apart in more detail than by labels; or None
+    kind_names : the names of these kinds
+    features : the names of the columns of X
+    columns : the kinds of the columns of X where they come from a raw table; then X may hold NaN for gaps
+    notes : sentences on what was left out
+    code : lines of Python that make X, y and groups
+    places : (d,) the features of a sparse file that occur; None where X is no sparse file
+    width, first : the number of features of that file, and the number of its first one, 0 or 1
+
+    Raises
+    ------
+    ValueError : for X, y and groups that do not fit together, and labels that are not 0 and 1
+    TypeError : for columns that are no tuple of columns
+
+    Examples
+    --------
+    >>> from setwise.compare import Problem
+    >>> X, y, bags = np.arange(6.0).reshape(6, 1), [0, 1, 1, 0, 0, 1], ["a", "a", "a", "b", "b", "b"]
+    >>> problem = Problem("bags", "Six rows in two bags.", X, y, bags)
+    >>> problem.kind()
+    'each of the 2 groups is a set; 6 rows in all'
     """
 
     name: str
@@ -89,9 +112,11 @@ class Problem:
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
-        as_labels(y.ravel(), "y")
+        # Lists, truth values and columns of pandas become arrays, of which parts are taken.
+        object.__setattr__(self, "y", as_labels(y.ravel(), "y").reshape(y.shape).astype(np.int64))
         if self.groups is not None:
             as_ids(self.groups, len(y))
+            object.__setattr__(self, "groups", np.asarray(self.groups))
 
     @property
     def many(self) -> bool:

@@ -56,6 +56,23 @@ class SavedModel:
     group : the name of the column of set ids; None if there is none
     joint : whether ``predict(X, groups=groups)`` decides the rows of a group together
     version : the version of setwise that made it
+
+    Raises
+    ------
+    ValueError : for fields that do not fit each other, and numbers out of range
+    TypeError : for fields of another kind
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise.compare import SavedModel
+    >>> X, y = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> model = SavedModel(fitted, ("no", "yes"), "f1", n_features=1, response="predict_proba", threshold=0.3)
+
+    >>> labels, scores = model.decide(X)
+    >>> labels.tolist(), fitted.predict(X).tolist()
+    ([0, 1, 1, 1], [0, 0, 1, 1])
     """
 
     estimator: Any
@@ -151,10 +168,33 @@ def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
 def save_model(model: SavedModel, path: str | Path) -> Path:
     """Write a model to a ``.skops`` file, which holds data and names of types, and no code.
 
+    Parameters
+    ----------
+    model : what to write
+    path : the path of the file, which ends in ``.skops``
+
+    Returns
+    -------
+    path : the path of the file
+
     Raises
     ------
     ValueError : if the extra ``setwise[save]`` is not installed, or if the model holds a type that
         :func:`load_model` would refuse
+    TypeError : for what is no model or no path
+    OSError : where the file cannot be written
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise.compare import SavedModel, load_model, save_model
+    >>> X, y = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> model = SavedModel(fitted, ("no", "yes"), "f1", n_features=1, response="predict_proba", threshold=0.3)
+
+    >>> path = save_model(model, "model.skops")
+    >>> path.name, load_model(path).threshold
+    ('model.skops', 0.3)
     """
     model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
     skops = require_skops(f"to save {path.name}")
@@ -182,9 +222,31 @@ def load_model(path: str | Path) -> SavedModel:
     Trees are checked, since scikit-learn follows their nodes blindly. Memory is proportional to the file. Warns
     (``InconsistentVersionWarning``) if another version of setwise or scikit-learn made the model.
 
+    Parameters
+    ----------
+    path : the path of a ``.skops`` file
+
+    Returns
+    -------
+    SavedModel
+        The model, whose fields are checked as those of a new one
+
     Raises
     ------
     ValueError, OSError : with one sentence, for a file that is damaged, or holds something else
+    TypeError : for what is no path
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise.compare import SavedModel, load_model, save_model
+    >>> X, y = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> model = SavedModel(fitted, ("no", "yes"), "f1", n_features=1, response="predict_proba", threshold=0.3)
+
+    >>> again = load_model(save_model(model, "model.skops"))
+    >>> again.decide(X)[0].tolist()
+    [0, 1, 1, 1]
     """
     path = as_saved_path(path)
     skops = require_skops(f"to read {path.name}")

@@ -45,6 +45,17 @@ def least_expected_loss(
     Refusal : for other losses
     TypeError : for what is no Dask collection
     ValueError : for what are no probabilities
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from setwise.dask import least_expected_loss
+    >>> q = da.from_array(np.array([0.9, 0.6, 0.4, 0.35, 0.1]), chunks=2)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     found = least_expected_loss(q, "f1", client=client)
+    ...     print(found.size, round(found.value, 3), found.labels.compute().tolist())
+    3 0.311 [True, True, True, False, False]
     """
     bound, parts = as_loss(loss), partitions(probabilities, NAME, "setwise.decisions.least_expected_loss")
     with cluster(client) as at:

@@ -43,11 +43,27 @@ def mean_loss(
     client : the client of the cluster; None takes the one that was made last, or starts a cluster on this machine for
         the time of the call, and warns of that
 
+    Returns
+    -------
+    loss : the mean over sets, a number
+
     Raises
     ------
     Refusal : for a loss of more than two classes, and where a ranking needs too many scores in one place
     TypeError : for what is no Dask collection
     ValueError : for other labels, NaN, inf and gaps, and where the lengths differ
+
+    Examples
+    --------
+    Two hits, a false alarm and a miss in two partitions, so F1 is 2/3:
+
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from setwise.dask import mean_loss
+    >>> y, guess = (da.from_array(np.array(row), chunks=2) for row in ([1, 1, 0, 1], [1, 1, 1, 0]))
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     print(round(mean_loss(y, guess, "f1", client=client), 3))
+    0.333
     """
     bound = as_loss(loss)
     if bound.reads == "classes":

@@ -77,6 +77,27 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
     threshold_interval_ : the thresholds from the first to the second number have the same loss
     classes_ : the two labels, the positive one last
     loss_ : the loss
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, rows and labels that do not fit together, and losses that are
+        no function of the counts of mistakes
+    TypeError : by ``fit``, for rows that are no Dask collection
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise.dask import MeasureClassifier
+    >>> X, y = np.arange(8.0).reshape(-1, 1), np.array([0, 0, 0, 1, 0, 1, 1, 1])
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     model = MeasureClassifier(fitted, "f1", client=client)
+    ...     model = model.fit(da.from_array(X, chunks=(4, 1)), da.from_array(y, chunks=4))
+    >>> round(model.best_threshold_, 2), round(model.best_score_, 3)  # four hits and one false alarm
+    (0.3, 0.889)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

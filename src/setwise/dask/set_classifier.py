@@ -45,6 +45,28 @@ class SetClassifier(OnCluster, PlacedClassifier):
     classes_ : the two labels, the positive one last
     surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, loss_,
     n_features_in_, feature_names_in_ : as in :class:`setwise.SetClassifier`
+
+    Raises
+    ------
+    ValueError : by ``fit``, for parameters out of range, and rows, labels and groups that do not fit together
+    Refusal : a ValueError by ``fit``, where loss, surrogate, learner and target do not fit each other
+    TypeError : by ``fit``, for rows that are no Dask collection
+    NotFittedError : by the other methods before ``fit``
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import setwise
+    >>> from distributed import Client
+    >>> from setwise.dask import SetClassifier
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> y, bags = X[:, 0] > 0.8, np.repeat(np.arange(10), 30)
+    >>> parts = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100), da.from_array(bags, chunks=100)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     model = SetClassifier("jaccard", client=client).fit(*parts)
+    >>> same = setwise.SetClassifier("jaccard", surrogate="lovasz").fit(X, y, groups=bags)
+    >>> bool(np.isclose(model.objective_, same.objective_))
+    True
     """
 
     def __init__(

@@ -47,6 +47,22 @@ class Workers(Places):
     n_places : the number of partitions
     packs : the numbers of the partitions that are worked on together, as one task, for each task; None makes a task of
         each partition. Results do not depend on it
+
+    Raises
+    ------
+    ValueError : for packs that do not hold each partition once, and numbers out of range
+    TypeError : for a client or a number of another kind
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> from setwise.dask import Workers
+    >>> from setwise.risks.places import Each
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     places = Workers(client, 3)
+    ...     kept = places.keep(np.arange, Each([2, 3, 4]))  # stays on the workers
+    ...     print(places.tell(len, kept))
+    [2, 3, 4]
     """
 
     def __init__(self, client: Client, n_places: int, packs: Sequence[Sequence[int]] | None = None) -> None:

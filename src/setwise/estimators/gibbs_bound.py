@@ -23,7 +23,7 @@ class GibbsBound:
     Attributes
     ----------
     margin_loss : ``(1 / n) sum_i max_y lambda(Y_i, y) [v_y a f(x_i, y) < 1]``
-    tail : ``Lambda t / n``, for t = |a w|^2; with the margin loss it bounds the training loss of the random weights
+    tail : ``Lambda t / n``, for ``t = |a w|^2``; with the margin loss it bounds the training loss of the random weights
     deviation : ``Lambda sqrt((s^2 t ln(r n / t) + ln(n / sigma)) / (2 (n - 1)))``; nan where t is r n or more
     scale : a, by which the weights w were multiplied
     center : the random weights are N(center w, I), for ``a sqrt(2 s^2 ln(r n / t))``; nan where t is r n or more
@@ -70,7 +70,8 @@ def gibbs_bound(
     """``l + Lambda (t / n + sqrt((s^2 t ln(r n / t) + ln(n / sigma)) / (2 (n - 1))))``, Theorem 1 of MLSP.
 
     With a probability of at least 1 - sigma over the n training rows, for all weights w at once, it is not below the
-    expected max loss of weights drawn from N(mu a w, I) for new rows, where t = |a w|^2 and mu^2 = 2 s^2 ln(r n / t).
+    expected max loss of weights drawn from N(mu a w, I) for new rows, where ``t = |a w|^2`` and
+    ``mu^2 = 2 s^2 ln(r n / t)``.
     l is the share of rows with a label of margin below 1, each times the largest cost of such a label
     (:class:`GibbsBound`). It says nothing of the weights w themselves, whose predictions are those of the mean.
 

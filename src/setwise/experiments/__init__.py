@@ -11,7 +11,18 @@ __all__ = ["experiments", "find"]
 
 
 def experiments() -> "list[Experiment]":
-    """All experiments in the order of their names."""
+    """All experiments, in the order of their names.
+
+    Returns
+    -------
+    found : a list of experiments; ``name`` is that on the command line, and ``about`` says what is reproduced
+
+    Examples
+    --------
+    >>> from setwise.experiments import experiments
+    >>> [one.name for one in experiments() if one.name.startswith("lh_table")]
+    ['lh_table1', 'lh_table2', 'lh_table3', 'lh_table4']
+    """
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     # Files without an EXPERIMENT hold what several experiments share.
     modules = (import_module(f"{__name__}.{name}") for name in names)
@@ -19,7 +30,26 @@ def experiments() -> "list[Experiment]":
 
 
 def find(name: str) -> "Experiment":
-    """The experiment with the given name, in which ``-`` may stand for ``_``; ValueError if there is none."""
+    """The experiment with the given name.
+
+    Parameters
+    ----------
+    name : as ``setwise reproduce`` takes it; ``-`` may stand for ``_``
+
+    Returns
+    -------
+    found : the experiment
+
+    Raises
+    ------
+    ValueError : if there is none of this name
+
+    Examples
+    --------
+    >>> from setwise.experiments import find
+    >>> find("lh-figure1").about
+    'LH Fig. 1, surfaces of three surrogates over two decisions'
+    """
     known = {experiment.name: experiment for experiment in experiments()}
     same = name.replace("-", "_")
     if same not in known:

@@ -35,6 +35,21 @@ class CandidatesDisplay:
     Attributes
     ----------
     ax_, figure_ : the axes and the figure of the last :meth:`plot`
+
+    Raises
+    ------
+    ValueError : for arrays that have not one finite number for each name, and a chosen name that is none of them
+    TypeError : for names that are no texts
+    Refusal : a ValueError by :meth:`from_predictions`, for losses that do not judge labels
+
+    Examples
+    --------
+    >>> from setwise.plotting import CandidatesDisplay
+    >>> guesses = {"at 0.5": [0, 0, 0, 0, 0, 1], "tuned": [1, 1, 0, 1, 0, 1]}
+    >>> display = CandidatesDisplay.from_predictions([1, 1, 0, 0, 0, 1], guesses, "f1")
+    >>> display.gains.round(3).tolist()  # F1 rises from 1/2 to 6/7
+    [0.0, 0.357]
+    >>> display.figure_.savefig("candidates.png")
     """
 
     def __init__(

@@ -20,14 +20,27 @@ def gap_curves(
     Parameters
     ----------
     histories : the ``history_`` of each fit by its name, a mapping with the arrays ``lower_bound``, ``upper_bound``
-        and ``seconds``
+        and ``seconds``, (iterations,) each
     tol : the gap at which the learners stop, drawn as a line; None draws no line
     title : the title of the picture
     seconds : whether the horizontal axis is time instead of iterations
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
     Raises
     ------
-    ValueError : if there is no history to draw
+    ValueError : if there is no history to draw, or its arrays differ in length
+    TypeError : for what is no mapping
+
+    Examples
+    --------
+    >>> from setwise.plotting import gap_curves
+    >>> history = {"lower_bound": [0.0, 0.5, 0.9], "upper_bound": [2.0, 1.0, 1.0], "seconds": [0.1, 0.2, 0.3]}
+    >>> figure = gap_curves({"one-slack": history}, tol=0.05)
+    >>> figure.axes[0].lines[0].get_ydata().round(2).tolist()
+    [1.0, 0.5, 0.1]
     """
     curves = {
         name: _curve(history, seconds)

@@ -43,9 +43,22 @@ def plane(
     title : the title of the picture
     axis_names : the names of the two axes
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
     Raises
     ------
-    ValueError : if X is not (n, 2) or ``kinds`` is not (n,)
+    ValueError : if X is not (n, 2), ``kinds`` is not (n,), or a line is not three numbers
+    TypeError : for names that are no texts, and lines that are no mapping
+
+    Examples
+    --------
+    >>> from setwise.plotting import plane
+    >>> X, kinds = [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], [0, 1, 1]
+    >>> figure = plane(X, kinds, ["negative", "positive"], {"x = 1/2": (1.0, 0.0, -0.5)})
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['negative', 'positive', 'x = 1/2']
     """
     points, names = as_reals(X, "X"), as_names(names, "names")
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
@@ -137,9 +150,22 @@ def scores(
     classes : the names of the two classes
     title : the title of the picture
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
     Raises
     ------
     ValueError : if there is nothing to draw or the shapes do not agree
+    TypeError : for what is no mapping
+
+    Examples
+    --------
+    >>> from setwise.plotting import scores
+    >>> found = {"logistic regression": ([-1.0, 0.0, 2.0], 0.5), "F1": ([-2.0, 1.0, 2.0], 0.0)}
+    >>> figure = scores(found, [0, 1, 1])
+    >>> len(figure.axes)  # one panel for each
+    2
     """
     truth, names = as_labels(np.ravel(as_array(y, "y")), "y"), as_names(classes, "classes", 2)
     margins = {name: _shifted(pair, truth.size) for name, pair in as_mapping(found, "found", "scores").items()}

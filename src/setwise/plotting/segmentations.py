@@ -26,9 +26,21 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
     masks : for each name a list of arrays (H, W) of truth values or numbers 0 and 1, one for each image
     title : the title of the picture
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
     Raises
     ------
     ValueError, TypeError : for images or masks other than these
+
+    Examples
+    --------
+    >>> from setwise.plotting import segmentations
+    >>> mask = np.tri(8, dtype=bool)
+    >>> figure = segmentations([0.5 + 0.4 * mask], {"truth": [mask], "found": [~mask]})
+    >>> [axes.get_title() for axes in figure.axes]
+    ['image', 'truth', 'found']
     """
     pictures, title = _as_pictures(images), as_text(title, "title")
     columns = _as_masks(masks, pictures)

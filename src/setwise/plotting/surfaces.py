@@ -34,9 +34,22 @@ def surface(
     title : the title of the picture
     view : the elevation and the azimuth in degrees
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
     Raises
     ------
-    ValueError : if ``y`` is not (2,)
+    ValueError : if ``y`` is not (2,) of 0 and 1, or the range is empty
+    TypeError : for what is no surrogate
+
+    Examples
+    --------
+    >>> from setwise.plotting import surface
+    >>> from setwise.surrogates import LovaszHinge
+    >>> figure = surface(LovaszHinge("jaccard"), y=(1, 0), title="Lovász hinge")
+    >>> figure.axes[0].get_title()
+    'Lovász hinge'
     """
     as_kind(surrogate, "surrogate", Surrogate, "LovaszHinge('jaccard')")
     return surfaces([(as_text(title, "title"), surrogate)], y, low, high, view)
@@ -50,9 +63,33 @@ def surfaces(
     view: tuple[float, float] = VIEW,
     columns: int = 3,
 ) -> Figure:
-    """Draw several surfaces as :func:`surface` does, each with its title; there are ``columns`` in a row.
+    """Draw several surfaces as :func:`surface` does, each with its title (LH Fig. 1).
 
-    A panel whose surrogate is None shows its title alone.
+    Parameters
+    ----------
+    panels : pairs of a title and a surrogate; a panel whose surrogate is None shows its title alone
+    y : (2,) the true labels, 0 or 1
+    low, high : the range of both margin errors
+    view : the elevation and the azimuth in degrees
+    columns : how many surfaces there are in a row
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError : if ``y`` is not (2,) of 0 and 1, the range is empty, or panels are no pairs
+    TypeError : for what is no surrogate
+
+    Examples
+    --------
+    >>> from setwise.plotting import surfaces
+    >>> from setwise.surrogates import LovaszHinge, MarginRescaling
+    >>> panels = [("Lovász hinge", LovaszHinge("jaccard")), ("margin rescaling", MarginRescaling("jaccard"))]
+    >>> figure = surfaces(panels, columns=2)
+    >>> [axes.get_title() for axes in figure.axes]
+    ['Lovász hinge', 'margin rescaling']
     """
     truth = Sets.single(y, "y")
     if truth.total != 2:

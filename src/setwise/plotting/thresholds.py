@@ -41,6 +41,21 @@ class ThresholdDisplay:
     ax_, figure_ : the axes and the figure, once drawn
     line_, band_, best_, flat_, interval_ : the curve, its band, the best threshold, the range of thresholds of the same
         loss, and the interval of the threshold; None where there is nothing finite to draw
+
+    Raises
+    ------
+    ValueError : by :meth:`from_estimator` and :meth:`from_predictions`, for labels and scores that do not fit together
+    Refusal : a ValueError by the same, for losses without a threshold, as those of a ranking
+    TypeError : by the same, for a loss, numbers or axes of another kind
+
+    Examples
+    --------
+    >>> from setwise.plotting import ThresholdDisplay
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> display = ThresholdDisplay.from_predictions([1, 1, 0, 1, 0, 0], scores, loss="f1")
+    >>> display.bootstrap.best.threshold
+    0.25
+    >>> display.figure_.savefig("thresholds.png")
     """
 
     def __init__(

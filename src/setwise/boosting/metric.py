@@ -36,7 +36,7 @@ def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: flo
     Raises
     ------
     Refusal : a ValueError for losses of more than two labels
-    ValueError : for another booster, ids that are no row of them, and names of no loss
+    ValueError : for another booster, ids that are no flat array, and names of no loss
     TypeError : for a loss or a threshold of another kind
 
     Examples

@@ -52,7 +52,7 @@ def objective(
     Raises
     ------
     Refusal : a ValueError where loss, surrogate and scale do not fit each other
-    ValueError : for another surrogate, ids that are no row of them, and names of no loss
+    ValueError : for another surrogate, ids that are no flat array, and names of no loss
     TypeError : for a loss or a scale of another kind
 
     Examples

@@ -68,15 +68,15 @@ class Floor:
 
     Examples
     --------
-    Of 30 positives that are all found, a recall of 0.9 is sure with confidence 0.95, and of 20 it is not:
+    If all of P positives are found, a recall of ``0.05 ** (1 / P)`` is sure; for one of 0.9, 20 positives are too few:
 
     >>> from setwise.decisions import Floor
-    >>> sure = Floor("recall", 0.9, confidence=0.95)
-    >>> found = np.array([20.0]), np.array([30.0])
-    >>> [sure.met(tp, fp=np.array([0.0]), P=tp[0], N=100.0).tolist() for tp in found]
-    [[False], [True]]
-    >>> 0.9**30 <= 0.05 < 0.9**20
-    True
+    >>> floor = Floor("recall", 0.9, confidence=0.95)
+    >>> tp, fp = np.array([20.0]), np.array([0.0])
+    >>> floor.values(tp, fp, P=20.0, N=100.0).round(3).tolist(), floor.met(tp, fp, P=20.0, N=100.0).tolist()
+    ([0.861], [False])
+    >>> floor.met(np.array([30.0]), fp, P=30.0, N=100.0).tolist()
+    [True]
     """
 
     measure: Literal["recall", "precision", "specificity"]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
+from setwise.core.cut import Cuts
 from setwise.core.refusal import Refusal
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
 from setwise.learners.blocks import Blocks
@@ -281,3 +282,19 @@ def test_n_slack_solves_its_master_closer_where_the_gap_hardly_falls(monkeypatch
         shares.append(share)
         last = gap
     assert min(shares) < 0.1
+
+
+class ClearZero(Maxima):
+    """The same risk, whose inference says exactly 0 where a value is 0 but for rounding."""
+
+    def cuts(self, w, parts, tol=0.0):
+        found = super().cuts(w, parts, tol)
+        kept = (np.abs(found.values) > 1e-14).astype(float)
+        return Cuts(found.offsets * kept, found.slopes * kept[:, None], found.values * kept, found.uppers * kept)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rounding_of_a_plane_breaks_no_promise_where_the_risk_is_zero(seed):
+    slope = -np.random.default_rng(seed).standard_normal(30)
+    risk = ClearZero(np.array([[0 * slope, slope]]), np.array([[0.0, 1.0]]), floor=0.0)
+    assert NSlack(C=1e3, tol=1e-9).minimize(risk).gap <= 1e-9

@@ -141,6 +141,12 @@ class Blocks:
         at = np.ascontiguousarray(padded(w, len(self.w))[: len(self.w)])
         return kernels.plane_maxima(self._slopes, self._offsets, self._counts, at, parts)
 
+    def magnitude(self, w: Values, part: int) -> float:
+        """The largest ``|b_t| + |a_t| |w|`` of the planes of a part, by which the rounding of their values is bounded."""
+        t = np.arange(self._counts[part])
+        lengths = np.sqrt(self._grams[part, t, t])
+        return float((np.abs(self._offsets[part, t]) + lengths * np.sqrt(w @ w)).max(initial=0.0))
+
     def _grow(self, size: int) -> None:
         """Makes room for more weights than before; planes made earlier have slope 0 in the new ones."""
         n, K, d = self._slopes.shape

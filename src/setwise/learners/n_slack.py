@@ -82,7 +82,8 @@ class NSlack(Learner):
                 rounding_each = 0.0 if cuts.roundings is None else float(cuts.roundings.max())
                 # A plane above the upper bound of its part is no lower bound: the loss breaks a promise.
                 worst = int(np.argmax(known - cuts.uppers))
-                refuse_planes_above(float(known[worst]), float(cuts.uppers[worst]), rounding_each)
+                lost = rounding_each + 1e-12 * blocks.magnitude(w, int(parts[worst]))
+                refuse_planes_above(float(known[worst]), float(cuts.uppers[worst]), lost)
                 # Inexact inference may find less than older planes know, so the larger of both counts.
                 value += float(np.maximum(cuts.values, known).sum())
                 upper += float(np.maximum(cuts.uppers, known).sum())

@@ -142,7 +142,7 @@ class Blocks:
         return kernels.plane_maxima(self._slopes, self._offsets, self._counts, at, parts)
 
     def magnitude(self, w: Values, part: int) -> float:
-        """The largest ``|b_t| + |a_t| |w|`` of the planes of a part, by which the rounding of their values is bounded."""
+        """The largest ``|b_t| + |a_t| |w|`` of the planes of a part, which bounds the rounding of their values."""
         t = np.arange(self._counts[part])
         lengths = np.sqrt(self._grams[part, t, t])
         return float((np.abs(self._offsets[part, t]) + lengths * np.sqrt(w @ w)).max(initial=0.0))

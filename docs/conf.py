@@ -1,0 +1,66 @@
+"""The configuration of the site: ``sphinx-build -W docs build/site``."""
+
+import sys
+from pathlib import Path
+
+import setwise
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+project, author, project_copyright = "setwise", "The setwise developers", "The setwise developers"
+version = release = setwise.__version__
+language = "en"
+
+extensions = [
+    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design",
+    "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links",
+]  # fmt: skip
+exclude_patterns = ["extensions", "gallery/**/*.py", "gallery/*.ipynb", "**/*.py.md5"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+suppress_warnings = ["config.cache"]
+
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+
+# Attributes are shown as they are described, without a page for each method that the classes inherit.
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",
+    "copyfile_regex": r".*\.(csv|json)",
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("figures.in_both_modes",),
+    "reset_modules": ("figures.plain_style",),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "min_reported_time": 1000,
+    "show_memory": False,
+    "show_signature": False,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"setwise {release}"
+html_static_path = ["_static"]
+html_css_files = ["setwise.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "setwise"},
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_math_renderer = "mathml"

@@ -1,0 +1,71 @@
+"""One page for each public name, and one for each package, made from ``__all__`` before the site is built."""
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from setwise.losses import LOSSES
+
+PACKAGES = (
+    "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
+    "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
+    "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
+    "setwise.compare", "setwise.experiments",
+)  # fmt: skip
+
+
+def heading(text: str, line: str = "=") -> str:
+    """A heading of reStructuredText."""
+    return f"{text}\n{line * len(text)}\n\n"
+
+
+def summary(held: object) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(held) or "").split("\n\n")[0].split())
+
+
+def page(package: str, name: str, held: object) -> str:
+    """The page of one name. Methods are shown where they have a docstring of their own."""
+    full = f"{package}.{name}"
+    if inspect.isclass(held):
+        body = f".. autoclass:: {full}\n   :members:\n"
+    else:
+        body = f".. autofunction:: {full}\n" if inspect.isroutine(held) else f".. autodata:: {full}\n   :no-value:\n"
+    return heading(name) + f"``from {package} import {name}``\n\n" + body
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file if it says something new, so that pages which stay are not built again."""
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def make(app: Sphinx) -> None:
+    """Write the pages; a name that two packages export stands where it comes first, a loss on its own page."""
+    folder, seen = Path(app.srcdir) / "api", set()
+    pages = set(LOSSES.values())
+    for package in PACKAGES:
+        module = import_module(package)
+        rows, entries = [], []
+        for name in module.__all__:
+            held = getattr(module, name)
+            target = f"/losses/{held.name}" if inspect.isclass(held) and held in pages else f"{package}.{name}"
+            if id(held) in seen:
+                continue
+            seen.add(id(held))
+            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(held) if callable(held) else ''}\n")
+            if not target.startswith("/"):
+                entries.append(f"   {name} <{target}>\n")
+                write(folder / f"{target}.rst", page(package, name, held))
+        table = ".. list-table::\n   :widths: 30 70\n\n" + "".join(rows)
+        tree = "\n.. toctree::\n   :hidden:\n\n" + "".join(entries) if entries else ""
+        write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Makes the pages when a build begins."""
+    app.connect("builder-inited", make)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,160 @@
+"""One page for each loss, made from its docstring, its traits and what its surrogates say, so that a new loss has one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from api_pages import heading, summary, write
+from figures import as_rst, plain_style, save_both
+from loss_pictures import picture, surrogate_surface
+from sphinx.application import Sphinx
+
+from setwise.core.sets import Sets
+from setwise.core.traits import SHAPES, Trait
+from setwise.description import examine, order_verdicts, verdicts
+from setwise.losses import LOSSES, Loss
+
+SIZE = 6
+"""The number of decisions of the set for which traits and surrogates are told; all 2^6 sets of mistakes are tried."""
+
+KINDS = {
+    "labels": "Losses of labels 0 and 1",
+    "scores": "Losses of an order of scores",
+    "classes": "Losses of several classes",
+}
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table of reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in (head, *rows):
+        lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(row)]
+    return "\n".join(lines) + "\n\n"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A loss as its page shows it.
+
+    Attributes
+    ----------
+    kind, loss : the class, and the first of its examples for a set of ``SIZE`` decisions
+    """
+
+    kind: type[Loss]
+    loss: Loss
+
+    @property
+    def truth(self) -> Sets:
+        """The set for which the page tells the traits: two positives of six."""
+        return Sets.single(np.arange(SIZE) < 2)
+
+    def properties(self) -> str:
+        """The traits, and whether each holds for every ground truth or was seen for this one."""
+        if self.loss.reads == "classes":
+            return "The loss is about several classes; its traits are those of the loss inside.\n\n"
+        if self.loss.reads == "scores":
+            return "It reads an order of scores, not a set of mistakes, and has no traits.\n\n"
+        found = examine(self.loss, self.truth)
+        rows = [(trait.name.lower(), _yes(found.holds(trait)), _promise(self.loss, trait)) for trait in SHAPES]
+        monge = getattr(self.loss, "monge", None)
+        if isinstance(monge, bool):
+            rows.append(("Monge", _yes(monge), _yes(monge)))
+        says = [f"- {trait.value}\n" for trait in Trait if trait in self.loss.traits and trait not in SHAPES]
+        head = ("trait", "for 2 positives of 6", "promised for every target")
+        return table(head, rows) + ("It " + "".join(says)[2:] if len(says) == 1 else "".join(says)) + "\n"
+
+    def surrogates(self) -> str:
+        """Which surrogates are convex and tight, and what finds their maximum."""
+        if self.loss.reads == "classes":
+            return "Those of the loss inside, class by class.\n\n"
+        of_scores = self.loss.reads == "scores"
+        found = order_verdicts(self.loss, self.truth) if of_scores else verdicts(
+            self.loss, self.truth, examine(self.loss, self.truth)
+        )  # fmt: skip
+        names = {"lovasz": "LovaszHinge", "margin": "MarginRescaling", "slack": "SlackRescaling", "ramp": "Ramp"}
+        rows = [
+            (f":doc:`{names[one.surrogate]} </api/setwise.surrogates.{names[one.surrogate]}>`", one.words)
+            for one in found
+        ]
+        return table(("surrogate", "what holds"), rows)
+
+    def conventions(self) -> str:
+        """What the loss is where a class is absent from the target."""
+        predicted = (("nothing", [0] * SIZE), ("one", [1] + [0] * (SIZE - 1)), ("everything", [1] * SIZE))
+        rows = [
+            (words, *(self.value(target, np.array(guess)) for _, guess in predicted))
+            for words, target in (("no positives", np.zeros(SIZE, int)), ("no negatives", np.ones(SIZE, int)))
+        ]
+        return table(("target of 6", *(f"{name} predicted" for name, _ in predicted)), rows)
+
+    def value(self, target: Any, guess: Any) -> str:
+        """The loss of one prediction as a number, or that it refuses."""
+        try:
+            return f"{self.loss(target, guess):.3g}"
+        except ValueError:
+            return "refused"
+
+
+def _yes(answer: bool | None) -> str:
+    return {True: "yes", False: "no", None: "unknown"}[answer]
+
+
+def _promise(loss: Loss, trait: Trait) -> str:
+    return "yes" if trait in loss.traits else "no" if trait in loss.denied else "not promised"
+
+
+def shown_losses() -> Iterator[Shown]:
+    """All discovered losses, each with the first of its examples."""
+    for _, kind in sorted(LOSSES.items(), key=lambda item: item[1].__name__.lower()):
+        yield Shown(kind, kind.examples(SIZE)[0])
+
+
+def page(shown: Shown, pictures: str) -> str:
+    """The page of one loss."""
+    kind, name = shown.kind, shown.kind.__name__
+    written = repr(shown.loss)
+    parts = [
+        heading(name),
+        f"``from setwise.losses import {name}``, or by its short name ``\"{kind.name}\"``\n\n",
+        f".. autoclass:: setwise.losses.{name}\n\n",
+        heading("Pictures", "-") + pictures if pictures else "",
+        heading("Properties", "-") + (f"Of ``{written}``:\n\n" if len(written) < 200 else "") + shown.properties(),
+        heading("Surrogates, and what maximizes them", "-"),
+        "For the same loss. How the words are meant: :doc:`/guide/surrogates` and :doc:`/guide/inference`.\n\n",
+        shown.surrogates(),
+        heading("Where a class is absent", "-") + shown.conventions() if shown.loss.reads == "labels" else "",
+    ]
+    return "".join(parts)
+
+
+def make(app: Sphinx) -> None:
+    """Write a page for each loss, and the index of these pages."""
+    folder = Path(app.srcdir) / "losses"
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    plain_style(None, None)
+    rows: dict[str, list[tuple[str, ...]]] = {kind: [] for kind in KINDS}
+    for shown in shown_losses():
+        name, pictures = shown.kind.name, ""
+        for what, figure in (("cost", picture(shown.loss)), ("surface", surrogate_surface(shown.loss))):
+            if figure is not None:
+                both = save_both(figure, folder / "pictures" / f"{name}_{what}.png")
+                pictures += as_rst(*(f"pictures/{path.name}" for path in both), figure.get_label())
+        write(folder / f"{name}.rst", page(shown, pictures))
+        rows[shown.loss.reads].append((f":doc:`{shown.kind.__name__} <{name}>`", summary(shown.kind)))
+    text = heading("Losses") + (
+        "Each loss has a page with its formula, its picture, its traits, the surrogates that suit it and how they are "
+        "maximized, and what it says where a class is absent. The :doc:`guide </guide/losses>` tells when to use which.\n\n"
+    )
+    for kind, title in KINDS.items():
+        text += heading(title, "-") + table(("loss", "formula"), rows[kind])
+    tree = "".join(f"   {shown.kind.name}\n" for shown in shown_losses())
+    write(folder / "index.rst", f"{text}.. toctree::\n   :hidden:\n\n{tree}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Makes the pages when a build begins."""
+    app.connect("builder-inited", make)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,7 +65,13 @@ def make(app: Sphinx) -> None:
         write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")
 
 
+def skip(_app: Sphinx, _what: str, name: str, _held: object, skipped: bool, _options: object) -> bool:
+    """Leave out what scikit-learn adds to estimators, whose docstrings refer to its own site."""
+    return skipped or (name.startswith("set_") and name.endswith("_request"))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Makes the pages when a build begins."""
     app.connect("builder-inited", make)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

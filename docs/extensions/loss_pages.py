@@ -118,7 +118,7 @@ def page(shown: Shown, pictures: str) -> str:
     written = repr(shown.loss)
     parts = [
         heading(name),
-        f"``from setwise.losses import {name}``, or by its short name ``\"{kind.name}\"``\n\n",
+        f'``from setwise.losses import {name}``, or by its short name ``"{kind.name}"``\n\n',
         f".. autoclass:: setwise.losses.{name}\n\n",
         heading("Pictures", "-") + pictures if pictures else "",
         heading("Properties", "-") + (f"Of ``{written}``:\n\n" if len(written) < 200 else "") + shown.properties(),

@@ -51,7 +51,9 @@ def by_counts(axes: Axes, loss: Loss) -> str:
     shown = axes.imshow(values, origin="lower", cmap="viridis", vmin=0)
     for fn, fp in np.ndindex(values.shape):
         bright = values[fn, fp] > 0.6 * values.max()
-        axes.text(fp, fn, f"{values[fn, fp]:.2f}", ha="center", va="center", fontsize=8, color="#123" if bright else "#eef")
+        axes.text(
+            fp, fn, f"{values[fn, fp]:.2f}", ha="center", va="center", fontsize=8, color="#123" if bright else "#eef"
+        )
     axes.set(xlabel="false positives", ylabel="false negatives")
     axes.figure.colorbar(shown, ax=axes, label="loss", shrink=0.8)
     return (

@@ -1,4 +1,4 @@
-"""Figures in both modes: each is saved as it was drawn, and once more with black and white exchanged for a dark page."""
+"""Figures in both modes: each is saved as it was drawn, and once more with its grays exchanged for a dark page."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""One page for each loss, made from its docstring, its traits and what its surrogates say, so that a new loss has one."""
+"""One page for each loss, made from its docstring, its traits and its surrogates, so that a new loss has one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sphinx.application import Sphinx
+
 from api_pages import heading, summary, write
 from figures import as_rst, plain_style, save_both
 from loss_pictures import picture, surrogate_surface
-from sphinx.application import Sphinx
-
 from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES, Trait
 from setwise.description import examine, order_verdicts, verdicts
@@ -146,7 +146,8 @@ def make(app: Sphinx) -> None:
         rows[shown.loss.reads].append((f":doc:`{shown.kind.__name__} <{name}>`", summary(shown.kind)))
     text = heading("Losses") + (
         "Each loss has a page with its formula, its picture, its traits, the surrogates that suit it and how they are "
-        "maximized, and what it says where a class is absent. The :doc:`guide </guide/losses>` tells when to use which.\n\n"
+        "maximized, and what it says where a class is absent. The :doc:`guide </guide/losses>` tells when to use which."
+        "\n\n"
     )
     for kind, title in KINDS.items():
         text += heading(title, "-") + table(("loss", "formula"), rows[kind])

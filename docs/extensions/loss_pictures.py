@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from setwise.core.enumerate import table
 from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.losses import Loss
 from setwise.plotting import surface
@@ -57,8 +56,8 @@ def by_counts(axes: Axes, loss: Loss) -> str:
     axes.set(xlabel="false positives", ylabel="false negatives")
     axes.figure.colorbar(shown, ax=axes, label="loss", shrink=0.8)
     return (
-        f"{type(loss).__name__} for {POSITIVES} positives and {NEGATIVES} negatives, over the numbers of false positives "
-        f"and false negatives: {values[0, 1]:.2f} for one false positive, {values[1, 0]:.2f} for one false negative, "
+        f"{type(loss).__name__} for {POSITIVES} positives and {NEGATIVES} negatives, over the numbers of false "
+        f"positives and false negatives: {values[0, 1]:.2f} for one false positive, {values[1, 0]:.2f} for one false negative, "
         f"{values.max():.2f} at most."
     )
 
@@ -93,8 +92,8 @@ def _ranges(axes: Axes, loss: Loss, values: np.ndarray, sizes: np.ndarray, label
     axes.set(xlabel=label, ylabel="loss", ylim=(0, None))
     axes.legend(loc="upper left")
     return (
-        f"{type(loss).__name__} for {which}, over the number of {label.removeprefix('number of ')}: the mean of all cases "
-        f"and their range, from {values.min():.2g} to {values.max():.2g}."
+        f"{type(loss).__name__} for {which}, over the number of {label.removeprefix('number of ')}: the mean of all "
+        f"cases and their range, from {values.min():.2g} to {values.max():.2g}."
     )
 
 

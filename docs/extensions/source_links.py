@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from api_pages import write
 from sphinx.application import Sphinx
+
+from api_pages import write
 
 LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#L\d+)?\)")
 

@@ -57,8 +57,8 @@ def by_counts(axes: Axes, loss: Loss) -> str:
     axes.figure.colorbar(shown, ax=axes, label="loss", shrink=0.8)
     return (
         f"{type(loss).__name__} for {POSITIVES} positives and {NEGATIVES} negatives, over the numbers of false "
-        f"positives and false negatives: {values[0, 1]:.2f} for one false positive, {values[1, 0]:.2f} for one false negative, "
-        f"{values.max():.2f} at most."
+        f"positives and false negatives: {values[0, 1]:.2f} for one false positive, {values[1, 0]:.2f} for one false "
+        f"negative, {values.max():.2f} at most."
     )
 
 

@@ -1,6 +1,7 @@
 """One page for each public name, and one for each package, made from ``__all__`` before the site is built."""
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,10 @@ PACKAGES = (
     "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
     "setwise.compare", "setwise.experiments",
 )  # fmt: skip
+
+
+ENTRY = re.compile(r"(\S.*?) : (.*)")
+SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises"}
 
 
 def heading(text: str, line: str = "=") -> str:
@@ -70,8 +75,19 @@ def skip(_app: Sphinx, _what: str, name: str, _held: object, skipped: bool, _opt
     return skipped or (name.startswith("set_") and name.endswith("_request"))
 
 
+def whole_entries(_app: Sphinx, _what: str, _name: str, _held: object, _options: object, lines: list[str]) -> None:
+    """Put what follows ``name :`` below the name; numpydoc would take its first line for a type."""
+    out, section = [], ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        section = line if re.fullmatch("-{3,}", below) else section
+        found = ENTRY.fullmatch(line) if section in SECTIONS else None
+        out += [found[1], f"    {found[2]}"] if found else [line]
+    lines[:] = out
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Makes the pages when a build begins."""
     app.connect("builder-inited", make)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", whole_entries, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,8 +9,9 @@ on new rows.
 """
 
 # %%
-# The table is the breast cancer data of scikit-learn, with the mean radius and texture alone, so that the task is not
-# too easy. A third of the rows choose the threshold. Their scores come from folds that did not see them.
+# The table is the breast cancer data of scikit-learn, with the mean radius and texture alone, so
+# that the task is not too easy. A third of the rows choose the threshold. Their scores come from
+# folds that did not see them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,8 +46,9 @@ for name, point in (("just met", met), ("95 % sure", sure)):
 print(f"of the second a recall of {sure.reached[0]:.3f} is 95 % sure")
 
 # %%
-# The first threshold is the one that is read off the curve of scikit-learn. The second one is the best of those at
-# which also the lower end of Clopper and Pearson's interval of the recall, the edge of the band, is above the floor.
+# The first threshold is the one that is read off the curve of scikit-learn. The second one is the
+# best of those at which also the lower end of Clopper and Pearson's interval of the recall, the
+# edge of the band, is above the floor.
 
 precision, recall, cuts = precision_recall_curve(y_known, scores)
 precision, recall = precision[:-1], recall[:-1]
@@ -77,8 +79,8 @@ fig.set_label(
 plt.show()
 
 # %%
-# Does the floor hold on new rows? Here are both thresholds for 100 ways to cut the table. Certainty has its price: more
-# false alarms, so less precision.
+# Does the floor hold on new rows? Here are both thresholds for 100 ways to cut the table.
+# Certainty has its price: more false alarms, so less precision.
 
 held = {"just met": [], "95 % sure": []}
 for seed in range(100):
@@ -106,6 +108,7 @@ fig.set_label(
 plt.show()
 
 # %%
-# :doc:`/guide/thresholds` says what is certain here, and :func:`setwise.decisions.constrained_threshold` takes any loss
-# and several floors. Where no threshold meets the floor, :class:`setwise.decisions.UnmetFloor` names the best that is
-# within reach.
+# :doc:`/guide/thresholds` says what is certain here, and
+# :func:`setwise.decisions.constrained_threshold` takes any loss and several floors. Where no
+# threshold meets the floor, :class:`setwise.decisions.UnmetFloor` names the best that is within
+# reach.

@@ -9,8 +9,8 @@ probabilities come true.
 """
 
 # %%
-# The digits of scikit-learn, in black and white and twice as large. The clean pictures are kept
-# for the judgment.
+# The digits of scikit-learn, in black and white and twice as large. The denoiser is told the
+# level of the noise; the clean pictures are kept for the judgment.
 
 import matplotlib.pyplot as plt
 import numpy as np

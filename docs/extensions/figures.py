@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 
 DARK, LIGHT = 0.08, 0.88
 """The brightness of the page in dark mode, and of what is black in light mode."""
@@ -37,7 +37,8 @@ def exchanged(color: Any) -> Any:
 
 def darken(figure: Figure) -> None:
     """Exchange the grays of texts, lines, patches and collections of ``figure``, which is changed."""
-    for artist in figure.findobj():
+    notes = figure.findobj(Annotation)
+    for artist in [*figure.findobj(), *(note.arrow_patch for note in notes if note.arrow_patch)]:
         if isinstance(artist, Text | Line2D):
             artist.set_color(exchanged(artist.get_color()))
         if isinstance(artist, Line2D):

@@ -68,7 +68,7 @@ def plane(
         raise ValueError(f"kinds must be {len(points)} numbers of the names, of which there are at most four.")
     for name, line in as_mapping(lines, "lines", "(a, b, c)").items():
         as_reals(line, f"lines[{name!r}]", (3,))
-    figure = Figure(figsize=(8.4, 4.6), layout="constrained")
+    figure = Figure(figsize=(6.4, 5.8), layout="constrained")
     axes = figure.add_subplot()
     for i, name in enumerate(names):
         color, marker = (("#b4b4b4", "o"), (RED, "^"), (BLUE, "s"), (ORANGE, "D"))[i % 4]
@@ -102,7 +102,7 @@ def plane(
     tidy(axes, *axis_names)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11)
-    legend = figure.legend(loc="outside right upper", frameon=False, fontsize=9, handlelength=3.2)
+    legend = figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=9, handlelength=3.2)
     for handle in legend.legend_handles:
         if handle is not None:
             # Samples are transparent in the plane, but not in the legend.

@@ -3,7 +3,7 @@ Denoising with probabilities
 ============================
 
 In pictures of black and white pixels one pixel of five was flipped, and no clean picture is at hand. Which pixels
-are wrong, and where can one not tell? :class:`setwise.BinaryDenoiser` learns from the noisy pictures how much
+are wrong, and where can one not tell? :class:`~setwise.BinaryDenoiser` learns from the noisy pictures how much
 neighboring pixels agree, and gives each pixel a probability. The pictures show restored digits, and how often the
 probabilities come true.
 """

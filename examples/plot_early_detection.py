@@ -4,13 +4,13 @@ Why a set loss turns the decision line
 
 A machine is watched for fifteen minutes, and faults should be seen in the first of them. Early and late signs of a
 fault lie in different directions. Which line separates them from what is normal? The first picture shows the line with
-the fewest mistakes and the one that :class:`setwise.SetClassifier` learns from the loss of whole sequences, the second
+the fewest mistakes and the one that :class:`~setwise.SetClassifier` learns from the loss of whole sequences, the second
 one that no threshold makes up for the difference.
 """
 
 # %%
 # Each sequence is a set of 15 decisions in the order of time.
-# :class:`setwise.losses.EarlyDetection` counts the mistakes up to each time, with weights that
+# :class:`~setwise.losses.EarlyDetection` counts the mistakes up to each time, with weights that
 # fall with time; the Hamming loss counts all alike. Two thirds of the positive rows are late
 # ones, so the line of fewest mistakes heeds these.
 

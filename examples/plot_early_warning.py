@@ -132,4 +132,4 @@ fig.set_label(
 plt.show()
 
 # %%
-# :doc:`/guide/losses` describes :class:`setwise.losses.EarlyDetection`.
+# :doc:`/guide/losses` describes :class:`~setwise.losses.EarlyDetection`.

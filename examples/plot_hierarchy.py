@@ -8,7 +8,7 @@ labels for single images, and how a predictor of whole sets does beside one clas
 """
 
 # %%
-# :class:`setwise.spaces.Hierarchy` takes each label with what is above it. The score of a digit
+# :class:`~setwise.spaces.Hierarchy` takes each label with what is above it. The score of a digit
 # is a sum over its path, so digits of one kind share weights. Training looks for the worst set of
 # labels of each image.
 

@@ -51,8 +51,8 @@ plt.show()
 
 # %%
 # Which way to decide is the best on rows that the models did not see?
-# :class:`setwise.MeasureClassifier` tunes and judges each of them out of fold. Labels need not be
-# independent, so there is a second table, in which each row has exactly one label. There one
+# :class:`~setwise.MeasureClassifier` tunes and judges each of them out of fold. Labels need not
+# be independent, so there is a second table, in which each row has exactly one label. There one
 # tuned threshold is better than the decision by independent probabilities. The general
 # F-maximizer, which models each label together with the number of labels, is the best on both
 # tables.

@@ -109,6 +109,6 @@ plt.show()
 
 # %%
 # :doc:`/guide/thresholds` says what is certain here, and
-# :func:`setwise.decisions.constrained_threshold` takes any loss and several floors. Where no
-# threshold meets the floor, :class:`setwise.decisions.UnmetFloor` names the best that is within
+# :func:`~setwise.decisions.constrained_threshold` takes any loss and several floors. Where no
+# threshold meets the floor, :class:`~setwise.decisions.UnmetFloor` names the best that is within
 # reach.

@@ -121,7 +121,7 @@ both = CountFunctionLoss(lambda fn, fp: fn * fp / 3, promises=[Trait.INCREASING,
 try:
     SetClassifier(both, C=300.0).fit(X, y, groups=lot)
 except BrokenPromise as broken:
-    print(textwrap.fill(str(broken), 90))
+    print(textwrap.fill(str(broken), 70))
 
 # %%
 # :doc:`/guide/own_loss` has the other ways, from losses of places to a class of one's own, and

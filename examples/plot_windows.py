@@ -88,7 +88,7 @@ with warnings.catch_warnings(record=True) as caught:
 print(f"{model.status_}, certified relative gap {model.duality_gap_:.3f}")
 print(f"mean hinge of an image {model.objective_ / model.C_:.2f} at most")
 for warning in caught:
-    print(textwrap.fill(f"{warning.category.__name__}: {warning.message}", 90))
+    print(textwrap.fill(f"{warning.category.__name__}: {warning.message}", 70))
 
 # %%
 # The optimum is certified, and the warning says that it is of little worth as a bound: the hinge of

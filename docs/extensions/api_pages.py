@@ -76,11 +76,13 @@ def skip(_app: Sphinx, _what: str, name: str, _held: object, skipped: bool, _opt
 
 
 def whole_entries(_app: Sphinx, _what: str, _name: str, _held: object, _options: object, lines: list[str]) -> None:
-    """Put what follows ``name :`` below the name; numpydoc would take its first line for a type."""
+    """Put what follows ``name :`` below the name, where numpydoc looks for a type, and link what a source names."""
     out, section = [], ""
     for line, below in zip(lines, [*lines[1:], ""], strict=False):
         section = line if re.fullmatch("-{3,}", below) else section
         found = ENTRY.fullmatch(line) if section in SECTIONS else None
+        line = re.sub("^Source: ", ":doc:`Source </papers/index>`: ", line)
+        line = re.sub(r"\bdocs/((?:guide|how|papers|moving)/\w+|\w+)\.md", r":doc:`/\1`", line)
         out += [found[1], f"    {found[2]}"] if found else [line]
     lines[:] = out
 

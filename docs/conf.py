@@ -14,7 +14,7 @@ language = "en"
 
 extensions = [
     "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design",
-    "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links",
+    "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links", "thumbnails",
 ]  # fmt: skip
 exclude_patterns = ["extensions", "gallery/**/*.py", "gallery/*.ipynb", "**/*.py.md5"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -43,6 +43,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "min_reported_time": 1000,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "plot_gallery": "True",
 }
@@ -50,8 +51,10 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"setwise {release}"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["setwise.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "setwise"},
     "show_prev_next": True,

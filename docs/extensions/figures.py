@@ -51,6 +51,11 @@ def darken(figure: Figure) -> None:
         elif isinstance(artist, Collection) and artist.get_array() is None:
             artist.set_edgecolor([exchanged(color) for color in artist.get_edgecolor()])
             artist.set_facecolor([exchanged(color) for color in artist.get_facecolor()])
+    for axes in figure.axes:
+        if axes.name == "3d":
+            for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+                axis.set_pane_color(exchanged(axis.pane.get_facecolor()))
+                axis.line.set_color(exchanged(axis.line.get_color()))
 
 
 def described(figure: Figure) -> str:

@@ -1,0 +1,195 @@
+"""The built site in a browser: needs ``pip install playwright``, a Chromium, and the site's folder in SETWISE_SITE."""
+
+import os
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+MAIN = (
+    "index", "search", "faq", "glossary", "start/index", "start/chooser", "gallery/index", "guide/thresholds",
+    "losses/index", "losses/jaccard", "api/setwise", "api/setwise.SetClassifier", "how/index", "how/surrogates",
+    "papers/index", "papers/lovasz_hinge", "moving/index", "performance/index",
+)  # fmt: skip
+"""The pages of which pictures are taken, where they exist."""
+
+FAULTS = """() => {
+    const faults = [], wide = document.documentElement.scrollWidth;
+    if (wide > window.innerWidth + 1) faults.push(`is ${wide} pixels wide in a window of ${window.innerWidth}`);
+    const scrolls = element => !element.matches('.bd-article') &&
+        (getComputedStyle(element).overflowX !== 'visible' || scrolls(element.parentElement));
+    // The article scrolls by itself, so that the page is never wide: what sticks out of it counts.
+    const cut = [...document.querySelectorAll('.bd-article p, .bd-article li, .bd-article dt, .bd-article dd, ' +
+        '.bd-article code, .bd-article img, .bd-article svg, .bd-article table, .bd-article math, .bd-article h1')]
+        .filter(one => one.getBoundingClientRect().right > window.innerWidth + 1 && !scrolls(one.parentElement));
+    if (cut.length) faults.push(`cuts off ${cut.length}, first ${cut[0].tagName}: ${cut[0].textContent.slice(0, 60)}`);
+    for (const image of document.images) {
+        const name = image.getAttribute('src');
+        if (!(image.getAttribute('alt') || '').trim()) faults.push(`has no alternative text for ${name}`);
+        if (!(image.complete && image.naturalWidth > 0)) faults.push(`has the broken picture ${name}`);
+    }
+    for (const drawing of document.querySelectorAll('figure.drawing svg'))
+        if (!(drawing.getAttribute('aria-label') || '').trim()) faults.push('has a drawing without a description');
+    return faults;
+}"""
+"""What is wrong with the page that is open: its width, what it cuts off, its pictures and their descriptions."""
+
+LOADED = """() => Promise.all([...document.images].map(image => {
+    image.loading = 'eager';
+    return image.decode().catch(() => null);
+}))"""
+"""Wait for all pictures, also for those that are not shown."""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without writing a line for each."""
+
+    def log_message(self, *_arguments):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """The folder of the built site."""
+    named = os.environ.get("SETWISE_SITE")
+    if not named:
+        pytest.skip("SETWISE_SITE does not name the folder of a built site (sphinx-build docs build/site).")
+    if not (Path(named) / "index.html").is_file():
+        pytest.skip(f"SETWISE_SITE names {named}, where there is no index.html.")
+    return Path(named).resolve()
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """The address at which the site is served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser(folder):
+    """The Chromium of this machine."""
+    reason = "Playwright is not installed (pip install playwright)."
+    playwright = pytest.importorskip("playwright.sync_api", reason=reason)
+    found = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    path = next(found, None)
+    if path is None:
+        pytest.skip("There is no Chromium on this machine.")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A function that opens a window of a size, whose faults gather in its list ``faults``."""
+    opened = []
+
+    def make(size):
+        page = browser.new_page(viewport=size)
+        page.faults = []
+        page.on("console", lambda said: said.type == "error" and page.faults.append(f"says {said.text}"))
+        page.on("pageerror", lambda error: page.faults.append(f"raises {error}"))
+        page.on("requestfailed", lambda request: page.faults.append(f"did not get {request.url}"))
+        page.on("response", lambda got: got.status >= 400 and page.faults.append(f"got {got.status} for {got.url}"))
+        opened.append(page)
+        return page
+
+    yield make
+    for page in opened:
+        page.close()
+
+
+def set_mode(page, mode):
+    """Show the open page, and those opened after it, in the mode ``light`` or ``dark``."""
+    page.evaluate("mode => { localStorage.setItem('mode', mode); localStorage.setItem('theme', mode); }", mode)
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == mode
+
+
+def test_every_page_on_a_phone(folder, address, tab):
+    """Every page opens without an error, is as narrow as a phone, and shows and describes all its pictures."""
+    page, found = tab(PHONE), []
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    pages = [file for file in files if not file.startswith("_")]
+    assert pages
+    for file in pages:
+        page.faults.clear()
+        page.goto(f"{address}/{file}", wait_until="load")
+        page.evaluate(LOADED)
+        found += [f"{file} {fault}" for fault in [*page.faults, *page.evaluate(FAULTS)]]
+    assert not found, "\n".join(found)
+
+
+def test_search_finds_the_questions(folder, address, tab):
+    """Who searches for "all zeros" is led to the page of questions."""
+    if not (folder / "faq.html").is_file():
+        pytest.skip("The site has no page of questions (faq.html).")
+    page = tab(DESK)
+    page.goto(f"{address}/search.html?q=all+zeros")
+    page.wait_for_selector("#search-results ul.search a")
+    page.wait_for_selector("#search-results a[href*='faq.html']")
+    assert not page.faults
+
+
+def test_chooser_ends_in_code(folder, address, tab):
+    """Each answer of the chooser that one clicks shows a text, and those that advise setwise show code."""
+    if not (folder / "start" / "chooser.html").is_file():
+        pytest.skip("The site has no chooser (start/chooser.html).")
+    page, shown = tab(PHONE), 0
+    page.goto(f"{address}/start/chooser.html")
+    labels = page.locator("label.sd-tab-label")
+    assert labels.count() > 1
+    for i in range(labels.count()):
+        label = labels.nth(i)
+        if label.is_visible():
+            label.click()
+            content = label.locator("xpath=following-sibling::div[1]")
+            assert content.is_visible(), label.inner_text()
+            shown += content.locator("div.highlight pre:visible").count()
+    assert shown, "no answer shows code"
+    assert not page.faults
+
+
+def test_pictures_follow_the_mode(folder, address, tab):
+    """In dark mode the pictures for it are shown and the others are hidden, and the reverse in light mode."""
+    page = tab(DESK)
+    page.goto(f"{address}/losses/jaccard.html")
+    for mode, other in (("dark", "light"), ("light", "dark")):
+        set_mode(page, mode)
+        for kind, visible in ((mode, True), (other, False)):
+            pictures = page.locator(f"img.only-{kind}")
+            assert pictures.count()
+            assert all(pictures.nth(i).is_visible() == visible for i in range(pictures.count()))
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_screenshots(folder, address, tab, size, mode):
+    """Takes pictures of the main pages for someone to look at, into the folder that SETWISE_SCREENSHOTS names."""
+    named = os.environ.get("SETWISE_SCREENSHOTS")
+    if not named:
+        pytest.skip("SETWISE_SCREENSHOTS does not name a folder for pictures.")
+    page = tab(size)
+    page.goto(f"{address}/index.html")
+    set_mode(page, mode)
+    for name in MAIN:
+        if (folder / f"{name}.html").is_file():
+            page.goto(f"{address}/{name}.html")
+            target = Path(named) / f"{name.replace('/', '-')}_{size['width']}_{mode}.png"
+            page.screenshot(path=target, full_page=True)
+            assert target.stat().st_size
+    assert not page.faults

@@ -52,6 +52,8 @@ class Ratios:
         self.y = rng.random(DECISIONS) < 0.3
         self.scores = rng.standard_normal(DECISIONS) + 1.5 * self.y - 0.75
         self.small = self.scores.astype(np.float32)
+        # So small beside a loss of at most 1 that decisions have to be ranked.
+        self.close = self.scores / DECISIONS
         self.sets = Sets.single(self.y)
 
     def track_lovasz_hinge_float32_over_argsort(self) -> float:
@@ -70,14 +72,14 @@ class Ratios:
         return over(lambda: margin(self.scores), lambda: np.argsort(self.scores))
 
     def track_loss_augmented_inference_of_jaccard_over_argsort(self) -> float:
-        """The labels that maximize loss plus scores, over ``numpy.argsort`` of the scores."""
+        """The labels that maximize loss plus small scores, over ``numpy.argsort`` of these scores."""
         search = CountSearch().prepare(Jaccard().structure(self.sets))
-        return over(lambda: search.maximize(self.scores), lambda: np.argsort(self.scores))
+        return over(lambda: search.maximize(self.close), lambda: np.argsort(self.close))
 
     def track_loss_augmented_inference_of_f1_over_argsort(self) -> float:
         """The same for F1."""
         search = CountSearch().prepare(FBeta().structure(self.sets))
-        return over(lambda: search.maximize(self.scores), lambda: np.argsort(self.scores))
+        return over(lambda: search.maximize(self.close), lambda: np.argsort(self.close))
 
     def track_margin_of_roc_area_over_roc_auc_score(self) -> float:
         """Value and gradient of margin rescaling of the ROC area, over the area itself by scikit-learn."""

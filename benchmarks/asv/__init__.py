@@ -1,0 +1,1 @@
+"""The folder that asv searches for ratios; it asks for this file."""

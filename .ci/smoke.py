@@ -15,7 +15,9 @@ import numpy as np
 import setwise
 from setwise import MeasureClassifier, SetClassifier, describe, losses
 
-SHIPPED = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs", "examples"}
+SHIPPED = {
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "pyproject.toml", "src", "tests", "docs", "examples",
+}  # fmt: skip
 EXTRAS = {
     "setwise.dask": "setwise.dask needs dask and distributed: pip install 'setwise[dask]'.",
     "setwise.plotting": "setwise.plotting needs matplotlib: pip install 'setwise[plot]'.",

@@ -8,11 +8,18 @@ import pytest
 from compare.made_up import PROBLEM, made_up
 from setwise.compare import Measured, Plan, compare
 from setwise.compare.bundled import bags, breast_cancer
-from setwise.compare.report import RULES, earlier, write_report
+from setwise.compare.report import RULE_PAGES, RULES, earlier, write_report
 from setwise.compare.words import LEVERS, what_to_do
 from setwise.losses import EarlyDetection, FBeta
 
 NAMES = ("report.html", "results.json")
+SITE = "https://docs.example.org/"
+
+
+@pytest.fixture(autouse=True)
+def site(monkeypatch):
+    """The site of the documentation, which the metadata of the installed package may not tell."""
+    monkeypatch.setattr("setwise.core.pages.documentation", lambda: SITE)
 
 
 def content(folder):
@@ -35,8 +42,8 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert names >= {f"breast-cancer-{n}.png" for n in ("gain", "ways", "threshold", "coefficients")}
     page = files[0].read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == len(files) - 2
-    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
-    assert "http" not in page
+    assert not re.findall(r"src=\"(?!data:)", page)
+    assert "http" not in re.sub(f'href="{SITE}', "", page)
     assert "a &lt;title&gt;" in page
     places = [page.index(word) for word in ("What to do", "How much", "How sure", "Why", "<table>", "<img", "<pre>")]
     assert places == sorted(places)
@@ -49,8 +56,20 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert second["coefficients"]["mean radius"] == cancer.winner.coefficients["mean radius"]
 
 
+def test_words_link_to_the_pages_that_explain_them(tmp_path, monkeypatch):
+    def written():
+        return write_report(tmp_path, [made_up()], "title", 1.0)[0].read_text(encoding="utf-8")
+
+    linked = written()
+    assert f'<a href="{SITE}guide/thresholds.html#bagged">tuned threshold</a>: the threshold with' in linked
+    assert f'<dt><a href="{SITE}guide/compare.html#what-it-prints">How sure</a></dt>' in linked
+    assert f'<h2><a href="{SITE}guide/compare.html#how-it-chooses-and-how-the-gain-is-measured">How this' in linked
+    monkeypatch.setattr("setwise.core.pages.documentation", lambda: None)
+    assert written() == re.sub(r"<a [^>]*>|</a>", "", linked)
+
+
 def test_every_rule_in_a_table_is_explained():
-    assert set(RULES) == {title for title, _ in LEVERS.values()}
+    assert set(RULES) == set(RULE_PAGES) == {title for title, _ in LEVERS.values()}
     # Each row may be the only one of a table.
     assert not any("the same" in text for text in RULES.values())
 

@@ -12,6 +12,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_choice, as_factor, shown
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.measure import Loss
+from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
@@ -131,7 +132,7 @@ class Objective:
         if not found.exact.all():
             warnings.warn(
                 f"{int((~found.exact).sum())} of {len(bound.batch)} sets have a maximum of {self.surrogate!r} that is "
-                "not certain; their gradient is that of a lower bound.",
+                f"not certain; their gradient is that of a lower bound.{EXACT_OR_BOUNDED.see}",
                 UserWarning,
                 stacklevel=2,
             )

@@ -13,6 +13,8 @@ from setwise.compare.bases import BASES
 from setwise.compare.other_words import cells_of, rows_text
 from setwise.compare.results import results_of
 from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals, way
+from setwise.core import pages
+from setwise.core.pages import Page
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -28,7 +30,7 @@ td.best{font-weight:bold;background:#e3f1fa}
 img{max-width:100%;height:auto;margin:.4rem 0;display:block}
 dl.answer{background:#f4f8fb;border-left:4px solid #0072B2;padding:.8rem 1.2rem;margin:1rem 0;display:grid;
   grid-template-columns:8.2rem 1fr;gap:.5rem .8rem}
-dl.answer dt{font-weight:bold;color:#0072B2}dl.answer dd{margin:0}
+dl.answer dt{font-weight:bold;color:#0072B2}a{color:inherit;text-decoration:underline dotted}dl.answer dd{margin:0}
 pre{background:#f6f6f6;padding:.7rem 1rem;overflow-x:auto;font-size:.88rem}
 @media(max-width:40rem){dl.answer{grid-template-columns:1fr}}
 """
@@ -69,6 +71,19 @@ RULES = {
     "order of scores": "no rule: the measure judges the order in which the model puts the rows",
 }
 """What the rules of the table are, by their names there."""
+
+RULE_PAGES = {
+    "tuned threshold": pages.BAGGED,
+    "at 0.5": pages.LEVERS,
+    "threshold for each label": pages.LABEL_THRESHOLDS,
+    "weighted positives": pages.CLASS_WEIGHTS,
+    "least expected loss": pages.DECISIONS,
+    "F-maximizer": pages.LABELS_TOGETHER,
+    "trained on top": pages.LEVERS,
+    "ramp on top": pages.RAMP,
+    "order of scores": pages.RANKINGS,
+}
+"""The page that explains each rule."""
 
 ONE_FOR_ALL = {"tuned threshold": "one threshold for all labels, with the best measure on held-out training rows"}
 FLOORED = {
@@ -160,7 +175,7 @@ CAPTIONS = {
 def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
     answer = "".join(
-        f"<dt>{escape(title.capitalize())}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
+        f"<dt>{linked(title.capitalize(), pages.WHAT_IT_PRINTS)}</dt><dd>{'<br>'.join(map(escape, sentences))}</dd>"
         for title, sentences in headline(found).items()
     )
     shown = "".join(
@@ -170,15 +185,23 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
     )
     kind = found.problem.kind(found.measured.average)
     rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
-    code = f"<h3>The same in Python</h3><pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
+    heading = f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>"
+    code = f"{heading}<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
         f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
-        f'<p>{escape(found.problem.about)} <span class="note">{escape(kind.capitalize())}.</span></p>'
+        f'<p>{escape(found.problem.about)} <span class="note">{linked(kind.capitalize(), pages.SETS)}.</span></p>'
         f'<dl class="answer">{answer}</dl>'
-        f'<h3>All ways that were tried</h3><p class="note">Mean of {escape(found.measured.title)} on the outer folds '
+        f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
+        f'<p class="note">Mean of {escape(found.measured.title)} on the outer folds '
         f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
         f"{_table(found)}{_other_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
+
+
+def linked(words: str, page: Page) -> str:
+    """The words as HTML, with a link to the page that explains them where the address of the site is known."""
+    text = escape(words)
+    return text if page.address is None else f'<a href="{escape(page.address)}">{text}</a>'
 
 
 def _table(found: Answer) -> str:
@@ -213,20 +236,24 @@ def _rules(found: Answer) -> str:
     """What the rules of the table are."""
     titles = [lever_title(lever) for lever in axes_of(found)[1]]
     rules = RULES | (ONE_FOR_ALL if found.problem.many else {}) | (FLOORED if found.floored is not None else {})
-    return '<p class="note">' + "<br>".join(f"{escape(t)}: {escape(rules[t])}" for t in titles if t in rules) + "</p>"
+    told = (f"{linked(t, RULE_PAGES[t])}: {escape(rules[t])}" for t in titles if t in rules)
+    return f'<p class="note">{"<br>".join(told)}</p>'
 
 
 BEST = ' class="best"'
 
 
 def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool, floored: bool) -> str:
-    """The whole HTML page; it needs no other file."""
+    """The whole HTML page; it loads no other file."""
     missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
-    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in (*HOW, *((UNDER_FLOOR,) if floored else ())))
+    how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
+    if floored:
+        how += f"<p>{escape(UNDER_FLOOR).replace('A floor', linked('A floor', pages.FLOORS), 1)}</p>"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
-        f"<h1>{escape(title)}</h1>{''.join(parts)}<h2>How this was found</h2>{how}{missing}"
+        f"<h1>{escape(title)}</h1>{''.join(parts)}"
+        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}"
         f'<p class="note">setwise {__version__}, {seconds:.0f} s.</p></body></html>\n'
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_flag, as_mapping, as_number, as_text, shown
+from setwise.core.pages import STOP_AND_GO_ON
 from setwise.core.sealed import Arrays, part_of, read_sealed, write_sealed
 
 EVERY = 30.0
@@ -155,7 +156,7 @@ class _File:
             if not self.warned:
                 why = error.strerror or str(error)
                 words = f"the checkpoint {self.path.name} cannot be written ({why}); the fit goes on, and the file is "
-                warnings.warn(words + "what was written before.", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"{words}what was written before.{STOP_AND_GO_ON.see}", RuntimeWarning, stacklevel=2)
             self.warned = True
         else:
             self.changed = False

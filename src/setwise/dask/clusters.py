@@ -8,6 +8,7 @@ from typing import Any, Self
 from distributed import Client, default_client
 from sklearn.base import clone
 
+from setwise.core.pages import CLUSTER
 from setwise.estimators.versioned import Versioned
 
 
@@ -31,7 +32,8 @@ def cluster(client: Client | None) -> Iterator[Client]:
             client = default_client()
         except ValueError:
             warnings.warn(
-                "there is no Dask client, so a cluster of this machine is started for this call.", stacklevel=4
+                f"there is no Dask client, so a cluster of this machine is started for this call.{CLUSTER.see}",
+                stacklevel=4,
             )
             with Client(dashboard_address=":0") as own:
                 yield own

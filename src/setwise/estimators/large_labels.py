@@ -12,6 +12,7 @@ from setwise.core.features import Features
 from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_SPACES
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.spaces.large_space import Scored
@@ -106,7 +107,7 @@ def warn_of_full_lists() -> None:
     """Warn that there are more labels than were asked for."""
     warnings.warn(
         f"more than {LABELS} labels of an input have scores above 0, and the best {LABELS} are returned: give "
-        "max_labels to see more.",
+        f"max_labels to see more.{LABEL_SPACES.see}",
         UserWarning,
         stacklevel=3,
     )

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.measure import Loss
+from setwise.core.pages import MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Choice, OutOfFold, Problem, Task, choose, problem_of, repeated_choice
 from setwise.estimators.choosing.base_model import base_has, check_prefit, default_classifier, is_prefit
@@ -200,7 +201,8 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
             raise
         if interrupted:
             warnings.warn(
-                "MeasureClassifier was interrupted; it holds the best of the levers that were tried so far.",
+                "MeasureClassifier was interrupted; it holds the best of the levers that were tried so far."
+                + MEASURE_COST.see,
                 RuntimeWarning,
                 stacklevel=2,
             )

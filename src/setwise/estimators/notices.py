@@ -6,18 +6,20 @@ from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
 from setwise.core.fit import Fit
+from setwise.core.pages import CERTIFIED_GAP, INTERRUPTED
 
 
 def warn_of_end(name: str, fit: Fit) -> None:
     """Warn if a fit of the estimator ``name`` ended without reaching its tolerance."""
     endings = {
-        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning),
-        "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning),
-        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning),
+        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning, CERTIFIED_GAP),
+        "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning, CERTIFIED_GAP),
+        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, INTERRUPTED),
     }
     if fit.status in endings:
         # The warning points at the line of the user that called fit.
-        warnings.warn(*endings[fit.status], stacklevel=4)
+        words, kind, page = endings[fit.status]
+        warnings.warn(words + page.see, kind, stacklevel=4)
 
 
 def warn_of_version(name: str, made: str) -> None:

@@ -6,6 +6,8 @@ from types import FrameType
 
 from sklearn import get_config
 
+from setwise.core.pages import GROUPS
+
 HOW_TO_ROUTE = (
     "Let them through: sklearn.set_config(enable_metadata_routing=True) and "
     "model.set_fit_request(groups=True).set_score_request(groups=True)."
@@ -32,7 +34,7 @@ def warn_of_dropped_groups(name: str, owner: str = "SetClassifier") -> None:
             if given is not None:
                 warnings.warn(
                     f"groups split the rows here but do not reach {owner}.{name}, which takes all rows as one "
-                    f"set. {HOW_TO_ROUTE}",
+                    f"set. {HOW_TO_ROUTE}{GROUPS.see}",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -45,7 +47,8 @@ def warn_of_forgotten_groups(name: str = "score") -> None:
     what = "takes all rows as one set" if name == "score" else "decides each row by itself, with a threshold"
     call = "score(X, y, groups=...)" if name == "score" else "predict(X, groups=...)"
     warnings.warn(
-        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: {HOW_TO_ROUTE}",
+        f"{name} without groups {what}, but fit was given groups: pass {call}. Inside model selection: {HOW_TO_ROUTE}"
+        f"{GROUPS.see}",
         UserWarning,
         stacklevel=3,
     )

@@ -8,6 +8,7 @@ from setwise.core.arrays import Values
 from setwise.core.fit import Fit
 from setwise.core.learner import SMALLEST
 from setwise.core.measure import Loss
+from setwise.core.pages import EMPTY_MODELS, HINGE
 from setwise.core.risk import Risk
 from setwise.estimators.grouping import Grouping
 
@@ -71,7 +72,7 @@ def warn_of_vacuous_bound(name: str, way_out: str) -> None:
     """Warn that the bound of the surrogate ``name`` is vacuous, and what to do."""
     warnings.warn(
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        f"{way_out}.",
+        f"{way_out}.{EMPTY_MODELS.see}",
         VacuousBoundWarning,
         stacklevel=6,
     )
@@ -81,7 +82,7 @@ def warn_of_kept_bound(name: str) -> None:
     """Warn that ``"auto"`` has kept the surrogate ``name``, whose bound says nothing."""
     warnings.warn(
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
-        "surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.",
+        f"surrogate='auto' has kept it, because the ramp that was tried has a larger training loss.{HINGE.see}",
         VacuousBoundWarning,
         stacklevel=3,
     )
@@ -91,7 +92,8 @@ def warn_of_replaced_bound(name: str) -> None:
     """Warn that ``"auto"`` has taken the ramp, because the bound of the surrogate ``name`` says nothing or little."""
     warnings.warn(
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, or not much less: "
-        "surrogate='auto' has taken the ramp from independent training, whose minimum is local and certifies nothing.",
+        "surrogate='auto' has taken the ramp from independent training, whose minimum is local and certifies nothing."
+        f"{HINGE.see}",
         VacuousBoundWarning,
         stacklevel=3,
     )

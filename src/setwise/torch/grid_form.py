@@ -10,6 +10,7 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.measure import Loss
+from setwise.core.pages import GRIDS
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.probabilistic import PerturbedLikelihood
@@ -65,7 +66,7 @@ class MarginForm(GridForm):
             # Few different sentences, for one that was shown is not shown again.
             warnings.warn(
                 f"{self!r} is known to within {10.0 ** math.ceil(math.log10(gap)):g} here, and the gradient is that of "
-                f"its lower bound: dual decomposition has ended with a gap above tol={self.tol:g}.",
+                f"its lower bound: dual decomposition has ended with a gap above tol={self.tol:g}.{GRIDS.see}",
                 stacklevel=2,
             )
         values[some], gradient[some] = found.values, found.gradient.reshape(len(some), -1)

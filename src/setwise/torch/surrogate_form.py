@@ -11,6 +11,7 @@ from torch import Tensor
 
 from setwise.core.arrays import Floats
 from setwise.core.evaluator import Surrogate
+from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.traits import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.device_counts import DeviceCounts
@@ -51,7 +52,7 @@ class SurrogateForm(Form):
             gap = float((seen.upper - seen.values).max())
             warnings.warn(
                 f"{self.surrogate!r} is known to within {gap:.3g} here, and the gradient is that of its lower bound: "
-                "these sets are too large for an exact search.",
+                f"these sets are too large for an exact search.{EXACT_OR_BOUNDED.see}",
                 stacklevel=2,
             )
         return OnHost(values, found.spread(seen.gradient, scores))

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from setwise.core.pages import BAG_LIMITS, BAGS, INTERRUPTED
 from setwise.estimators.weak.problem import LinearModel
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import Trained
 from setwise.estimators.weak.wrapped import WrappedModel
 
 ENDINGS = {
-    "max_iter": ("{name} {message}; raise max_iter or tol.", ConvergenceWarning),
-    "interrupted": ("{name} was {message}.", RuntimeWarning),
+    "max_iter": ("{name} {message}; raise max_iter or tol.", ConvergenceWarning, BAGS),
+    "interrupted": ("{name} was {message}.", RuntimeWarning, INTERRUPTED),
 }
 
 
@@ -67,10 +68,10 @@ def _take_names(model: Any, fitted: Any) -> None:
 def _warn(name: str, trained: Sequence[Trained]) -> None:
     """Warn of the first class that has a reason, of each kind."""
     statuses = {one.model.status: one.model.message for one in reversed(trained)}
-    for status, (words, kind) in ENDINGS.items():
+    for status, (words, kind, page) in ENDINGS.items():
         if status in statuses:
             # The warning points at the line of the user that called fit.
-            warnings.warn(words.format(name=name, message=statuses[status]), kind, stacklevel=5)
+            warnings.warn(words.format(name=name, message=statuses[status]) + page.see, kind, stacklevel=5)
     advice = next((one.advice for one in trained if one.advice is not None), None)
     if advice is not None:
-        warnings.warn(advice, UserWarning, stacklevel=5)
+        warnings.warn(advice + BAG_LIMITS.see, UserWarning, stacklevel=5)

@@ -103,7 +103,8 @@ def tab(browser):
         page.faults = []
         page.on("console", lambda said: said.type == "error" and page.faults.append(f"says {said.text}"))
         page.on("pageerror", lambda error: page.faults.append(f"raises {error}"))
-        page.on("requestfailed", lambda request: page.faults.append(f"did not get {request.url}"))
+        # A page that one leaves may stop to wait for the site's icon.
+        page.on("requestfailed", lambda one: "ABORTED" in one.failure or page.faults.append(f"did not get {one.url}"))
         page.on("response", lambda got: got.status >= 400 and page.faults.append(f"got {got.status} for {got.url}"))
         opened.append(page)
         return page

@@ -10,12 +10,6 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
-PACKAGES = (
-    "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
-    "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
-    "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
-    "setwise.compare", "setwise.experiments",
-)  # fmt: skip
 EXTRA = {
     "setwise.torch": "torch", "setwise.dask": "distributed", "setwise.plotting": "matplotlib",
     "setwise.compare.load_model": "skops", "setwise.compare.save_model": "skops",

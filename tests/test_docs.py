@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from public_names import PACKAGES
+from packages import PACKAGES
 from setwise import cli, losses
 from setwise.core.sets import Sets
 from setwise.description import examine, verdicts

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from public_names import EXTRA, PACKAGES, public_names
+from packages import PACKAGES
+from public_names import EXTRA, public_names
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -7,18 +7,23 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from packages import PACKAGES
 from setwise.losses import LOSSES
-
-PACKAGES = (
-    "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
-    "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
-    "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
-    "setwise.compare", "setwise.experiments",
-)  # fmt: skip
-
 
 ENTRY = re.compile(r"(\S.*?) : (.*)")
 SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises"}
+
+
+INDEX = """API
+===
+
+Every public name has a page with what it computes, its arguments with their shapes, what it refuses, where it comes
+from, and an example that runs in the tests. The losses have :doc:`pages of their own </losses/index>`.
+
+.. toctree::
+   :maxdepth: 1
+
+"""
 
 
 def heading(text: str, line: str = "=") -> str:
@@ -52,6 +57,7 @@ def make(app: Sphinx) -> None:
     """Write the pages; a name that two packages export stands where it comes first, a loss on its own page."""
     folder, seen = Path(app.srcdir) / "api", set()
     pages = set(LOSSES.values())
+    write(folder / "index.rst", INDEX + "".join(f"   {package}\n" for package in PACKAGES))
     for package in PACKAGES:
         module = import_module(package)
         rows, entries = [], []

@@ -162,10 +162,11 @@ def test_the_table_has_every_loss_of_mistakes():
 def test_the_picture_of_the_readme_can_be_drawn(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    # docs/releasing.md says how the picture is drawn anew.
-    figure = runpy.run_path(str(ROOT / "examples/plot_early_detection.py"))["figure"]
-    figure.savefig(tmp_path / "early_detection.png")
-    assert (tmp_path / "early_detection.png").stat().st_size > 10_000
+    pages = (ROOT / "README.md").read_text("utf-8") + (ROOT / "docs/index.md").read_text("utf-8")
+    for path in runpy.run_path(str(ROOT / "docs/images/draw.py"))["draw"](tmp_path):
+        assert path.stat().st_size > 10_000
+        assert (ROOT / "docs/images" / path.name).exists()
+        assert pages.count(f"images/{path.name}") == 2
 
 
 def test_the_table_of_inference_is_the_one_that_is_asked():

@@ -10,6 +10,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_random_state
 from setwise.core.enumerate import LIMIT, table, traits
 from setwise.core.measure import Loss
+from setwise.core.pages import TRAITS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.shapes import search_shapes
@@ -67,7 +68,9 @@ def describe(loss: Loss | str, y_true: ArrayLike, *, random_state: int | np.rand
     loss, truth = as_loss(loss), Sets.single(y_true)
     as_random_state(random_state)
     if loss.reads == "classes":
-        raise Refusal(f"describe refuses {loss!r}: it tells of losses of labels 0 and 1. Describe the loss inside.")
+        raise Refusal(
+            f"describe refuses {loss!r}: it tells of losses of labels 0 and 1. Describe the loss inside.", TRAITS
+        )
     size = f"{truth.total:,} decision{'s' * (truth.total != 1)}"
     lines = [f"{loss!r} for a ground truth of {size}, {int(truth.positives[0]):,} of them positive."]
     if loss.reads == "scores":
@@ -253,7 +256,7 @@ def _maximized(name: str, loss: Loss, truth: Sets, tight: bool | None, how: str,
 
 def _refused(name: str, refusal: Refusal) -> Verdict:
     # The reason stands between the two parties and the way out: "A refuses B: reason. Use C."
-    reason = str(refusal).split(": ", 1)[-1].split(". ")[0].rstrip(".")
+    reason = refusal.sentence.split(": ", 1)[-1].split(". ")[0].rstrip(".")
     return Verdict(name, False, False, False, f"refused: {reason}.")
 
 

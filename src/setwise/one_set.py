@@ -12,6 +12,7 @@ from setwise.core.classes import Classes
 from setwise.core.count_loss import CountLoss
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Combination, Loss
+from setwise.core.pages import ONE_SET
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.solutions import Solution
@@ -124,7 +125,7 @@ def _prepare(
     check_inference(inference)
     as_flag(slack, "slack")
     if loss.reads == "scores" and not isinstance(loss, CountLoss):
-        raise Refusal(f"inference for one set refuses {loss!r}: it evaluates a ranking. Use MarginRescaling.")
+        raise Refusal(f"inference for one set refuses {loss!r}: it evaluates a ranking. Use MarginRescaling.", ONE_SET)
     s = as_array(scores, "scores")
     # The shape of the scores says how many labels a decision has.
     if s.ndim == 2:
@@ -154,5 +155,7 @@ def _each(loss: Loss, change: Callable[[Loss], Loss]) -> Loss:
 def _by_area(loss: Loss, areas: Values) -> Loss:
     """The loss of areas instead of counts."""
     if not isinstance(loss, CountLoss):
-        raise Refusal(f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.")
+        raise Refusal(
+            f"weights refuse {loss!r}: it is not a quotient of counts. Give the loss its own weights.", ONE_SET
+        )
     return AreaWeighted(loss, areas)

@@ -9,6 +9,7 @@ from setwise.boosting.passed import Passed
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array
 from setwise.core.measure import Loss
+from setwise.core.pages import BOOSTING
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
@@ -113,12 +114,13 @@ class Binder:
     def _ids_of(self, passed: Passed) -> Ints:
         n, sizes = len(passed.labels), passed.sizes
         if self.ids is not None and sizes is not None:
-            raise Refusal("boosting refuses groups: the data set has groups of its own. Give them once.")
+            raise Refusal("boosting refuses groups: the data set has groups of its own. Give them once.", BOOSTING)
         if self.ids is not None:
             if len(self.ids) != n:
                 raise Refusal(
                     f"boosting refuses {n} rows: groups has {len(self.ids)} ids, one for each row of the whole data. "
-                    "With other rows, as those of a fold, of a validation set or of a worker, make another one."
+                    "With other rows, as those of a fold, of a validation set or of a worker, make another one.",
+                    BOOSTING,
                 )
             return self.ids
         if sizes is None:

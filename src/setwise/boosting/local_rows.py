@@ -2,6 +2,7 @@
 
 import sys
 
+from setwise.core.pages import BOOSTING
 from setwise.core.refusal import Refusal
 
 DISTRIBUTED = ("lightgbm.dask", "xgboost.dask", "xgboost.spark")
@@ -21,7 +22,8 @@ def refuse_local_rows(name: str) -> None:
     if caller is not None:
         raise Refusal(
             f"{name} refuses {caller}: each worker sees its own rows only, and the loss of a set needs all of its rows "
-            "together. Train on one machine, as with LGBMClassifier or xgboost.train."
+            "together. Train on one machine, as with LGBMClassifier or xgboost.train.",
+            BOOSTING,
         )
 
 

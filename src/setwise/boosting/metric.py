@@ -9,6 +9,7 @@ from setwise.boosting.local_rows import refuse_local_rows
 from setwise.boosting.passed import DataSet, Passed
 from setwise.core.checks import as_choice, as_number
 from setwise.core.measure import Loss
+from setwise.core.pages import BOOSTING
 from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 
@@ -84,7 +85,7 @@ class Metric:
     def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> None:
         self.loss = as_loss(loss)
         if self.loss.reads == "classes":
-            raise Refusal(f"metric refuses {self.loss!r}: it evaluates more than two labels.")
+            raise Refusal(f"metric refuses {self.loss!r}: it evaluates more than two labels.", BOOSTING)
         self.booster = as_choice(booster, "booster", ("xgboost", "lightgbm"))
         self.threshold = as_number(threshold, "threshold")
         # XGBoost asks functions for their name.

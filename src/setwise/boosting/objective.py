@@ -12,7 +12,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_choice, as_factor, shown
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.measure import Loss
-from setwise.core.pages import EXACT_OR_BOUNDED
+from setwise.core.pages import BOOSTING, EXACT_OR_BOUNDED
 from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
@@ -162,9 +162,11 @@ class Objective:
 
 def _surrogate(loss: Loss, name: str, scale: float | str | None) -> Surrogate:
     if loss.reads == "classes":
-        raise Refusal(f"objective refuses {loss!r}: it evaluates more than two labels. Train one booster for each.")
+        raise Refusal(
+            f"objective refuses {loss!r}: it evaluates more than two labels. Train one booster for each.", BOOSTING
+        )
     if name == "lovasz" and scale is not None:
-        raise Refusal(f"objective refuses scale={shown(scale)}: the Lovász hinge has no scale. Use 'margin'.")
+        raise Refusal(f"objective refuses scale={shown(scale)}: the Lovász hinge has no scale. Use 'margin'.", BOOSTING)
     found: Surrogate
     if name == "lovasz":
         found = LovaszHinge(loss)

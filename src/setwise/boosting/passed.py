@@ -7,6 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_array, as_labels, as_reals, as_scores
+from setwise.core.pages import BOOSTING
 from setwise.core.refusal import Refusal
 
 
@@ -51,7 +52,8 @@ class Passed:
         if given.shape != truth.shape:
             raise Refusal(
                 f"boosting refuses {name} of shape {given.shape} for {truth.size} rows: a set loss of labels 0 and 1 "
-                "reads one score for each row. Train with one class, num_class=1."
+                "reads one score for each row. Train with one class, num_class=1.",
+                BOOSTING,
             )
         checked = as_scores(given, truth.size, name).astype(np.float64)
         return cls(truth, checked, _or_none(weight, "weight"), _or_none(group, "group"))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.pages import FLOORS
 from setwise.core.refusal import Refusal
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
 from setwise.decisions.floors import SLACK
@@ -76,7 +77,7 @@ class FlooredThreshold(Lever):
         try:
             return FlooredAt(self.point(evidence.response().scores, task).threshold)
         except UnmetFloor as sentence:
-            raise Refusal(str(sentence)) from None
+            raise Refusal(str(sentence), FLOORS) from None
 
     def point(self, scores: Values, task: Task) -> OperatingPoint:
         """The best threshold of scores that keeps the floors; UnmetFloor where none does."""
@@ -137,7 +138,7 @@ class NearestThreshold(Lever):
             return FlooredAt(self.floor.point(scores, task).threshold)
         except UnmetFloor as sentence:
             if len(task.truth) == self.rows:
-                raise Refusal(str(sentence)) from None
+                raise Refusal(str(sentence), FLOORS) from None
         floors = self.floor.floors
         near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))

@@ -16,6 +16,7 @@ from setwise.compare.plan import Key
 from setwise.compare.problem import Problem
 from setwise.compare.reading import targets_of
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.pages import LARGE_FILES
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.datasets.budget import Budget
@@ -125,7 +126,7 @@ class OtherRows:
     def _refuse_many(self, why: str) -> None:
         room = self.memory.room(self.count)
         if self.count > room:
-            raise Refusal(f"{why}, and --memory has room for those of {room:,} of them.")
+            raise Refusal(f"{why}, and --memory has room for those of {room:,} of them.", LARGE_FILES)
 
     def _loss(self, places: Blocks, said: Sequence[Said], labels: list[Any], measured: Measured) -> float:
         """The mean loss of labels, or of scores, over all sets of these rows."""

@@ -22,6 +22,7 @@ from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_kind, as_number, shown
+from setwise.core.pages import OPTIONS
 from setwise.core.refusal import Refusal
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
@@ -230,7 +231,7 @@ class _Judge:
                 unmet.append((sentence.reachable, f"{source.name}: {said[0].lower()}{said[1:]}"))
             else:
                 return
-        raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}")
+        raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)
 
     def _judged(self, decision: Decision, test: Rows) -> tuple[dict[Key, float], dict[Key, Reached]]:
         """The loss of each rule on new rows, and under floors what it reaches there."""

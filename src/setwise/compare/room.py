@@ -8,6 +8,7 @@ from typing import final
 
 from setwise.compare.figures import bytes_text
 from setwise.compare.timing import LEAST_ROWS
+from setwise.core.pages import LARGE_FILES
 from setwise.core.refusal import Refusal
 from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_table import ParquetTable
@@ -71,7 +72,8 @@ class Room:
             needed += max(int(least * self.row / SHARE) + self.row, 2 * READ * self.cells * largest)
             raise Refusal(
                 f"--memory {bytes_text(self.budget.bytes)} is too small for {self.table.path.name}, whose largest row "
-                f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more."
+                f"group has {largest:,} of its {self.table.rows:,} rows: give {bytes_text(needed)} or more.",
+                LARGE_FILES,
             )
         return found
 
@@ -96,7 +98,9 @@ def refuse_too_large(path: Path) -> None:
     if needed > has:
         raise Refusal(
             f"{path.name} has {table.rows:,} rows, which take at least {bytes_text(needed)} of memory, and this "
-            f"machine has {bytes_text(has)}: give --memory {bytes_text(has // 2)}, which compares on random rows of it."
+            f"machine has {bytes_text(has)}: give --memory {bytes_text(has // 2)}, which compares on random rows of "
+            "it.",
+            LARGE_FILES,
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.checks import as_parts, as_shaped
+from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal
 from setwise.kernels.segments import segment_places, segment_sums
 
@@ -159,7 +160,9 @@ class Batch(ABC):
         The forced label gains ``strength_i`` and each other label loses it, as far as these labels have a score.
         """
         if self.unary is None:
-            raise Refusal(f"{type(self).__name__} has no scores of single decisions, so no label can be forced.")
+            raise Refusal(
+                f"{type(self).__name__} has no scores of single decisions, so no label can be forced.", FORCED_LABELS
+            )
         # The copy is float64, since a strength far above the scores would swallow them in float32.
         out = np.array(scores, dtype=np.float64)
         for label in range(self.n_labels):

@@ -10,6 +10,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_array, as_count, as_factor, as_number, shown
 from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
+from setwise.core.pages import WINDOW_COSTS
 from setwise.core.refusal import Refusal
 from setwise.kernels.overlaps import overlap_costs
 from setwise.kernels.windows import mark_inside, sums_inside
@@ -138,7 +139,9 @@ class Overlap(FlipCosts):
 
     def check(self, batch: Batch) -> None:
         if not isinstance(batch, Boxes):
-            raise Refusal(f"{self!r} refuses {type(batch).__name__}: it costs windows of images, as Boxes.")
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: it costs windows of images, as Boxes.", WINDOW_COSTS
+            )
 
     def of(self, batch: Boxes, i: int, labels: Ints) -> Values:
         found = np.ascontiguousarray(labels, np.int64)

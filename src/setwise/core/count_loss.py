@@ -9,6 +9,7 @@ from setwise.core.arrays import Values
 from setwise.core.bends import Bend, QuotientBend
 from setwise.core.counts import Ceiling, Counts, Formula, Quotient
 from setwise.core.measure import Loss
+from setwise.core.pages import NETWORKS_REFUSE
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -99,7 +100,8 @@ class CountLoss(Loss):
         if not isinstance(batch, Sets):
             raise Refusal(
                 f"{self!r} refuses {type(batch).__name__}: it fixes the number of predicted positives, which no method "
-                "for networks can. Train for another loss, and measure this one by differences of max-marginals."
+                "for networks can. Train for another loss, and measure this one by differences of max-marginals.",
+                NETWORKS_REFUSE,
             )
         return Structure(_compared_with_best(batch, term.predicted), (term,))
 

@@ -9,6 +9,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch, segments
 from setwise.core.checks import as_kind, as_limit, as_reals
 from setwise.core.evaluator import Evaluation, Evaluator
+from setwise.core.pages import NOT_CONVEX
 from setwise.core.refusal import Refusal
 from setwise.kernels.segments import segment_sums
 
@@ -118,7 +119,7 @@ class Difference(Evaluator):
         if self.convex:
             return self
         if not self.first.convex:
-            raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.")
+            raise Refusal(f"{self!r} has no convex majorant: its first part is not convex.", NOT_CONVEX)
         tangent, point = self.second(scores), np.asarray(scores, dtype=np.float64)
         # A convex function lies above its tangent, so subtracting the tangent gives a function above the difference.
         direction = tangent.gradient.astype(np.float64)

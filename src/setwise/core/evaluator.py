@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_kind, as_scores, as_tolerances
+from setwise.core.pages import NOT_CONVEX, PLACES_REFUSE
 from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -125,7 +126,7 @@ class Evaluator(ABC):
         """A convex evaluator that is nowhere below this one and equals it at ``scores``; itself where it is convex."""
         if self.convex:
             return self
-        raise Refusal(f"{self!r} has no convex majorant.")
+        raise Refusal(f"{self!r} has no convex majorant.", NOT_CONVEX)
 
     def redrawn(self, seed: int) -> "Evaluator":
         """The same function with new noise, which depends on (seed, set, sample) alone; itself if it has no noise."""
@@ -170,7 +171,7 @@ class Surrogate(ABC):
         ------
         Refusal : if it needs all scores of a set in one place
         """
-        raise Refusal(f"{self!r} needs all scores of a set in one place.")
+        raise Refusal(f"{self!r} needs all scores of a set in one place.", PLACES_REFUSE)
 
     @final
     def batch(self, batch: Batch, scores: ArrayLike) -> Evaluation:

@@ -12,6 +12,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_factor, as_number, as_reals, shown
 from setwise.core.flips import Flips
+from setwise.core.pages import LABEL_SPACES
 from setwise.core.refusal import Refusal
 from setwise.core.terms import Term
 from setwise.core.traits import Trait
@@ -46,7 +47,8 @@ class FlipCosts(Term):
         if not isinstance(batch, Flips):
             raise Refusal(
                 f"{type(self).__name__} refuses {type(batch).__name__}: it costs single labels of a large space, as "
-                "LabelSequences."
+                "LabelSequences.",
+                LABEL_SPACES,
             )
 
     def values(self, batch: Flips, labels: NDArray[Any]) -> Values:

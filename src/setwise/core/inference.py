@@ -21,6 +21,7 @@ from setwise.core.checks import (
     as_tolerances,
     shown,
 )
+from setwise.core.pages import FORCED_LABELS, INFERENCE
 from setwise.core.refusal import Refusal
 from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
@@ -75,7 +76,7 @@ class Inference(ABC):
         check_structure(structure, slack)
         why = self.refuses(structure, slack)
         if why is not None:
-            raise Refusal(why)
+            raise Refusal(why, INFERENCE)
         return self.bind(structure, slack)
 
 
@@ -171,7 +172,9 @@ class Maximizer(ABC):
         batch = self.structure.batch
         s, wanted = as_scores(scores, batch.n_scores), as_forced(forced, batch.total, batch.n_labels)
         if self.slack:
-            raise Refusal(f"{self!r} refuses to force labels under slack rescaling: the score is multiplied there.")
+            raise Refusal(
+                f"{self!r} refuses to force labels under slack rescaling: the score is multiplied there.", FORCED_LABELS
+            )
         size = segment_sums(np.abs(s).astype(np.float64), batch.score_offsets)
         # No change of labels gains more score than this, and the 1 stands for a loss of usual size.
         strength, tol = 4.0 * (1.0 + size), np.zeros(len(batch))
@@ -211,7 +214,9 @@ class Maximizer(ABC):
                 forced[at] = label
                 found = self.best(scores, forced)
                 if not found.exact[sets].all():
-                    raise Refusal(f"max_marginals refuses {self.structure!r}: its maximum is only bounded here.")
+                    raise Refusal(
+                        f"max_marginals refuses {self.structure!r}: its maximum is only bounded here.", FORCED_LABELS
+                    )
                 out[at, label] = (found.values + base)[sets]
         return out
 

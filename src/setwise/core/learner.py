@@ -15,6 +15,7 @@ from setwise.core.cut import Bundle, Cut
 from setwise.core.earlier import Earlier
 from setwise.core.fit import Fit, Record
 from setwise.core.interrupts import plain_interrupts
+from setwise.core.pages import NOT_CONVEX
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import Watched, refuse_planes_above
@@ -134,7 +135,8 @@ class Learner(ABC):
         if self.needs_convex and not risk.convex:
             raise Refusal(
                 f"{type(self).__name__} refuses a risk that is not convex: its bounds would not hold. Use NRBM or "
-                "ConvexConcave (learner='nrbm' or 'convex_concave')."
+                "ConvexConcave (learner='nrbm' or 'convex_concave').",
+                NOT_CONVEX,
             )
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be a function of (record, w); got {shown(callback)}.")

@@ -17,6 +17,7 @@ from setwise.core.counts import Formula
 from setwise.core.function_of_mistakes import FunctionOfMistakes
 from setwise.core.graphs import Graphs
 from setwise.core.one_label import binary_view, lift
+from setwise.core.pages import CLASS_LOSSES, RANKINGS, SUMS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -55,7 +56,9 @@ class Measure(ABC):
         if self.reads == "scores":
             batch = batch.nodes if isinstance(batch, Graphs) else batch
             if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
-                raise Refusal(f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.")
+                raise Refusal(
+                    f"{self!r} refuses this batch: it ranks whole sets of binary decisions, all known.", RANKINGS
+                )
             return self._finite(batch, as_scores(predictions, batch.total, "predictions"))
         return self._finite(batch, as_predictions(predictions, batch.total, batch.n_labels))
 
@@ -149,7 +152,8 @@ class Loss(Measure):
         if Trait.LABEL_FREE not in self.traits:
             raise Refusal(
                 f"{self!r} refuses {batch.n_labels} labels: it tells positives from negatives. "
-                "Use MeanOverClasses(loss) or OneClass(loss, label)."
+                "Use MeanOverClasses(loss) or OneClass(loss, label).",
+                CLASS_LOSSES,
             )
         # A loss that sees only which decisions are wrong is bound to the decisions "is this label right?".
         return replace(lift(batch, None, self.bind(binary_view(batch, None))), source=self)
@@ -201,7 +205,9 @@ class Combination(Loss):
             flat += [(as_factor(factor * c), part) for c, part in inner]
         odd = [loss for _, loss in flat if loss.reads == "scores"]
         if odd and len(flat) > 1:
-            raise Refusal(f"+ refuses {odd[0]!r}: it evaluates an order of scores, not labels. Train for it alone.")
+            raise Refusal(
+                f"+ refuses {odd[0]!r}: it evaluates an order of scores, not labels. Train for it alone.", SUMS
+            )
         return cls(tuple(flat))
 
     @classmethod

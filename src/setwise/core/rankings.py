@@ -11,6 +11,7 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_array, as_offsets
 from setwise.core.network import Network
+from setwise.core.pages import NETWORKS_REFUSE, RANKINGS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.terms import Term
@@ -50,12 +51,15 @@ class Rankings(Batch):
         if isinstance(sets, Network):
             raise Refusal(
                 f"{loss!r} refuses to train on {type(sets).__name__}: a network gives labels and no ranking. Train for "
-                "a loss of labels, and measure this one by the differences of max-marginals."
+                "a loss of labels, and measure this one by the differences of max-marginals.",
+                NETWORKS_REFUSE,
             )
         if not isinstance(sets, Sets) or sets.totals is not None:
-            raise Refusal(f"{loss!r} refuses {type(sets).__name__}: it ranks whole sets of binary decisions.")
+            raise Refusal(f"{loss!r} refuses {type(sets).__name__}: it ranks whole sets of binary decisions.", RANKINGS)
         if sets.known is not None:
-            raise Refusal(f"{loss!r} refuses labels that are not known: it ranks positives against negatives.")
+            raise Refusal(
+                f"{loss!r} refuses labels that are not known: it ranks positives against negatives.", RANKINGS
+            )
         return cls(sets.truth, sets.offsets)
 
     @property

@@ -1,8 +1,39 @@
 """The exceptions for combinations that make no mathematical sense, and for promises that turn out to be false."""
 
+from setwise.core.pages import Page
+
 
 class Refusal(ValueError):  # noqa: N818  (the word of the field)
-    """Raised where two objects do not fit each other; the message names both and what to use instead."""
+    """Raised where two objects do not fit each other; the message names both and what to use instead.
+
+    Parameters
+    ----------
+    message : the sentences
+    page : the page of the guide that explains the reason and the way out, whose name ends the message; None where a
+        class of one's own refuses what no page explains
+
+    Examples
+    --------
+    >>> from setwise.surrogates import LovaszHinge
+    >>> try:
+    ...     LovaszHinge("f1")
+    ... except Refusal as refusal:
+    ...     print(refusal.page.path)
+    ...     print(refusal.sentence)
+    guide/surrogates#which-loss-with-which-surrogate
+    LovaszHinge refuses FBeta(): the loss is not submodular. Use surrogate='margin'.
+    """
+
+    page: Page | None = None
+
+    def __init__(self, message: str, page: Page | None = None) -> None:
+        super().__init__(message if page is None else message + page.see)
+        self.page = page
+
+    @property
+    def sentence(self) -> str:
+        """The message without the name of the page, for those who quote it or word it anew."""
+        return str(self) if self.page is None else str(self).removesuffix(self.page.see)
 
 
 class BrokenPromise(ValueError):  # noqa: N818

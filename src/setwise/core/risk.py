@@ -6,6 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.cut import Bundle, Cut, Cuts
+from setwise.core.pages import NOT_CONVEX
 from setwise.core.refusal import Refusal
 
 
@@ -65,7 +66,7 @@ class Risk(ABC):
         """A convex risk that is nowhere below this one and equals it at ``w``; itself where it is convex."""
         if self.convex:
             return self
-        raise Refusal(f"{type(self).__name__} has no convex majorant.")
+        raise Refusal(f"{type(self).__name__} has no convex majorant.", NOT_CONVEX)
 
     def redrawn(self, seed: int) -> "Risk":
         """The same risk with new noise, which depends on the seed alone; itself if it has no noise."""

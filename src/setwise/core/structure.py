@@ -11,6 +11,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_array, as_factor, as_kind, shown
 from setwise.core.counts import Counts
+from setwise.core.pages import LOSSES, SUMS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets, check_orders
 from setwise.core.terms import Mistakes, MistakesTerm, Term
@@ -95,7 +96,7 @@ class Structure:
         """The terms, all of which must be set functions of mistakes."""
         for term in self.terms:
             if not isinstance(term, MistakesTerm):
-                raise Refusal(f"{self!r} is no set function of mistakes.")
+                raise Refusal(f"{self!r} is no set function of mistakes.", LOSSES)
         return [term for term in self.terms if isinstance(term, MistakesTerm)]
 
     @staticmethod
@@ -159,7 +160,9 @@ class Structure:
         if not isinstance(other, Structure):
             return NotImplemented
         if self.batch is not other.batch:
-            raise Refusal(f"+ refuses {self!r} and {other!r}: they are about different labelings. Train for one alone.")
+            raise Refusal(
+                f"+ refuses {self!r} and {other!r}: they are about different labelings. Train for one alone.", SUMS
+            )
         return _merged(self.batch, [*self.terms, *other.terms], f"{self!r} + {other!r}")
 
     def __radd__(self, other: object) -> "Structure":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.pages import WEAK_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.traits import CURVATURES, Trait
@@ -52,7 +53,7 @@ class Term(ABC):
 
     def zero(self, batch: Any) -> "Term":
         """The term that is 0 on the labelings of least value and -inf on all others."""
-        raise Refusal(f"{self!r} does not tell which of its labelings have the least value.")
+        raise Refusal(f"{self!r} does not tell which of its labelings have the least value.", WEAK_LABELS)
 
 
 class MistakesTerm(Term):

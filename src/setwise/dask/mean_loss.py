@@ -10,6 +10,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import shown
 from setwise.core.given import as_float64
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import placed_columns
@@ -67,7 +68,7 @@ def mean_loss(
     """
     bound = as_loss(loss)
     if bound.reads == "classes":
-        raise Refusal(f"mean_loss refuses {bound!r}, which is for more than two classes.")
+        raise Refusal(f"mean_loss refuses {bound!r}, which is for more than two classes.", PLACES_REFUSE)
     if np.ndim(pos_label) or is_missing(pos_label):
         raise ValueError(f"pos_label must be one label; got {shown(pos_label)}.")
     with cluster(client) as at:

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.checks import shown
+from setwise.core.pages import FILES
 from setwise.core.refusal import Refusal
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -60,7 +61,8 @@ class Budget:
         about = KEPT * n + self.beside(n, sets * n // read, named).sets
         raise Refusal(
             f"memory={self.bytes} is too small for {n} rows, which take with the sets of the first {read} of them "
-            f"{KEPT * n + taken} bytes beside two blocks: give some {about} bytes, and what two blocks take."
+            f"{KEPT * n + taken} bytes beside two blocks: give some {about} bytes, and what two blocks take.",
+            FILES,
         )
 
     def room(self, n: int) -> int:
@@ -79,6 +81,7 @@ class Budget:
             whose = "which take" if not self.sets else "which take with their sets"
             raise Refusal(
                 f"memory={self.bytes} is too small for {n} rows, {whose} {kept} bytes beside two blocks of at least "
-                f"{what}: give {kept + 2 * read} bytes or more."
+                f"{what}: give {kept + 2 * read} bytes or more.",
+                FILES,
             )
         return (self.spare(n) - read) // (2 * row)

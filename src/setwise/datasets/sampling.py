@@ -9,6 +9,7 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Ints
 from setwise.core.checks import as_count
+from setwise.core.pages import LARGE_FILES
 from setwise.core.refusal import Refusal
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
 from setwise.datasets.parquet_table import ParquetTable
@@ -113,7 +114,9 @@ def drawn(table: ParquetTable, asked: Request, room: Callable[[int], int], seed:
         rows = room(len(ids))
         chosen = ids[whole_sets(sizes, rows, seed)]
         if not len(chosen):
-            raise Refusal(f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.")
+            raise Refusal(
+                f"{rows} rows are too few for a set of {table.path.name}, which may have {sizes.max()}.", LARGE_FILES
+            )
         parts, first = [], 0
         for g, size in enumerate(table.sizes):
             found = np.isin(table.ids([g], asked.group, codes), chosen)

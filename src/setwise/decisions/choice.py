@@ -3,6 +3,7 @@
 import numpy as np
 
 from setwise.core.measure import Loss
+from setwise.core.pages import DECISIONS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
@@ -43,7 +44,8 @@ def rule_for(loss: Loss, size: int, tol: float = 0.0) -> Rule:
         return _of_large(formula, tol)
     raise Refusal(
         f"a decision for {loss!r} is refused: a further mistake may make it smaller, so the most probable decisions "
-        f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds."
+        f"need not be the best, and {size} decisions are too many to enumerate. Promise Trait.INCREASING if it holds.",
+        DECISIONS_REFUSE,
     )
 
 
@@ -74,5 +76,6 @@ def _of_mistakes(loss: Loss, size: int) -> Rule:
         return ByEnumeration(loss, size)
     raise Refusal(
         f"a decision for {loss!r} is refused: it is no function of the counts, and {size} decisions are too many to "
-        f"enumerate (at most {LIMIT}, or {LIMIT_LABEL_FREE} where labels do not matter). Use a loss of counts."
+        f"enumerate (at most {LIMIT}, or {LIMIT_LABEL_FREE} where labels do not matter). Use a loss of counts.",
+        DECISIONS_REFUSE,
     )

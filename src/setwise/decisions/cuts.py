@@ -4,6 +4,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.measure import Loss
+from setwise.core.pages import BAGS
 from setwise.core.refusal import Refusal
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.by_window import ByWindow
@@ -28,7 +29,9 @@ def rule_of_cuts(loss: Loss, size: int) -> Rule:
     Refusal : if there is none, with a sentence that says what helps
     """
     if loss.reads == "scores":
-        raise Refusal(f"loss={loss!r} is refused: it evaluates an order of scores. Use a loss of labels, as 'f1'.")
+        raise Refusal(
+            f"loss={loss!r} is refused: it evaluates an order of scores. Use a loss of labels, as 'f1'.", BAGS
+        )
     formula = formula_of(loss, size)
     if formula is None:
         return _of_mistakes(loss, size)
@@ -64,7 +67,8 @@ def _of_mistakes(loss: Loss, size: int) -> Rule:
     except Refusal as error:
         raise Refusal(
             f"loss={loss!r} is refused for {size} rows: it is no function of the numbers of mistakes, and they are too "
-            "many to enumerate. Use a loss of counts, as 'f1', or None."
+            "many to enumerate. Use a loss of counts, as 'f1', or None.",
+            BAGS,
         ) from error
 
 
@@ -76,5 +80,6 @@ def _of_any_counts(loss: Loss, formula: Formula) -> Rule:
     raise Refusal(
         f"loss={loss!r} is refused for {formula.size} rows: a further mistake may make it smaller, and then all "
         f"thresholds are compared, which takes too long for more than {limit} rows. Use fewer rows, another loss, as "
-        "'f1', or None."
+        "'f1', or None.",
+        BAGS,
     )

@@ -10,6 +10,7 @@ from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Combination, Loss
+from setwise.core.pages import DECISIONS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -183,11 +184,15 @@ def formula_of(loss: Loss, size: int, likely: tuple[int, int] | None = None) -> 
         if counts.predicted is not None and np.ptp(counts.predicted) > 0:
             raise Refusal(
                 f"a decision for {loss!r} is refused: the number that it predicts depends on the truth. Use "
-                "PrecisionAtK(k) or RecallAtK(k)."
+                "PrecisionAtK(k) or RecallAtK(k).",
+                DECISIONS_REFUSE,
             )
         return Formula(size, counts, first)
     if loss.reads == "scores":
-        raise Refusal(f"a decision for {loss!r} is refused: it evaluates an order of scores. Rank by probability.")
+        raise Refusal(
+            f"a decision for {loss!r} is refused: it evaluates an order of scores. Rank by probability.",
+            DECISIONS_REFUSE,
+        )
     if not _of_counts(loss):
         return None
     loss.check(_negatives(size))

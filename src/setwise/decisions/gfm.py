@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_reals, as_shaped
 from setwise.core.measure import Loss
+from setwise.core.pages import DECISIONS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.decisions.decision import Decision
 from setwise.decisions.formula import Formula, formula_of
@@ -132,7 +133,8 @@ def affine_formula(loss: Loss, size: int) -> Formula:
     if formula is None or not is_affine(formula):
         raise Refusal(
             f"gfm refuses {loss!r}: it is not known to be affine in the true positives at each number predicted. "
-            "Use F_beta, MCC or the balanced error, or least_expected_loss_of_samples."
+            "Use F_beta, MCC or the balanced error, or least_expected_loss_of_samples.",
+            DECISIONS_REFUSE,
         )
     return formula
 

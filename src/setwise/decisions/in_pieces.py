@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_count
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE, THRESHOLDS_REFUSE
 from setwise.core.pieces import Dialogue
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -103,15 +104,20 @@ class ThresholdInPieces:
         structure = loss.structure(Sets(there, np.array([0, len(there)]), totals=totals)) if counts else None
         term = None if structure is None else structure.counts
         if term is None or term.areas is not None:
-            raise Refusal(f"a threshold for {loss!r} refuses pieces of a set: it is no function of (fn, fp, P, N).")
+            raise Refusal(
+                f"a threshold for {loss!r} refuses pieces of a set: it is no function of (fn, fp, P, N).", PLACES_REFUSE
+            )
         if term.predicted is not None:
-            raise Refusal(f"a threshold refuses {loss!r}: it allows only some numbers of predicted positives.")
+            raise Refusal(
+                f"a threshold refuses {loss!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE
+            )
         self.term, self.N, self.P = term, N, P
         self.increasing = structure is not None and Trait.INCREASING in structure.traits
         if not self.increasing and N + P > MOST:
             raise Refusal(
                 f"a threshold for {loss!r} is refused for {N + P} scores in pieces, at most {MOST}: a further mistake "
-                "may make the loss smaller."
+                "may make the loss smaller.",
+                PLACES_REFUSE,
             )
 
     def search(self) -> Dialogue[Threshold]:

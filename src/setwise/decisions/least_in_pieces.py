@@ -7,6 +7,7 @@ import numpy as np
 from setwise.core.arrays import Bools
 from setwise.core.checks import as_kind, as_number
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.decisions.block_bounds import BlockBounds
@@ -96,7 +97,8 @@ class LeastInPieces:
             return (yield from self._by_blocks(formula, levels))
         raise Refusal(
             f"a decision for {self.loss!r} is refused for {p} probabilities in several places, at most {MOST}: no "
-            "bounds from their sums are known."
+            "bounds from their sums are known.",
+            PLACES_REFUSE,
         )
 
     def _formula(self, levels: Levels, p: int) -> Formula:
@@ -107,7 +109,8 @@ class LeastInPieces:
         if formula is None or not formula.increasing:
             raise Refusal(
                 f"a decision for {self.loss!r} refuses probabilities in several places: it must be a function of the "
-                "counts that no further mistake makes smaller. Promise Trait.INCREASING if it holds."
+                "counts that no further mistake makes smaller. Promise Trait.INCREASING if it holds.",
+                PLACES_REFUSE,
             )
         return formula
 

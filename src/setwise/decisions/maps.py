@@ -10,6 +10,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_flag, as_number, as_reals, shown
 from setwise.core.given import refuse_outside
 from setwise.core.measure import Loss
+from setwise.core.pages import DECISIONS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.decisions.by_partition import FEW, best_partition
 from setwise.decisions.choice import rule_for
@@ -81,7 +82,8 @@ def least_expected_loss_of_map(
     if formula is None:
         raise Refusal(
             f"a decision of a map for {inner!r} is refused: it is no function of the counts of labels. Use FBeta or "
-            "Jaccard."
+            "Jaccard.",
+            DECISIONS_REFUSE,
         )
     chosen = _as_classes(classes, k)
     if k == 2 and len(chosen) == 2 and not overlapping:

@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.arrays import Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
+from setwise.core.pages import THRESHOLDS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -111,7 +112,8 @@ def _parts(structure: Structure) -> tuple[Counts | None, Values | None]:
     if len(rest.terms) > 1 or not all(isinstance(t, Counts) and t.predicted is None for t in rest.terms):
         raise Refusal(
             f"average='micro' refuses {structure!r}: it is neither a function of counts nor a sum of costs. Use "
-            "average='samples'."
+            "average='samples'.",
+            THRESHOLDS_REFUSE,
         )
     return (rest.terms[0] if rest.terms else None), costs  # type: ignore[return-value]
 

@@ -10,6 +10,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
+from setwise.core.pages import HOW_SURE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -60,7 +61,8 @@ def resampling(loss: Loss, structure: Structure, order: Falling) -> Resampling:
     if structure.counts is None or structure.counts.areas is not None or sets.totals is not None:
         raise Refusal(
             f"the bootstrap refuses {structure!r} for a single set: it is no function of counts, and resampled "
-            "decisions have no places. Give several sets, which are resampled as a whole."
+            "decisions have no places. Give several sets, which are resampled as a whole.",
+            HOW_SURE,
         )
     return OfDecisions(order, loss)
 
@@ -129,6 +131,7 @@ def counts_of(loss: Loss, P: Ints, N: Ints) -> Counts:
     if counts is None:
         raise Refusal(
             f"the bootstrap refuses {loss!r} for a single set: it has parameters of single decisions. Give "
-            "several sets, which are resampled as a whole."
+            "several sets, which are resampled as a whole.",
+            HOW_SURE,
         )
     return counts

@@ -11,6 +11,7 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_scores
 from setwise.core.measure import Loss
+from setwise.core.pages import THRESHOLDS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
@@ -184,7 +185,8 @@ def bound(loss: Loss | str, sets: Sets, caller: str) -> Structure:
     loss = as_loss(loss)
     if loss.reads == "scores":
         raise Refusal(
-            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another."
+            f"{caller} refuses {loss!r}: it evaluates an order of scores, not labels. Use FBeta() or another.",
+            THRESHOLDS_REFUSE,
         )
     return loss.structure(sets)
 
@@ -245,7 +247,9 @@ def losses_of_none(structure: Structure) -> Values:
 
 def _finite(structure: Structure, values: Values) -> Values:
     if (values == -np.inf).any():
-        raise Refusal(f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.")
+        raise Refusal(
+            f"a threshold refuses {structure!r}: it allows only some numbers of predicted positives.", THRESHOLDS_REFUSE
+        )
     if not np.isfinite(values).all():
         raise OverflowError(f"{structure!r} overflows float64 on these sets; scale its parameters down.")
     return values

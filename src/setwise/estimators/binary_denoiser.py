@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.measure import Loss
+from setwise.core.pages import DENOISER
 from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
@@ -150,7 +151,7 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         hidden = clean is None or any((one < 0).any() for one in clean)
         shapes = by_shape(noisy)
         if self.bias == "pixel" and len(shapes) > 1:
-            raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.")
+            raise Refusal(f"bias='pixel' refuses images of {len(shapes)} shapes: use bias='shared'.", DENOISER)
         pi, learned = self._noise_of(noisy, clean, hidden)
         ridges = as_two(self.ridge, "ridge")
         loss_of(self.decode)
@@ -253,7 +254,8 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         if learned and hidden:
             raise Refusal(
                 "observation='learned' refuses clean images of which pixels are not known: the noise is then a part of "
-                "the likelihood, so use noise='learned'."
+                "the likelihood, so use noise='learned'.",
+                DENOISER,
             )
         return pi, learned
 

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.pages import EXACT_THRESHOLD
 from setwise.core.refusal import Refusal
 from setwise.estimators.grouping import group
 from setwise.estimators.splits import FOLDS, Split, folds
@@ -22,7 +23,7 @@ def refuse_without_threshold(problem: Problem) -> None:
     loss, grouping = problem.loss, problem.grouping
     if grouping.layout == "classes" or loss.reads != "labels":
         what = "more than two classes" if grouping.layout == "classes" else f"{loss!r}, which has none"
-        raise Refusal(f"threshold='exact' refuses {what}. Use threshold='zero'.")
+        raise Refusal(f"threshold='exact' refuses {what}. Use threshold='zero'.", EXACT_THRESHOLD)
 
 
 def held_out_thresholds(

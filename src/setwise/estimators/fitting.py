@@ -10,7 +10,7 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.learner import Learner
-from setwise.core.pages import INTERRUPTED
+from setwise.core.pages import AFTER_A_FIT
 from setwise.core.progress import ProgressBar
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.learner import learner_for
@@ -55,7 +55,7 @@ def shift_of(model: Any, trained: Trained, given: Any, tune: Callable[[], Any]) 
             return tune(), False
     except KeyboardInterrupt:
         words = f"{name} was interrupted while its threshold was chosen; the fitted weights are stored, without it."
-        warnings.warn(words + INTERRUPTED.see, RuntimeWarning, stacklevel=4)
+        warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=4)
         return 0.0, True
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_reals
+from setwise.core.pages import DENOISER
 from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images
 from setwise.estimators.log_likelihood import Part
@@ -46,13 +47,16 @@ def counted_share(noisy: Images, clean: Images) -> float:
 def known_share(noisy: Images, clean: Images | None) -> float:
     """The share of flipped pixels of ``noise="known"``, which needs pixels whose clean value is known."""
     if clean is None:
-        raise Refusal("noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.")
+        raise Refusal(
+            "noise='known' refuses noisy images alone: pass the share of flipped pixels, or 'learned'.", DENOISER
+        )
     if any((y < 0).any() for y in clean) and not any(
         ((x >= 0) & (y >= 0)).any() for x, y in zip(noisy, clean, strict=True)
     ):
         raise Refusal(
             "noise='known' refuses images of which no pixel is both seen in X and known in y: pass the share of "
-            "flipped pixels, or 'learned'."
+            "flipped pixels, or 'learned'.",
+            DENOISER,
         )
     return counted_share(noisy, clean)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_flag, as_kind, as_number
+from setwise.core.pages import NEW_ROWS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
@@ -123,7 +124,8 @@ def gibbs_bound(
     if model._model.basis is not None:
         raise Refusal(
             f"gibbs_bound refuses kernel={model.kernel!r}: its features are chosen by the training rows, and the bound "
-            "is one of features that are fixed before. Use kernel='linear'."
+            "is one of features that are fixed before. Use kernel='linear'.",
+            NEW_ROWS,
         )
     features = model._features(X)
     assert isinstance(model.space_, Space)
@@ -133,7 +135,9 @@ def gibbs_bound(
     if len(truth) < 2:
         raise ValueError(f"X must hold two rows or more; got {len(truth)}.")
     if not isinstance(model.loss_, MaxLoss):
-        raise Refusal(f"gibbs_bound refuses {model.loss_!r}: the bound is one of the max loss. Train with MaxLoss.")
+        raise Refusal(
+            f"gibbs_bound refuses {model.loss_!r}: the bound is one of the max loss. Train with MaxLoss.", NEW_ROWS
+        )
     costs = bound_costs(model.loss_.costs, Sets.rows(truth)).reshape(truth.shape)
     found = _largest(largest, model.loss_, costs)
     problem = _Problem(

@@ -13,6 +13,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
+from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, shift_of, solve
@@ -254,7 +255,8 @@ class GraphClassifier(ClassifierMixin, Versioned):
         if len(self.classes_) > 2 and not networks.batch.forest.all():
             raise Refusal(
                 f"decision_function refuses {len(self.classes_)} labels on graphs with cycles: max-marginals are only "
-                "bounded there. Use predict."
+                "bounded there. Use predict.",
+                GRAPH_CLASSIFIER,
             )
         cut, scores = self._bound(networks)
         with allowed(threads(self.n_jobs)):
@@ -267,11 +269,13 @@ class GraphClassifier(ClassifierMixin, Versioned):
         if loss.reads == "scores":
             raise Refusal(
                 f"GraphClassifier refuses to train for {loss!r}, which reads scores, not labels. Train for another "
-                "loss, and pass this one to evaluate."
+                "loss, and pass this one to evaluate.",
+                NETWORKS_REFUSE,
             )
         if len(classes) > 2 and self.threshold == "exact":
             raise Refusal(
-                f"GraphClassifier refuses threshold='exact' for {len(classes)} labels: use 'zero', or two labels."
+                f"GraphClassifier refuses threshold='exact' for {len(classes)} labels: use 'zero', or two labels.",
+                GRAPH_CLASSIFIER,
             )
         return loss_for(loss, networks.grouping(classes), self.pos_label)
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from setwise.core.arrays import Values
 from setwise.core.graphs import Graphs
+from setwise.core.pages import GRAPH_CLASSIFIER
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.decisions import best_threshold
@@ -31,7 +32,9 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
     owners = networks.owners if len(networks.batch) > 1 else np.arange(len(networks.graphs))
     units = int(owners.max()) + 1
     if units < 2:
-        raise Refusal("threshold='exact' refuses a single graph: it holds graphs out, and needs two at least.")
+        raise Refusal(
+            "threshold='exact' refuses a single graph: it holds graphs out, and needs two at least.", GRAPH_CLASSIFIER
+        )
     names = [labels[i] for i in networks.order]
     turned = np.empty(networks.batch.total)
     for k in range(min(FOLDS, units)):
@@ -45,7 +48,8 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
             seen = np.concatenate([names[i][known(names[i])] for i in kept])
             if len(np.unique(seen)) < 2:
                 raise Refusal(
-                    "threshold='exact' holds graphs out, and the others have one label alone. Use threshold='zero'."
+                    "threshold='exact' holds graphs out, and the others have one label alone. Use threshold='zero'.",
+                    GRAPH_CLASSIFIER,
                 )
             one._fit([networks.graphs[i] for i in kept], [names[i] for i in kept], networks.owners[kept], 0.0)
         at = np.flatnonzero(held[np.repeat(np.arange(len(held)), np.diff(networks.node_offsets))])

@@ -15,6 +15,7 @@ from setwise.core.arrays import Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_reals
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_SPACES
 from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.label_predictor import LabelPredictor
@@ -154,7 +155,8 @@ class JointKernelSupport(LabelPredictor):
         if not isinstance(self.kernel, str):
             raise Refusal(
                 f"kernel={self.kernel!r} refuses {type(self.space).__name__}: the features of its labels make the "
-                "scores that are searched. Use kernel='linear'."
+                "scores that are searched. Use kernel='linear'.",
+                LABEL_SPACES,
             )
         assert isinstance(self.space, LargeSpace)
         X, Y = members(X, "X", "a list of inputs"), members(Y, "Y", "a list of collections of labels")

@@ -15,6 +15,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_count
 from setwise.core.features import Features
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_SETS, LABEL_SPACES
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.large_labels import LABELS, mean_loss, named, warn_of_full_lists
@@ -124,13 +125,17 @@ class LabelPredictor(Versioned, ABC):
         """Refuse spaces whose labels are not listed."""
         check_is_fitted(self)
         if not isinstance(self.space_, Space):
-            raise Refusal(f"{what} refuses {type(self.space_).__name__}, whose labels are not listed. {way_out}")
+            raise Refusal(
+                f"{what} refuses {type(self.space_).__name__}, whose labels are not listed. {way_out}", LABEL_SPACES
+            )
 
     def _loss_of_labels(self, loss: Any) -> Loss:
         """The parameter ``loss`` as a loss, which must be one of labels."""
         found = as_loss(loss)
         if found.reads != "labels":
-            raise Refusal(f"{type(self).__name__} refuses {found!r}, which reads {found.reads}. Use a loss of labels.")
+            raise Refusal(
+                f"{type(self).__name__} refuses {found!r}, which reads {found.reads}. Use a loss of labels.", LABEL_SETS
+            )
         return found
 
     @contextmanager

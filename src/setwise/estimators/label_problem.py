@@ -11,6 +11,7 @@ from setwise.core.batch import Batch
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.measure import Loss
+from setwise.core.pages import KERNELS
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
@@ -203,7 +204,9 @@ def as_basis(kernel: Any, X: Any, names: tuple[Any, ...], bias: float) -> tuple[
     """The basis of a kernel, and the coordinates of the rows of X, or of these with each label, in it."""
     if isinstance(kernel, JointKernel):
         if bias:
-            raise Refusal(f"label_bias={bias:g} refuses {kernel!r}: a kernel of labels holds a constant of its own.")
+            raise Refusal(
+                f"label_bias={bias:g} refuses {kernel!r}: a kernel of labels holds a constant of its own.", KERNELS
+            )
         return kernel.basis(X, names)
     if isinstance(kernel, str):
         return None, X

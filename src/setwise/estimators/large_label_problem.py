@@ -12,6 +12,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.flips import Flips
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_SPACES
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
@@ -111,7 +112,8 @@ class LargeLabelProblem(Training):
             if isinstance(self.layout, Flips):
                 raise Refusal(
                     f"surrogate='margin' refuses {type(self.space).__name__}: it goes over all sets of labels, and the "
-                    "labels alone are too many to list (MLSP 4.1). Use surrogate='hinge'."
+                    "labels alone are too many to list (MLSP 4.1). Use surrogate='hinge'.",
+                    LABEL_SPACES,
                 )
             return MarginRescaling(self.loss)
         return MultilabelHinge(self.loss, self.rescaling)
@@ -167,9 +169,12 @@ def refuse_listed_only(model: Any, start: Any) -> None:
     if model.kernel != "linear":
         raise Refusal(
             f"kernel={model.kernel!r} refuses {name}: the features of its labels make the scores that are searched, "
-            "which a kernel has for listed labels alone. Use kernel='linear', or Finite."
+            "which a kernel has for listed labels alone. Use kernel='linear', or Finite.",
+            LABEL_SPACES,
         )
     if model.label_bias:
-        raise Refusal(f"label_bias={model.label_bias:g} refuses {name}: its labels are too many for a bias each.")
+        raise Refusal(
+            f"label_bias={model.label_bias:g} refuses {name}: its labels are too many for a bias each.", LABEL_SPACES
+        )
     if not (isinstance(start, str) and start in ("auto", "zero")):
-        raise Refusal(f"start={start!r} refuses {name}: its labels are too many to train each alone.")
+        raise Refusal(f"start={start!r} refuses {name}: its labels are too many to train each alone.", LABEL_SPACES)

@@ -13,6 +13,7 @@ from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.measure import Loss
+from setwise.core.pages import HINGE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators.certain import certain
@@ -111,7 +112,8 @@ class LinearLabelPredictor(LabelPredictor):
         if np.isnan(self._radius):
             raise Refusal(
                 "certain refuses a model of the ramp: its minimum is local, and certifies no prediction. Use "
-                "surrogate='hinge'."
+                "surrogate='hinge'.",
+                HINGE,
             )
         features = self._features(X)
         scores = self._scores(features)

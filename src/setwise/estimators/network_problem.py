@@ -14,6 +14,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.measure import Loss
+from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.structure import Structure
@@ -179,7 +180,9 @@ class NetworkProblem(Training):
         """The surrogate of this name for the loss."""
         if name == LovaszHinge.name:
             if self.inference is not None:
-                raise Refusal("surrogate='lovasz' refuses an inference: it sorts. Use inference='auto'.")
+                raise Refusal(
+                    "surrogate='lovasz' refuses an inference: it sorts. Use inference='auto'.", EXACT_OR_BOUNDED
+                )
             return LovaszHinge(self.loss)
         if name == SlackRescaling.name:
             return SlackRescaling(self.loss, self.inference)

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
 from setwise.core.fit import Fit
-from setwise.core.pages import CERTIFIED_GAP, INTERRUPTED
+from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP
 
 
 def warn_of_end(name: str, fit: Fit) -> None:
@@ -14,7 +14,7 @@ def warn_of_end(name: str, fit: Fit) -> None:
     endings = {
         "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning, CERTIFIED_GAP),
         "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning, CERTIFIED_GAP),
-        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, INTERRUPTED),
+        "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, AFTER_A_FIT),
     }
     if fit.status in endings:
         # The warning points at the line of the user that called fit.

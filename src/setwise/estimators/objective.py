@@ -9,6 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from setwise.core.checks import as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
+from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.estimators.grouping import Grouping
@@ -29,12 +30,14 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     """
     if loss.of_one_batch(grouping.batch) and grouping.order is not None and (np.diff(grouping.order) < 0).any():
         raise Refusal(
-            f"groups must keep the order for {loss!r}, which numbers the decisions: list those of a group side by side."
+            f"groups must keep the order for {loss!r}, which numbers the decisions: list those of a group side by "
+            "side.",
+            SETS,
         )
     if grouping.layout != "classes" or loss.reads == "classes":
         return loss
     if loss.reads == "scores":
-        raise Refusal(f"{loss!r} refuses {len(grouping.classes)} classes: it ranks positives. Use two.")
+        raise Refusal(f"{loss!r} refuses {len(grouping.classes)} classes: it ranks positives. Use two.", MORE_CLASSES)
     if pos_label is not None:
         return OneClass(loss, grouping.classes.tolist().index(pos_label))
     return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)
@@ -45,7 +48,9 @@ def train_loss(surrogate: str | Surrogate, loss: Loss, weights: tuple[float, flo
     if weights is None:
         return loss
     if not isinstance(surrogate, str):
-        raise Refusal("class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.")
+        raise Refusal(
+            "class_weight refuses a surrogate object, which brings its own loss. Weigh that loss instead.", WEIGHTS
+        )
     return with_class_weights(loss, *weights)
 
 
@@ -54,7 +59,8 @@ def named_surrogate(name: str, loss: Loss, grouping: Grouping) -> Surrogate:
     if name in ("lovasz", "slack") and grouping.layout == "classes":
         raise Refusal(
             "Only binary classification is supported. The type of the target is multiclass, with "
-            f"{len(grouping.classes)} classes: use surrogate='margin' in place of {name!r}."
+            f"{len(grouping.classes)} classes: use surrogate='margin' in place of {name!r}.",
+            MORE_CLASSES,
         )
     return plain_surrogate(name, loss)
 
@@ -92,7 +98,7 @@ def class_weights(class_weight: Any, grouping: Grouping, target: NDArray[Any]) -
     if class_weight is None:
         return None
     if grouping.layout == "classes":
-        raise Refusal("class_weight refuses more than two classes: weigh the decisions in the loss instead.")
+        raise Refusal("class_weight refuses more than two classes: weigh the decisions in the loss instead.", WEIGHTS)
     # The labels inside a label matrix are 0 and 1, whatever its columns are called.
     classes = np.array([0, 1]) if grouping.is_matrix else grouping.classes
     if isinstance(class_weight, dict) and not set(class_weight) <= set(classes.tolist()):

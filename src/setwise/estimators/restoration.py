@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.measure import Loss
+from setwise.core.pages import DENOISER
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.binary_images import as_images
@@ -41,7 +42,7 @@ def loss_of(decode: str | Loss) -> Loss | None:
         return None
     loss = as_loss(decode)
     if loss.reads != "labels":
-        raise Refusal(f"decode refuses {loss!r}: it evaluates a ranking, and no labels of an image.")
+        raise Refusal(f"decode refuses {loss!r}: it evaluates a ranking, and no labels of an image.", DENOISER)
     return loss
 
 
@@ -82,7 +83,8 @@ class Restoration:
         except Refusal as error:
             raise Refusal(
                 "draws='exact' refuses this image: the chains of exact samples have not met, for its pixels hold on to "
-                "each other too much. Use draws='perturbed'."
+                "each other too much. Use draws='perturbed'.",
+                DENOISER,
             ) from error
 
     def labels(self, image: Numbered) -> NDArray[np.bool_]:

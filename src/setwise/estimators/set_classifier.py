@@ -15,6 +15,7 @@ from setwise.core.checks import as_flag, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
+from setwise.core.pages import AFTER_A_FIT
 from setwise.core.refusal import Refusal
 from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
@@ -254,7 +255,8 @@ class SetClassifier(ClassifierMixin, Versioned):
         if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
             raise Refusal(
                 "return_certain refuses a model of the ramp: its minimum is local, and certifies no prediction. "
-                "Use surrogate='convex'."
+                "Use surrogate='convex'.",
+                AFTER_A_FIT,
             )
         classes = self._layout == "classes"
         positive = (scores > 0).astype(np.int64)

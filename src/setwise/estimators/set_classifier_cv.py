@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_reals, shown
+from setwise.core.pages import NAMES_AND_OBJECTS
 from setwise.core.refusal import Refusal
 from setwise.estimators.exact_threshold import cross_fitted_scores, refuse_without_threshold
 from setwise.estimators.path import path
@@ -115,7 +116,10 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         Cs = np.unique(Cs)
         model = SetClassifier() if self.estimator is None else self.estimator
         if not isinstance(model.learner, str):
-            raise Refusal(f"SetClassifierCV refuses {model.learner!r}, which brings its own C. Name the learner.")
+            raise Refusal(
+                f"SetClassifierCV refuses {model.learner!r}, which brings its own C. Name the learner.",
+                NAMES_AND_OBJECTS,
+            )
         # What does not fit is refused before anything is split.
         problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
         problem.grouping.weights(sample_weight, len(problem.target))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from setwise.core.checks import shown
+from setwise.core.pages import EXACT_THRESHOLD, MEANING_OF_C
 from setwise.core.refusal import Refusal
 
 FOLDS = 5
@@ -36,9 +37,11 @@ def folds(target: NDArray[Any], groups: Any, cv: int, what: str, fewer: bool = T
     else:
         most, kind, they = int(np.unique(target, return_counts=True)[1].min()), "rows of each class", "the rarest has"
     if most < 2:
-        raise Refusal(f"{what} refuses this target: it holds rows out, and needs two {kind} at least.")
+        raise Refusal(f"{what} refuses this target: it holds rows out, and needs two {kind} at least.", EXACT_THRESHOLD)
     if cv > most and not fewer:
-        raise Refusal(f"{what} refuses cv={cv}: it needs {cv} {kind}, and {they} {most}. Use cv={most} at most.")
+        raise Refusal(
+            f"{what} refuses cv={cv}: it needs {cv} {kind}, and {they} {most}. Use cv={most} at most.", MEANING_OF_C
+        )
     k = min(cv, most)
     if groups is not None:
         return list(GroupKFold(k).split(rows, None, np.asarray(groups)))
@@ -69,5 +72,6 @@ def refuse_unless_once(splits: list[Split], n: int) -> None:
         row = int(np.argmax(times != 1))
         raise Refusal(
             f"threshold='exact' refuses a cv that holds row {row} out {times[row]} times: hold each row out once, as "
-            "KFold does, or use threshold='zero'."
+            "KFold does, or use threshold='zero'.",
+            EXACT_THRESHOLD,
         )

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import as_factor
 from setwise.core.measure import Loss
+from setwise.core.pages import QUANTIFICATION
 from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.grouping import classes_of
@@ -180,5 +181,6 @@ def _check_two_labels(target: NDArray[Any]) -> None:
         kind = "multilabel" if matrix else "multiclass"
         raise Refusal(
             f"Only binary classification is supported. The type of the target is {kind}: SVMperf takes y of two "
-            "labels, and quapy.method.base.newOneVsAll makes such y of more."
+            "labels, and quapy.method.base.newOneVsAll makes such y of more.",
+            QUANTIFICATION,
         )

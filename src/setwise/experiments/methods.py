@@ -20,6 +20,7 @@ from setwise.compare.problem import Problem, Rows
 from setwise.core.count_loss import CountLoss
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
+from setwise.core.pages import RANKINGS
 from setwise.core.refusal import Refusal
 from setwise.estimators import SetClassifier, TableEncoder
 from setwise.estimators.threads import blas_threads
@@ -108,7 +109,7 @@ class Logistic(Method):
             coef, intercept = _logistic(problem, c, deadline)
             return Trained(coef, intercept, 0.0, time.perf_counter() - begin)
         if only_order(loss):
-            raise Refusal(f"{loss!r} evaluates the order of scores, in which no threshold occurs.")
+            raise Refusal(f"{loss!r} evaluates the order of scores, in which no threshold occurs.", RANKINGS)
         # The folds are made first, so that too small a part is refused alike by both ways of tuning.
         try:
             parts = problem.folds(3, 0)

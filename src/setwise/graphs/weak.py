@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Ints
 from setwise.core.checks import as_array, as_kind, shown
 from setwise.core.graphs import Graphs
+from setwise.core.pages import WEAK_LABELS
 from setwise.core.refusal import Refusal
 
 
@@ -133,7 +134,7 @@ def known_part(graphs: Graphs) -> tuple[Graphs, Ints, Ints]:
     known = np.ones(graphs.total, dtype=bool) if graphs.known is None else graphs.known
     nodes = np.flatnonzero(known)
     if not len(nodes):
-        raise Refusal("known_part refuses graphs without a known label: there is nothing to begin with.")
+        raise Refusal("known_part refuses graphs without a known label: there is nothing to begin with.", WEAK_LABELS)
     edges = np.flatnonzero(known[graphs.edges].all(axis=1))
     moved = np.cumsum(known) - 1
     sizes = np.bincount(graphs.owners[nodes], minlength=len(graphs))

@@ -9,6 +9,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.network_labelings import Labelings
+from setwise.core.pages import EXACT_SEARCHES
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
@@ -89,7 +90,8 @@ class _ByNetworks(RankedMaximizer):
             if not solution.exact:
                 raise Refusal(
                     f"ByNetworks refuses these scores: {type(inner.method).__name__} bounds the best labeling of a "
-                    "network, and does not find it. Use trees, or two labels with attracting edges."
+                    "network, and does not find it. Use trees, or two labels with attracting edges.",
+                    EXACT_SEARCHES,
                 )
             label = np.asarray(solution.labels, np.int64)
             f = float(self.flips.label_scores(i, scores, label[None])[0])

@@ -14,6 +14,7 @@ from setwise.core.boxes import Boxes, Overlap
 from setwise.core.checks import as_count, as_limit, as_number, as_scores
 from setwise.core.flip_costs import EqualCosts, FlipCosts
 from setwise.core.inference import Inference, Maximizer
+from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
@@ -195,7 +196,8 @@ class _ByWindows(Maximizer):
         if self.costs is not None or any(len(rows) for rows in self.boxes.truths):
             raise Refusal(
                 f"k_best and above refuse {self.structure!r} with right windows: they list windows by their scores. "
-                "Take a batch without truths, and no loss."
+                "Take a batch without truths, and no loss.",
+                FORCED_LABELS,
             )
         return self._own(as_scores(scores, self.boxes.n_scores))
 

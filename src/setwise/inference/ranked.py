@@ -14,6 +14,7 @@ from setwise.core.checks import as_scores
 from setwise.core.flip_costs import EqualCosts, FlipCosts, NearestHamming
 from setwise.core.flips import Flips
 from setwise.core.inference import Inference, Maximizer
+from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
@@ -241,7 +242,8 @@ class RankedMaximizer(Maximizer):
         if self.costs is not None or any(len(rows) for rows in self.flips.truths):
             raise Refusal(
                 f"k_best and above refuse {self.structure!r} with right labels: they list labels by their scores. Take "
-                "a batch without truths, and no loss."
+                "a batch without truths, and no loss.",
+                FORCED_LABELS,
             )
         s = as_scores(scores, self.flips.n_scores)
         ends = self.flips.score_offsets

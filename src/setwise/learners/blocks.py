@@ -7,6 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.cut import Bundle, Cuts
+from setwise.core.pages import LEARNERS
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import padded
@@ -41,7 +42,8 @@ class Blocks:
         if most < 2:
             raise Refusal(
                 f"{name} refuses {n} parts of {d} weights: two planes for each take {16.0 * n * (d + 4):.3g} bytes, "
-                f"and memory is {memory:.3g}. Use OneSlack, which keeps planes of the whole risk only."
+                f"and memory is {memory:.3g}. Use OneSlack, which keeps planes of the whole risk only.",
+                LEARNERS,
             )
         K = min(planes, most)
         self.C, self.gaps, self._bounds = C, np.full(n, np.inf), Bounded(risk)

@@ -10,6 +10,7 @@ from setwise.core.checks import as_areas
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
+from setwise.core.pages import QUOTIENTS
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
@@ -70,7 +71,8 @@ class AreaWeighted(Loss):
         if not plain and not is_quotient(self.loss):
             why = "it is not a quotient of linear functions of the counts, so areas have no meaning for it"
             raise Refusal(
-                f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky, ErrorRate or Hamming."
+                f"AreaWeighted refuses {self.loss!r}: {why}. Use Jaccard, FBeta, Tversky, ErrorRate or Hamming.",
+                QUOTIENTS,
             )
 
     @classmethod

@@ -11,6 +11,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import LARGEST_FACTOR, as_array, as_number, shown
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
+from setwise.core.pages import WEAK_LABELS
 from setwise.core.paths import PathOrders
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
@@ -107,7 +108,8 @@ class BorderConvexity(Loss):
             members, starts = shortest_paths(batch)
         else:
             raise Refusal(
-                f"{self!r} refuses {type(batch).__name__}: paths need neighbors. Use Graphs, or give paths=..."
+                f"{self!r} refuses {type(batch).__name__}: paths need neighbors. Use Graphs, or give paths=...",
+                WEAK_LABELS,
             )
         if not len(members):
             return Structure(batch, (known,))

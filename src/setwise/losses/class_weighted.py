@@ -10,6 +10,7 @@ from setwise.core.checks import as_factor
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Quotient
 from setwise.core.measure import Loss
+from setwise.core.pages import WEIGHTS
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.losses.balanced_error import BalancedError
@@ -66,7 +67,8 @@ class ClassWeighted(CountLoss):
         if not is_quotient(self.loss):
             raise Refusal(
                 f"class_weight refuses {self.loss!r}: it is no quotient of counts, so a weighted count has no meaning. "
-                "Use loss='jaccard' or loss='hamming'."
+                "Use loss='jaccard' or loss='hamming'.",
+                WEIGHTS,
             )
 
     @classmethod

@@ -4,6 +4,7 @@ import numpy as np
 
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Loss
+from setwise.core.pages import CLASS_LOSSES
 from setwise.core.refusal import Refusal
 
 
@@ -19,7 +20,7 @@ def inner_of_labels(loss: object, outer: str) -> Loss:
     """The same, where the loss ``outer`` takes only losses that read labels 0 and 1; others raise Refusal."""
     found = inner_loss(loss)
     if found.reads != "labels":
-        raise Refusal(f"{outer} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.")
+        raise Refusal(f"{outer} refuses {found!r}: it evaluates {found.reads}, not labels 0 and 1.", CLASS_LOSSES)
     return found
 
 

@@ -12,6 +12,7 @@ from setwise.core.batch import Batch
 from setwise.core.checks import as_number, as_reals, as_weights, shown
 from setwise.core.flip_costs import EqualCosts, FlipCosts
 from setwise.core.flips import Flips
+from setwise.core.pages import LABEL_COSTS
 from setwise.core.refusal import Refusal
 from setwise.losses.weights import check_weights, weights_repr
 
@@ -32,11 +33,13 @@ def check_label_costs(costs: Any, batch: Batch, loss: object) -> None:
         if costs is not None and not isinstance(costs, FlipCosts):
             raise Refusal(
                 f"{loss!r} refuses {type(batch).__name__}, whose labels are too many to list. Use costs of single "
-                "labels, as MaxLoss(GivenCosts(function, most))."
+                "labels, as MaxLoss(GivenCosts(function, most)).",
+                LABEL_COSTS,
             )
     elif isinstance(costs, FlipCosts):
         raise Refusal(
-            f"{loss!r} refuses {type(batch).__name__}, whose labels are listed. Use numbers for costs, or a function."
+            f"{loss!r} refuses {type(batch).__name__}, whose labels are listed. Use numbers for costs, or a function.",
+            LABEL_COSTS,
         )
     elif costs is not None and not callable(costs):
         check_weights(costs, batch, loss)

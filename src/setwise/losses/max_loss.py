@@ -9,6 +9,7 @@ from setwise.core.batch import Batch
 from setwise.core.flips import Flips
 from setwise.core.largest import Largest
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_COSTS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -71,7 +72,9 @@ class MaxLoss(Loss):
         if isinstance(batch, Flips):
             return Structure(batch, (flip_costs(self.costs),))
         if not isinstance(batch, Sets):
-            raise Refusal(f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.")
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
+            )
         return Structure(batch, (Largest(bound_costs(self.costs, batch)),))
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import shown
 from setwise.core.measure import Loss
+from setwise.core.pages import FUNCTION_OF_MISTAKES
 from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.core.set_function import SetFunction
 from setwise.core.sets import Sets
@@ -85,7 +86,9 @@ class SetFunctionLoss(Loss):
 
     def bind(self, batch: Sets) -> Structure:
         if not isinstance(batch, Sets):
-            raise Refusal(f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.")
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: f is a function of binary decisions.", FUNCTION_OF_MISTAKES
+            )
         term = SetFunction(self._values, self.traits)
         promised = self.traits & set(SHAPES)
         if promised:

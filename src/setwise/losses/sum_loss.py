@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.batch import Batch
 from setwise.core.checks import as_flag
 from setwise.core.measure import Loss
+from setwise.core.pages import LABEL_COSTS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -70,7 +71,9 @@ class SumLoss(Loss):
 
     def bind(self, batch: Any) -> Structure:
         if not isinstance(batch, Sets):
-            raise Refusal(f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.")
+            raise Refusal(
+                f"{self!r} refuses {type(batch).__name__}: it has a cost for each binary decision.", LABEL_COSTS
+            )
         costs = bound_costs(self.costs, batch)
         return Structure(batch, (Mistakes(costs / np.repeat(batch.sizes, batch.sizes) if self.normalized else costs),))
 

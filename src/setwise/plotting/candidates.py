@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.checks import as_array, as_choice, as_count, as_kind, as_labels, as_mapping, as_names, as_reals, shown
 from setwise.core.measure import Loss
+from setwise.core.pages import LEVERS
 from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.decisions.task import Task
@@ -109,7 +110,7 @@ class CandidatesDisplay:
         """
         measure = as_loss(loss)
         if measure.reads != "labels":
-            raise Refusal(f"CandidatesDisplay refuses {measure!r}: it judges {measure.reads}, not labels; see loss.")
+            raise Refusal(f"CandidatesDisplay refuses {measure!r}: it judges {measure.reads}, not labels.", LEVERS)
         truth = _as_matrix(y_true, "y_true")
         given = as_mapping(predictions, "predictions", "the labels of a candidate")
         labels = {name: _as_matrix(values, "predictions", truth.shape) for name, values in given.items()}

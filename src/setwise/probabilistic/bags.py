@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.pages import WEAK_LOSSES
 from setwise.core.refusal import Refusal
 from setwise.core.regions import RegionCounts
 from setwise.core.sets import Sets
@@ -43,17 +44,21 @@ class Bags:
         """The bags of a structure of the values 0 and -inf, for the object that is called ``name`` in sentences."""
         batch = structure.batch
         if type(batch) is not Sets or batch.totals is not None:
-            raise Refusal(f"{name} refuses {type(batch).__name__}: it is for sets of independent decisions.")
+            raise Refusal(
+                f"{name} refuses {type(batch).__name__}: it is for sets of independent decisions.", WEAK_LOSSES
+            )
         mistakes = [term for term in structure.terms if isinstance(term, Mistakes)]
         regions = [term for term in structure.terms if isinstance(term, RegionCounts)]
         if len(mistakes) + len(regions) < len(structure.terms) or len(regions) > 1:
             raise Refusal(
-                f"{name} refuses {structure!r}: these labelings are no ranges of numbers of positives. Use CountRange."
+                f"{name} refuses {structure!r}: these labelings are no ranges of numbers of positives. Use CountRange.",
+                WEAK_LOSSES,
             )
         values = np.concatenate([np.zeros(0), *(term.costs for term in mistakes), *(term.tables for term in regions)])
         if ((values != 0.0) & (values != -np.inf)).any():
             raise Refusal(
-                f"{name} refuses {structure!r}: it is for values of 0 and -inf, which say what is allowed. Use zero()."
+                f"{name} refuses {structure!r}: it is for values of 0 and -inf, which say what is allowed. Use zero().",
+                WEAK_LOSSES,
             )
         held = np.zeros(batch.total, dtype=bool)
         for term in mistakes:

@@ -11,6 +11,7 @@ from scipy.sparse import coo_matrix, csr_matrix, issparse
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch, segments
 from setwise.core.checks import as_kind, as_offsets, as_reals, shown
+from setwise.core.pages import LIKELIHOOD
 from setwise.core.refusal import Refusal
 from setwise.core.sets import as_truth
 from setwise.probabilistic.base_function import BaseFunction
@@ -187,7 +188,8 @@ class Energies(Batch):
         if alpha.min() < -slip:
             raise Refusal(
                 f"Energies refuse scores of base functions below 0; got {alpha.min():.4g}: f would not be submodular. "
-                "Bound their weights by 0, as design(X) does."
+                "Bound their weights by 0, as design(X) does.",
+                LIKELIHOOD,
             )
         return np.maximum(alpha, 0.0)
 

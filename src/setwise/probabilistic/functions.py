@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import LARGEST, as_array, as_count, as_reals, as_scores, shown
 from setwise.core.graphs import Graphs
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.base_function import BaseFunction, Conditioned
 from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
@@ -66,7 +67,9 @@ class Cut(BaseFunction):
             raise ValueError(f"edges must join different labels of 0..{self.total - 1}; got others.")
         weights = np.ones(len(edges)) if self.weights is None else as_sizes(self.weights, len(edges), "weights")
         if (weights < 0).any():
-            raise Refusal(f"Cut refuses weights below 0: it would not be submodular; got {weights.min():.4g}.")
+            raise Refusal(
+                f"Cut refuses weights below 0: it would not be submodular; got {weights.min():.4g}.", DISTRIBUTIONS
+            )
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "weights", weights.copy())
 
@@ -163,7 +166,8 @@ class ConcaveOfSize(BaseFunction):
             k = int(bent.argmax()) + 1
             raise Refusal(
                 f"ConcaveOfSize refuses this table: it is not concave at {k}, by {bent.max():.3g}, so f would not be "
-                "submodular."
+                "submodular.",
+                DISTRIBUTIONS,
             )
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "_largest", float(np.abs(table).max()))

@@ -9,6 +9,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.checks import as_kind
 from setwise.core.differences import Difference
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.pages import LIKELIHOOD
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.functions import Modular
@@ -61,7 +62,9 @@ class HiddenLikelihood(Surrogate):
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Energies, EXAMPLE)
         if not all(isinstance(each[-1], Modular) for each in batch.terms) or batch.target.any():
-            raise Refusal(f"HiddenLikelihood refuses these Energies: they hold no observations. Use {EXAMPLE}.")
+            raise Refusal(
+                f"HiddenLikelihood refuses these Energies: they hold no observations. Use {EXAMPLE}.", LIKELIHOOD
+            )
         bound: PerturbedLikelihood = self.__dict__["_bound"]
         with_labels = bound.on(batch)
         return Difference(_Unobserved(with_labels, batch), with_labels)

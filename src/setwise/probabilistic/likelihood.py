@@ -9,6 +9,7 @@ from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_count, as_kind
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.pages import LIKELIHOOD
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.bounds.l_field import l_field
 from setwise.probabilistic.bounds.log_partition import entropy
@@ -25,7 +26,8 @@ def check_known(batch: Known) -> Known:
     if batch.known is not None and not (isinstance(batch, Energies) and batch.given):
         raise Refusal(
             f"The likelihood refuses labels that are not known, in {type(batch).__name__}: its target is a labeling. "
-            "Use Energies.hidden, or leave them out."
+            "Use Energies.hidden, or leave them out.",
+            LIKELIHOOD,
         )
     return batch
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
 from setwise.core.graphs import Graphs
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
 from setwise.kernels.networks import Arcs, Lattice
@@ -86,7 +87,8 @@ class LogSupermodular:
         weights = np.ones(len(terms)) if self.weights is None else as_sizes(self.weights, len(terms), "weights")
         if (weights < 0).any():
             raise Refusal(
-                f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular."
+                f"LogSupermodular refuses weights below 0; got {weights.min():.4g}: f would not be submodular.",
+                DISTRIBUTIONS,
             )
         constant = as_number(self.constant, "constant")
         for name, value in (

@@ -11,6 +11,7 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Maximizer
+from setwise.core.pages import LIKELIHOOD
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
@@ -74,7 +75,9 @@ def mean_maxima_of(batch: Batch) -> MeanMaxima:
     unary = batch.unary
     if not batch.binary or unary is None or (unary[:, 0] >= 0).any():
         kind = type(batch).__name__
-        raise Refusal(f"The likelihood refuses {kind}: noise is added to one score of each binary decision.")
+        raise Refusal(
+            f"The likelihood refuses {kind}: noise is added to one score of each binary decision.", LIKELIHOOD
+        )
     maximizer = Auto().prepare(Structure(batch))
     if isinstance(batch, Graphs) and isinstance(maximizer.method, MaxFlow):
         wires = [wirings(batch.take(np.array([i])), int(batch.sizes[i])) for i in range(len(batch))]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.graphs import Graphs
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
 from setwise.kernels.coupling import MOST, continued, couple, couple_by_table, thresholds
@@ -153,7 +154,9 @@ def sample(
     as_count(gap, "gap")
     count = size if chains is None else min(as_count(chains, "chains"), size)
     if model.table is None:
-        raise Refusal(f"sample refuses {model!r}: it draws from cuts and concave functions of the size alone.")
+        raise Refusal(
+            f"sample refuses {model!r}: it draws from cuts and concave functions of the size alone.", DISTRIBUTIONS
+        )
     seed, coupling = seed_of(random_state), Coupling(model.cuts.graphs, model.total)
     coupling.place(model.scores, model.cuts.weights, np.diff(model.table) if model.table.any() else np.zeros(0))
     labels, start, failed = np.zeros((size, model.total), np.int8), 1, False
@@ -175,6 +178,7 @@ def sample(
     if (sweeps < 0).any():
         raise Refusal(
             f"sample refuses {model!r}: its chains have not met within budget={budget} sweeps, for the labels hold on "
-            "to each other too much. Raise the budget, or use logistic."
+            "to each other too much. Raise the budget, or use logistic.",
+            DISTRIBUTIONS,
         )
     return Samples(labels == 1, sweeps)

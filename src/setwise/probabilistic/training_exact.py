@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.pages import LIKELIHOOD_OF_IMAGES
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.functions import Cut, joined
 from setwise.probabilistic.perfect import Coupling
@@ -61,7 +62,8 @@ def learn_exactly(
         if sweeps < 0:
             raise Refusal(
                 f"learn_exactly refuses these labels: at step {h} the chains have not met within budget={budget} "
-                "sweeps. Raise the budget or the regularizers, or use learn."
+                "sweeps. Raise the budget or the regularizers, or use learn.",
+                LIKELIHOOD_OF_IMAGES,
             )
         away = found - labels[i]
         functions = np.array([one.values(found[None] == 1)[0] for one in cuts])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_reals
 from setwise.core.evaluator import Surrogate
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 
@@ -123,7 +124,10 @@ class Census:
                 found[i] = surrogate.in_pieces(size - positives, positives)
             except Refusal as why:
                 if size > MOST:
-                    raise Refusal(f"a set of {size} rows in several places is refused, at most {MOST}: {why}") from why
+                    raise Refusal(
+                        f"a set of {size} rows in several places is refused, at most {MOST}: {why.sentence}",
+                        why.page or PLACES_REFUSE,
+                    ) from why
                 self.kinds[i] = GATHERED
         return found
 

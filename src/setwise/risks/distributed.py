@@ -10,6 +10,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_kind, as_number, as_point
 from setwise.core.cut import Cut, Cuts
 from setwise.core.evaluator import Surrogate
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.pieces import PiecedEvaluation, Question
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
@@ -84,7 +85,8 @@ class DistributedRisk(Risk):
         if gathered > places.room:
             raise Refusal(
                 f"{gathered} rows of sets that span places are refused, for there is room for the scores of "
-                f"{places.room}: give more memory, or sort the rows by set, so that few sets span places."
+                f"{places.room}: give more memory, or sort the rows by set, so that few sets span places.",
+                PLACES_REFUSE,
             )
         plans = Each([self.census.plan(k) for k in range(places.count)])
         self._rows, self._shares = rows, places.keep(Share.of, rows, truth, ids, plans, surrogate)

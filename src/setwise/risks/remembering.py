@@ -8,6 +8,7 @@ import numpy as np
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_kind, as_point
 from setwise.core.cut import Cut, Cuts
+from setwise.core.pages import NOT_CONVEX
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.watched import ROUNDING
@@ -51,7 +52,7 @@ class Remembering(Risk):
 
     def __init__(self, inner: Risk) -> None:
         if not as_kind(inner, "inner", Risk, "MeanRisk(features, evaluator)").convex:
-            raise Refusal("Remembering refuses a risk that is not convex: its planes do not lie below it.")
+            raise Refusal("Remembering refuses a risk that is not convex: its planes do not lie below it.", NOT_CONVEX)
         self.inner, self.size, self.n_parts = inner, inner.size, inner.n_parts
         self.lower, self.floors, self.planes = inner.lower, inner.floors, ()
         self._made: list[Cut] = []

@@ -7,6 +7,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_number, shown
 from setwise.core.enumerate import LIMIT, subsets, table
 from setwise.core.measure import Loss
+from setwise.core.pages import WHICH_SURROGATE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.losses import as_loss
@@ -111,7 +112,10 @@ def margin_scale(loss: Loss | str, y: ArrayLike) -> float:
 def _check_labels(loss: Loss, name: str) -> None:
     """Raise Refusal for losses that do not read labels 0 and 1; ``name`` is the function that asks."""
     if loss.reads != "labels":
-        raise Refusal(f"{name} refuses {loss!r}: it evaluates a ranking or several classes, not a set of mistakes.")
+        raise Refusal(
+            f"{name} refuses {loss!r}: it evaluates a ranking or several classes, not a set of mistakes.",
+            WHICH_SURROGATE,
+        )
 
 
 def _small(y: ArrayLike) -> np.ndarray:

@@ -12,6 +12,7 @@ from setwise.core.counts import Counts
 from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
+from setwise.core.pages import NETWORKS_REFUSE, NOT_INCREASING, PROMISES, WHICH_SURROGATE
 from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
@@ -72,10 +73,16 @@ class LovaszHinge(Surrogate):
             raise TypeError(f"increasing must be None, True or False; got {shown(self.increasing)}.")
         if self.loss.reads != "labels":
             why = "it evaluates a ranking" if self.loss.reads == "scores" else "it evaluates more than two labels"
-            raise Refusal(f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.")
+            raise Refusal(
+                f"LovaszHinge refuses {self.loss!r}: {why}, not a set of mistakes. Use surrogate='margin'.",
+                WHICH_SURROGATE,
+            )
         # A loss that is known not to be submodular is refused here; ``on`` asks for a promise or a table.
         if Trait.SUBMODULAR in self.loss.denied:
-            raise Refusal(f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.")
+            raise Refusal(
+                f"LovaszHinge refuses {self.loss!r}: the loss is not submodular. Use surrogate='margin'.",
+                WHICH_SURROGATE,
+            )
 
     def on(self, batch: Any) -> Evaluator:
         as_kind(batch, "batch", Batch, "Sets.single(y)")
@@ -83,12 +90,15 @@ class LovaszHinge(Surrogate):
             if len(batch.edges):
                 raise Refusal(
                     "LovaszHinge refuses Graphs with edges: it sorts independent decisions. Leave the edges out, which "
-                    "holds their weights at 0, or use surrogate='margin'."
+                    "holds their weights at 0, or use surrogate='margin'.",
+                    NETWORKS_REFUSE,
                 )
             batch = batch.nodes
         if not isinstance(batch, Sets) or batch.known is not None or batch.totals is not None:
             what = type(batch).__name__ if not isinstance(batch, Sets) else "sets that are not known in whole"
-            raise Refusal(f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.")
+            raise Refusal(
+                f"LovaszHinge refuses {what}: it sorts independent decisions. Use surrogate='margin'.", WHICH_SURROGATE
+            )
         structure = self.loss.structure(batch)
         self._require_submodular(structure)
         # Tables may show that a loss increases though it does not promise it, so the structure is asked.
@@ -109,7 +119,8 @@ class LovaszHinge(Surrogate):
         if self.increasing and not increases:
             raise Refusal(
                 f"LovaszHinge refuses increasing=True for {self.loss!r} of a set in pieces: the loss does not "
-                "increase, so the surrogate is not convex. Use increasing=None."
+                "increase, so the surrogate is not convex. Use increasing=None.",
+                NOT_INCREASING,
             )
         return LovaszInPieces(counts, increases if self.increasing is None else bool(self.increasing))
 
@@ -117,7 +128,8 @@ class LovaszHinge(Surrogate):
         if Trait.SUBMODULAR not in structure.traits:
             raise Refusal(
                 f"LovaszHinge refuses {self.loss!r}: the loss does not promise to be submodular. Use "
-                "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds."
+                "surrogate='margin', or promises=[Trait.SUBMODULAR] where that holds.",
+                PROMISES,
             )
 
 

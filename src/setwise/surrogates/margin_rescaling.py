@@ -8,6 +8,7 @@ from setwise.core.differences import Difference
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.pieces import PiecedEvaluator
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
@@ -94,7 +95,8 @@ class MarginRescaling(Surrogate):
         """
         if self.inference is not None:
             raise Refusal(
-                f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out."
+                f"{self!r} refuses pieces of a set: its maximum is found from histograms. Leave inference out.",
+                PLACES_REFUSE,
             )
         pairs = roc_area_in_pieces(
             self.loss, 1.0 if isinstance(self.scale, str) else float(self.scale), negatives, positives

@@ -10,6 +10,7 @@ from setwise.core.flips import Flips
 from setwise.core.inference import Maximizer
 from setwise.core.largest import Largest, OneMistake
 from setwise.core.measure import Loss
+from setwise.core.pages import HINGE_OF_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
@@ -65,7 +66,8 @@ class MultilabelHinge(Surrogate):
         if not all(isinstance(term, Largest) for term in structure.terms) or not structure.terms:
             raise Refusal(
                 f"MultilabelHinge refuses {self.loss!r}: single mistakes do not bound it. Use MaxLoss, or "
-                "surrogate='margin'."
+                "surrogate='margin'.",
+                HINGE_OF_LABELS,
             )
         single = Structure(structure.batch, (*structure.terms, OneMistake()), self.loss)
         return _evaluator(ByLargest().prepare(single, slack=slack))

@@ -7,6 +7,7 @@ from setwise.core.batch import Batch
 from setwise.core.evaluator import Evaluator, Surrogate
 from setwise.core.inference import Inference, check_inference
 from setwise.core.measure import Loss
+from setwise.core.pages import WHICH_SURROGATE
 from setwise.core.rankings import Rankings
 from setwise.core.refusal import Refusal
 from setwise.inference.auto import Auto
@@ -58,8 +59,8 @@ class SlackRescaling(Surrogate):
         if structure.batch is not batch:
             ranks = isinstance(structure.batch, Rankings)
             why = "it ranks and makes no set of mistakes" if ranks else "the truth is none of the labelings it takes"
-            raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.")
+            raise Refusal(f"SlackRescaling refuses {self.loss!r}: {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         if batch.known is not None:
             why = "labels that are not known: their scores would multiply the loss"
-            raise Refusal(f"SlackRescaling refuses {why}. Use surrogate='margin'.")
+            raise Refusal(f"SlackRescaling refuses {why}. Use surrogate='margin'.", WHICH_SURROGATE)
         return Slack((self.inference or Auto()).prepare(structure, slack=True))

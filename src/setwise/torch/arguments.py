@@ -6,6 +6,7 @@ from typing import Literal, final
 
 from setwise.core.checks import as_choice, as_flag, shown
 from setwise.core.measure import Loss
+from setwise.core.pages import ARGUMENTS
 from setwise.core.refusal import Refusal
 
 Mode = Literal["binary", "multiclass", "multilabel"]
@@ -70,7 +71,9 @@ class Arguments:
             as_choice(self.empty, "empty", ("perfect", "fraction", "ignore"))
         object.__setattr__(self, "classes", _as_classes(self.classes))
         if self.mode == "binary" and not (self.classes == "present" and self.include_background):
-            raise Refusal("classes and include_background choose among several channels, but mode='binary' has one.")
+            raise Refusal(
+                "classes and include_background choose among several channels, but mode='binary' has one.", ARGUMENTS
+            )
 
     @property
     def only_present(self) -> bool:
@@ -95,7 +98,8 @@ class Arguments:
         if loss.reads == "classes":
             raise Refusal(
                 f"setwise.torch refuses {loss!r}: here each class is a set against the rest. Pass the loss of one "
-                "class, with mode='multiclass'."
+                "class, with mode='multiclass'.",
+                ARGUMENTS,
             )
         if self.empty in (None, "ignore"):
             return loss
@@ -106,7 +110,8 @@ class Arguments:
         if not is_dataclass(loss) or "empty" not in choices:
             raise Refusal(
                 f"empty={self.empty!r} is for losses that have this choice, as Jaccard; {loss!r} has its own cost of "
-                "sets without positives. Leave empty out, or use empty='ignore'."
+                "sets without positives. Leave empty out, or use empty='ignore'.",
+                ARGUMENTS,
             )
         return replace(loss, empty=self.empty)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_flag, as_number
 from setwise.core.measure import Loss
+from setwise.core.pages import ARGUMENTS, FROM_LOGITS
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_map
 from setwise.kernels.threads import allowed
@@ -126,7 +127,9 @@ def decide(
     arguments = _arguments(mode, per_image, classes, include_background, empty)
     as_flag(from_logits, "from_logits")
     if as_flag(overlapping, "overlapping") and mode != "multiclass":
-        raise Refusal(f"overlapping=True is for mode='multiclass': in {mode} mode each channel has a mask anyway.")
+        raise Refusal(
+            f"overlapping=True is for mode='multiclass': in {mode} mode each channel has a mask anyway.", FROM_LOGITS
+        )
     images, channels, pixels = channels_of(logits, arguments)
     masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
     task = _Task(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
@@ -197,7 +200,8 @@ def _arguments(
     if classes == "present":
         raise Refusal(
             "classes='present' needs a target, and a decision has none. Use classes='all', and empty='ignore' where "
-            "classes that are absent cost nothing."
+            "classes that are absent cost nothing.",
+            ARGUMENTS,
         )
     none = mode == "binary" and classes == "all"
     return Arguments(mode, None, per_image, "present" if none else classes, include_background, empty)
@@ -218,7 +222,8 @@ def _without_empty(loss: Loss) -> Loss:
         without: Loss = Jaccard("ignore")
         return without
     raise Refusal(
-        f"empty='ignore' is for Jaccard: {loss!r} has a cost of its own of sets without positives. Leave empty out."
+        f"empty='ignore' is for Jaccard: {loss!r} has a cost of its own of sets without positives. Leave empty out.",
+        ARGUMENTS,
     )
 
 

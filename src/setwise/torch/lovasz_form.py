@@ -14,6 +14,7 @@ from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss
+from setwise.core.pages import PROMISES
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
@@ -123,7 +124,9 @@ class LovaszForm(Form):
             return OnHost(found.spread_rows(seen.values, scores), found.spread(seen.gradient, scores))
         structure = self.loss.structure(sets)
         if Trait.SUBMODULAR not in structure.traits:
-            raise Refusal(f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.")
+            raise Refusal(
+                f"the Lovász extension refuses {self.loss!r}: the loss does not promise to be submodular.", PROMISES
+            )
         keys = self._keys(flat, sets.truth)
         items, labels, ordered, starts = sort_falling(keys, sets.truth, sets.offsets, above_zero=True)
         if self.errors is Errors.FOLDED:

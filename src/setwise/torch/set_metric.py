@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_number
 from setwise.core.measure import Loss
+from setwise.core.pages import ARGUMENTS, FIGURE_TO_WATCH
 from setwise.core.refusal import Refusal
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
@@ -106,18 +107,23 @@ class SetMetric(nn.Module):
         if not self.arguments.per_image and not self._of_counts:
             raise Refusal(
                 f"SetMetric refuses {self.loss!r} over a whole data set: it is no function of the counts of mistakes "
-                "in sets of any size, so its batches do not add up. Use per_image=True."
+                "in sets of any size, so its batches do not add up. Use per_image=True.",
+                FIGURE_TO_WATCH,
             )
         if self.arguments.mode == "binary" and self.num_classes is not None:
-            raise Refusal(f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.")
+            raise Refusal(
+                f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.", ARGUMENTS
+            )
         if self.arguments.mode == "multiclass" and self.threshold != 0.0:
             raise Refusal(
                 f"threshold={self.threshold:g} is for decisions of their own, but in mode='multiclass' the label is "
-                "that of the largest logit."
+                "that of the largest logit.",
+                FIGURE_TO_WATCH,
             )
         if self.arguments.per_image and self.reduction == "none":
             raise Refusal(
-                "reduction='none' and per_image=True refuse each other: SetMetric keeps one sum of all images."
+                "reduction='none' and per_image=True refuse each other: SetMetric keeps one sum of all images.",
+                FIGURE_TO_WATCH,
             )
 
     @torch.no_grad()

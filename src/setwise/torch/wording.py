@@ -15,10 +15,10 @@ def worded(function: Callable[..., Found], *given: object) -> Found:
     try:
         return function(*given)
     except Refusal as refusal:
-        sentence = str(refusal)
+        sentence = refusal.sentence
         for there, here in WORDS:
             sentence = sentence.replace(there, here)
-        raise Refusal(sentence) from None
+        raise Refusal(sentence, refusal.page) from None
     except (ValueError, OverflowError) as error:
         if not str(error).startswith("scores "):
             raise

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setwise.core.pages import MEASURE_COST
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 
@@ -73,9 +74,10 @@ def refuse_weights(estimator: Any) -> Refusal:
     if routed and (has_fit_parameter(inner, "sample_weight") or isinstance(inner, Pipeline | BaseSearchCV)):
         return Refusal(
             f"sample_weight refuses {name}, which does not request it: with metadata routing weights go where "
-            "set_fit_request(sample_weight=True) was called. Call it, or leave the weights out."
+            "set_fit_request(sample_weight=True) was called. Call it, or leave the weights out.",
+            MEASURE_COST,
         )
-    return Refusal(f"sample_weight refuses {name}, whose fit takes no weights of rows. Leave it out.")
+    return Refusal(f"sample_weight refuses {name}, whose fit takes no weights of rows. Leave it out.", MEASURE_COST)
 
 
 def routed(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.pages import LEVERS
 from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.decisions.task import Task
@@ -124,10 +125,10 @@ def choose(
             if progress is not None:
                 progress(base, lever.name)
             candidate, found = _tried(base, lever, bases[base], task)
-            if found is not None:
+            if not isinstance(found, Refusal):
                 labels[candidate.key] = found
             elif not tried:
-                raise Refusal(candidate.refusal)
+                raise found
             tried.append(candidate)
     except KeyboardInterrupt:
         # What was tried before Ctrl-C is judged, if there is anything to choose.
@@ -153,20 +154,22 @@ def cross_fitted(lever: Lever, base: OutOfFold, task: Task) -> Bools:
     return labels
 
 
-def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candidate, Bools | None]:
-    """A candidate that is not judged yet, and its cross-fitted labels; None where it is refused."""
+def _tried(name: str, lever: Lever, base: OutOfFold, task: Task) -> tuple[Candidate, Bools | Refusal]:
+    """A candidate that is not judged yet, and its cross-fitted labels, or why it is refused."""
     start = perf_counter()
-    refusal = lever.refuses(task, base)
-    if refusal is None:
+    why = lever.refuses(task, base)
+    if why is None:
         base.prepare(lever.bound(task).fits)
         start = perf_counter()
         try:
             labels = cross_fitted(lever, base, task)
             return Candidate(name, lever.name, seconds=perf_counter() - start), labels
-        except Refusal as sentence:
+        except Refusal as refusal:
             # Some losses show only on the sets whether they fit.
-            refusal = str(sentence)
-    return Candidate(name, lever.name, seconds=perf_counter() - start, refusal=refusal), None
+            found = refusal
+    else:
+        found = Refusal(why, LEVERS)
+    return Candidate(name, lever.name, seconds=perf_counter() - start, refusal=found.sentence), found
 
 
 def _judged(

@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.fingerprint import fingerprint
+from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
 from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.kept import KeptResponses
@@ -153,7 +154,8 @@ class OutOfFold(Base):
             if not len(left) or self.truth[left].all() or not self.truth[left].any():
                 raise Refusal(
                     f"{len(self.folds)} folds are too few for a lever that fits many numbers: without two of them "
-                    f"{len(left)} rows of fewer than two classes are left to train on. Use more folds."
+                    f"{len(left)} rows of fewer than two classes are left to train on. Use more folds.",
+                    HOW_THE_CHOICE_IS_MADE,
                 )
         parts = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit)(self, 1.0, left, np.concatenate([test[f], test[g]]))

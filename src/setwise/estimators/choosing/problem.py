@@ -13,6 +13,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_reals, shown
 from setwise.core.measure import Loss
+from setwise.core.pages import MEASURE_COST
 from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
 from setwise.estimators.choosing.base_model import refuse_weights, routed, weight_name
@@ -124,7 +125,8 @@ def problem_of(
     if loss.reads != "labels":
         raise Refusal(
             f"MeasureClassifier refuses {loss!r}: it judges {loss.reads}, not labels 0 and 1, and no threshold or "
-            "decision changes them. Use SetClassifier, or a loss of labels as 'f1'."
+            "decision changes them. Use SetClassifier, or a loss of labels as 'f1'.",
+            MEASURE_COST,
         )
     if y is None:
         raise ValueError("MeasureClassifier requires y to be passed, but the target y is None.")
@@ -153,7 +155,9 @@ def problem_of(
     if len(classes) > 2:
         raise Refusal(
             "Only binary classification is supported. The type of the target is multiclass, with "
-            f"{len(classes)} classes in y: use SetClassifier, or one MeasureClassifier for each class against the rest."
+            f"{len(classes)} classes in y: use SetClassifier, or one MeasureClassifier for each class against the "
+            "rest.",
+            MEASURE_COST,
         )
     target = target.ravel()
     truth = np.asarray(target == classes[1], dtype=np.bool_)

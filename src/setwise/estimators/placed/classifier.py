@@ -15,6 +15,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.interrupts import plain_interrupts
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.progress import ProgressBar
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
@@ -123,7 +124,9 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         try:
             loss = as_loss(self.loss)
             if loss.reads == "classes":
-                raise Refusal(f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.")
+                raise Refusal(
+                    f"{type(self).__name__} refuses {loss!r}, which is for more than two classes.", PLACES_REFUSE
+                )
             classes = found.classes(self.pos_label)
             kept = opened(checkpoint, resume, lambda: about_rows(self, fingerprints(found), loss))
             trained = self._trained(found, loss, found.positives(classes[1]), kept)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.measure import Combination, Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.pieces import Piece, Question, ended
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -57,7 +58,8 @@ class _Sets:
         if factor is None and (len(large) or self.loss.reads == "labels"):
             size, what = (int(self.sizes[large[0]]), " of a set") if self.loss.reads == "scores" else (rows, "")
             raise Refusal(
-                f"a score for {self.loss!r} is refused: it needs all scores{what} in one place, {size} of {MOST}."
+                f"a score for {self.loss!r} is refused: it needs all scores{what} in one place, {size} of {MOST}.",
+                PLACES_REFUSE,
             )
         values = np.zeros(len(self.ids))
         if alone.any():

@@ -8,6 +8,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import shown
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
+from setwise.core.pages import BAGS_AS_A_WHOLE
 from setwise.core.refusal import Refusal
 from setwise.estimators.weak import soft_labels
 from setwise.estimators.weak.bundle import TOL, as_log_odds, descend
@@ -78,7 +79,9 @@ def loss_of(surrogate: Surrogate) -> Loss:
     """The loss that a surrogate brings."""
     loss = getattr(surrogate, "loss", None)
     if not isinstance(loss, Loss):
-        raise Refusal(f"method must be a surrogate of a loss, as MarginRescaling('f1'); got {shown(surrogate)}.")
+        raise Refusal(
+            f"method must be a surrogate of a loss, as MarginRescaling('f1'); got {shown(surrogate)}.", BAGS_AS_A_WHOLE
+        )
     return loss
 
 
@@ -87,7 +90,8 @@ def check(surrogate: Surrogate, knowledge: Knowledge, n: int, classes: int) -> N
     loss = loss_of(surrogate)
     if loss.of_one_batch(knowledge.sets):
         raise Refusal(
-            f"method refuses {loss!r}: it numbers all decisions in one order, and rows are put into the order of bags."
+            f"method refuses {loss!r}: it numbers all decisions in one order, and rows are put into the order of bags.",
+            BAGS_AS_A_WHOLE,
         )
     if not loss.weak:
         return

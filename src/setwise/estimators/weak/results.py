@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from setwise.core.pages import BAG_LIMITS, BAGS, INTERRUPTED
+from setwise.core.pages import AFTER_A_FIT, BAG_LIMITS, BAGS
 from setwise.estimators.weak.problem import LinearModel
 from setwise.estimators.weak.scaling import Scaling
 from setwise.estimators.weak.training import Trained
@@ -16,7 +16,7 @@ from setwise.estimators.weak.wrapped import WrappedModel
 
 ENDINGS = {
     "max_iter": ("{name} {message}; raise max_iter or tol.", ConvergenceWarning, BAGS),
-    "interrupted": ("{name} was {message}.", RuntimeWarning, INTERRUPTED),
+    "interrupted": ("{name} was {message}.", RuntimeWarning, AFTER_A_FIT),
 }
 
 

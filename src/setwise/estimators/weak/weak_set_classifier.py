@@ -16,7 +16,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_factor, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
-from setwise.core.pages import INTERRUPTED
+from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
@@ -334,7 +334,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
             words = (
                 f"{type(self).__name__} was interrupted before the threshold for {loss!r} was found; it is that of .5."
             )
-            warnings.warn(words + INTERRUPTED.see, RuntimeWarning, stacklevel=3)
+            warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=3)
             return True
         return interrupted
 

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
@@ -115,7 +116,8 @@ def _of_tables(objective: Objective, bound: BoundCounts, side: int, name: str) -
         i = int(np.argmax(cells))
         raise Refusal(
             f"max_marginals refuses {name} on {sets.positives[i]} positives and {sets.negatives[i]} negatives: it is "
-            f"not Monge there, and {cells[i]} cells are more than {BUDGET}. Use Jaccard or FBeta."
+            f"not Monge there, and {cells[i]} cells are more than {BUDGET}. Use Jaccard or FBeta.",
+            FORCED_LABELS,
         )
     for chosen, search in ((monge, falling_rows), (~monge, scan_rows)):
         tables = np.flatnonzero(chosen)

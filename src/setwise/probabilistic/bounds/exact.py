@@ -5,6 +5,7 @@ from scipy.special import logsumexp
 
 from setwise.core.checks import as_count, as_kind
 from setwise.core.enumerate import subsets
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.probabilistic.bounds.elimination import Elimination, Factor, min_fill
 from setwise.probabilistic.bounds.l_field import EXAMPLE
@@ -51,11 +52,17 @@ def exact(model: LogSupermodular, max_width: int = 21) -> LogPartition:
         return _enumerated(model)
     pairs = model.pairwise
     if pairs is None:
-        raise Refusal(f"exact refuses {model!r}: only cuts are summed exactly beyond {ENUMERATED} labels. Use l_field.")
+        raise Refusal(
+            f"exact refuses {model!r}: only cuts are summed exactly beyond {ENUMERATED} labels. Use l_field.",
+            DISTRIBUTIONS,
+        )
     edges, weights = pairs.active
     order, width = min_fill(edges, model.total, most)
     if width > most:
-        raise Refusal(f"exact refuses {model!r}: its graph has a width above {most}. Use l_field or tree_reweighted.")
+        raise Refusal(
+            f"exact refuses {model!r}: its graph has a width above {most}. Use l_field or tree_reweighted.",
+            DISTRIBUTIONS,
+        )
     factors = [Factor((i,), np.array([0.0, t])) for i, t in enumerate(model.scores.tolist())]
     factors += [
         Factor((a, b), np.array([[0.0, -w], [-w, 0.0]]))

@@ -6,6 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_kind, as_point
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.inference.nested_cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
@@ -118,6 +119,7 @@ def _proved(model: LogSupermodular, point: Values) -> BasePoint:
     if above > SHARE * size or abs(float(point.sum()) - whole) > SHARE * size:
         raise Refusal(
             f"l_field refuses this point: it is not proved to be one of the base polytope, where <s, y> <= f(y), which "
-            f"it may exceed by {above:.3g}, and sum(s) = f(1) = {whole:.6g}; got {point.sum():.6g}."
+            f"it may exceed by {above:.3g}, and sum(s) = f(1) = {whole:.6g}; got {point.sum():.6g}.",
+            DISTRIBUTIONS,
         )
     return BasePoint(point, above + 8.0 * EPSILON * (len(point) + 4) * size)

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_kind, as_reals
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.kernels.independent import climb, number_of_ones
 from setwise.kernels.networks import arcs
@@ -52,7 +53,8 @@ def mean_field(model: LogSupermodular, start: ArrayLike | None = None, max_iter:
     if model.table is None:
         raise Refusal(
             f"mean_field refuses {model!r}: the mean of a set function over independent labels has no closed form. "
-            "Use superdifferential."
+            "Use superdifferential.",
+            DISTRIBUTIONS,
         )
     touching = best_touching(model) if start is None else None
     # Where the ascent begins at that bound it ends nowhere below it, rounding included.

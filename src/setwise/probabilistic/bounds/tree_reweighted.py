@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_kind
+from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.kernels.trees import forest_sum
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
@@ -49,7 +50,9 @@ def tree_reweighted(model: LogSupermodular, max_iter: int = 500) -> LogPartition
     as_kind(model, "model", LogSupermodular, EXAMPLE)
     as_count(max_iter, "max_iter")
     if model.pairwise is None:
-        raise Refusal(f"tree_reweighted refuses {model!r}: it knows cuts alone. Use l_field or logistic.")
+        raise Refusal(
+            f"tree_reweighted refuses {model!r}: it knows cuts alone. Use l_field or logistic.", DISTRIBUTIONS
+        )
     mixture = _Mixture(model)
     best, x = mixture.value(np.zeros(mixture.size)), np.zeros(mixture.size)
     if len(mixture.forests) > 1:

@@ -5,6 +5,7 @@ import numpy as np
 from setwise.core.checks import as_count
 from setwise.core.counts import Counts
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -21,7 +22,9 @@ def bound_of_counts(loss: Loss, negatives: int, positives: int) -> CountBound:
     """
     term = structure_of_totals(loss, negatives, positives)[1]
     if term.bends is None and not term.bounded:
-        raise Refusal(f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.")
+        raise Refusal(
+            f"{loss!r} refuses pieces of a set: nothing bounds it. Promise Trait.INCREASING if it holds.", PLACES_REFUSE
+        )
     return CountBound(term)
 
 
@@ -37,7 +40,7 @@ def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Str
     if negatives + positives == 0:
         raise ValueError("negatives and positives must not both be 0.")
     if Trait.COUNTS not in loss.traits:
-        raise Refusal(f"{loss!r} refuses pieces of a set: it does not promise Trait.COUNTS.")
+        raise Refusal(f"{loss!r} refuses pieces of a set: it does not promise Trait.COUNTS.", PLACES_REFUSE)
     # A few decisions stand for all of them: a piece of a set knows the totals of the whole. A loss that takes both
     # numbers of decisions takes any.
     batches = [_stand_in(negatives, positives, most) for most in (1, 2)]
@@ -45,15 +48,17 @@ def structure_of_totals(loss: Loss, negatives: int, positives: int) -> tuple[Str
         for batch in batches:
             loss.check(batch)
     except ValueError as error:
-        raise Refusal(f"{loss!r} refuses pieces of a set: it asks for a number of decisions in each batch.") from error
+        raise Refusal(
+            f"{loss!r} refuses pieces of a set: it asks for a number of decisions in each batch.", PLACES_REFUSE
+        ) from error
     structures = [loss.structure(batch) for batch in batches]
     term, other = (structure.counts for structure in structures)
     fn, fp = np.array([0.0, positives > 0, 0.0, positives]), np.array([0.0, 0.0, negatives > 0, negatives])
     # A loss that counts the decisions of the batch itself would differ.
     if term is None or term.areas is not None or other is None or (term.of(fn, fp) != other.of(fn, fp)).any():
-        raise Refusal(f"{loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).")
+        raise Refusal(f"{loss!r} refuses pieces of a set: it is not a function of (fn, fp, P, N).", PLACES_REFUSE)
     if term.predicted is not None:
-        raise Refusal(f"{loss!r} refuses pieces of a set: it fixes the number of predicted positives.")
+        raise Refusal(f"{loss!r} refuses pieces of a set: it fixes the number of predicted positives.", PLACES_REFUSE)
     return structures[0], term
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import sklearn
 
 import setwise
+from setwise.core.refusal import Refusal
 
 OURS, SKLEARN = (str(Path(package.__file__).parent) for package in (setwise, sklearn))
 
@@ -71,7 +72,7 @@ def own_sentence(error, *names):
     assert isinstance(error, ValueError | TypeError | OverflowError | FileNotFoundError), words
     assert last.filename.startswith((OURS, SKLEARN)), f"raised elsewhere: {words}"
     assert (last.line or "").startswith("raise"), f"not raised on purpose: {words}"
-    sentence = str(error)
+    sentence = error.sentence if isinstance(error, Refusal) else str(error)
     assert not FOREIGN.search(sentence), f"not our words: {words}"
     if last.filename.startswith(SKLEARN):
         return sentence

@@ -110,7 +110,10 @@ class CandidatesDisplay:
         """
         measure = as_loss(loss)
         if measure.reads != "labels":
-            raise Refusal(f"CandidatesDisplay refuses {measure!r}: it judges {measure.reads}, not labels.", LEVERS)
+            raise Refusal(
+                f"CandidatesDisplay refuses {measure!r}: it judges {measure.reads}, not labels. Give a loss of labels.",
+                LEVERS,
+            )
         truth = _as_matrix(y_true, "y_true")
         given = as_mapping(predictions, "predictions", "the labels of a candidate")
         labels = {name: _as_matrix(values, "predictions", truth.shape) for name, values in given.items()}

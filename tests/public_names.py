@@ -22,6 +22,15 @@ WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setw
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 ARRAY = re.compile(r"Array|Values|Floats|Ints|Bools|Tensor")
 SHAPE = re.compile(r"\((?:\w|\.\.\.|[*+/]|, ?| )*,? ?\)|shape|scalar")
+NUMBER = re.compile(r"\b(?:int|float)\b")
+UNIT = re.compile(
+    r"\b(?:seconds|bytes|pixels?|degrees|nats|unit|seeds?|index|indices|weights?|costs?|probability|factor|gap)\b|relative"
+    r"|number of|numbers? (?:in|of|at|from|above)|how many|so many|share of|the (?:most|least|largest|smallest|longest)"
+    r"|[(\[]0, 1|above 0|at least|at most|[<>]=? ?-?\d|or (?:more|above)|0 or 1|from [01] on"
+    r"|as (?:in|that of|those of) |see :"
+)
+"""What tells a number's unit, its range, what it counts, or where that is told."""
+
 SOURCE = re.compile(r"\b(?:LH|LSM|HOL|MLSP|DD)\b|\b(?:19|20)\d\d\b|^Source: ", re.MULTILINE)
 """A key of one of the five papers, a year, or a line that begins with "Source: "."""
 
@@ -89,7 +98,7 @@ class PublicName:
 
     @property
     def missing(self) -> list[str]:
-        """What the docstring does not say: a first line, arguments, shapes, errors, source, example."""
+        """What the docstring does not say: a first line, arguments, shapes, units, errors, source, example."""
         if not self.text:
             return ["docstring"]
         said = self.sections
@@ -100,6 +109,8 @@ class PublicName:
                 lacks.append(f"argument {one.name}")
             elif ARRAY.search(str(one.annotation)) and not SHAPE.search(entries[one.name]):
                 lacks.append(f"shape of {one.name}")
+            elif NUMBER.search(str(one.annotation)) and not self.is_record and not UNIT.search(entries[one.name]):
+                lacks.append(f"unit of {one.name}")
         if inspect.isroutine(self.held) and "Returns" not in said and "Yields" not in said:
             lacks.append("Returns")
         if self.arguments and not self.is_record and "Raises" not in said:
@@ -132,7 +143,7 @@ def _entries(text: str) -> dict[str, str]:
     for entry in re.split(r"\n(?=\S)", text.strip("\n")):
         names, colon, words = entry.partition(":")
         if colon:
-            found |= {name.strip(" *`"): words for name in names.split(",")}
+            found |= {name.strip(" *`"): " ".join(words.split()) for name in names.split(",")}
     return found
 
 

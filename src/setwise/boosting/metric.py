@@ -26,8 +26,9 @@ def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: flo
         of the booster holds, and all rows as one set if it holds none. So a data set for training and others for
         validation, which differ in rows, can have one metric
     booster : ``"xgboost"`` or ``"lightgbm"``, which want the value in different forms
-    threshold : a row is predicted positive if its score is above it. Beside an objective of one's own boosters pass
-        scores, whose threshold is 0; beside ``binary:logistic`` or ``binary`` they pass probabilities
+    threshold : a row is predicted positive if its score is above it, in the unit of the scores. Beside an objective of
+        one's own boosters pass scores, whose threshold is 0; beside ``binary:logistic`` or ``binary`` they pass
+        probabilities
 
     Returns
     -------

@@ -35,11 +35,11 @@ class Plan:
 
     Attributes
     ----------
-    folds : the outer folds, in each of which the whole choice is repeated
-    inner : the folds inside a training part, by which levers are tuned and judged
-    grid : the constants C of logistic regression
+    folds : the number of outer folds, 2 or more, in each of which the whole choice is repeated
+    inner : the number of folds, 3 or more, inside a training part, by which levers are tuned and judged
+    grid : the constants C of logistic regression, above 0
     bases, levers : the names of the base models and of the levers
-    seed : of the outer folds and of the trees
+    seed : the seed of the outer folds and of the trees
     n_jobs : the number of processes; -1 takes all processors
     skipped : pairs of base model and lever that do not fit into the budget
     floor : the threshold that keeps floors, which no other lever does; None without floors

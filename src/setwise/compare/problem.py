@@ -30,7 +30,7 @@ def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> R
     ----------
     y : (n,) or (n, p) of 0 and 1
     rows, sets : at least so many; all rows where there are fewer
-    seed : of the draw
+    seed : the seed of the draw, an int from 0 on
     groups : (n,) the id of the set of each row
     """
     truth = as_array(y, "y")

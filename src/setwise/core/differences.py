@@ -68,7 +68,7 @@ class Difference(Evaluator):
     Parameters
     ----------
     first, second : evaluators of one batch
-    floor : a lower bound of the difference
+    floor : a lower bound of the difference, in the unit of the values; -inf for none
 
     Raises
     ------

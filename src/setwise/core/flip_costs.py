@@ -173,7 +173,8 @@ class GivenCosts(FlipCosts):
 
     Parameters
     ----------
-    function : of the right labels (m, width) of an input and a label (width,), as whole numbers
+    function : of the right labels (m, width) of an input and a label (width,), all whole numbers; it returns the cost
+        of this label, in [0, most]
     most : no label costs more than this, 0 or above
     factor : by which the cost is multiplied, above 0
 

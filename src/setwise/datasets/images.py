@@ -126,7 +126,7 @@ def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     Parameters
     ----------
     folder : the path of the folder
-    size : the side S: 32, 50 or 128
+    size : the side S in pixels: 32, 50 or 128
 
     Returns
     -------

@@ -69,7 +69,7 @@ def load_sample(
     path : the path of a ``.parquet`` file
     rows : at most so many rows
     target, group, positive, drop : as in :func:`load`
-    seed : of the draw
+    seed : the seed of the draw, an int from 0 on
 
     Returns
     -------

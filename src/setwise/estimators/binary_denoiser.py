@@ -57,9 +57,10 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     observation : ``"known"`` for the c that belongs to pi, or ``"learned"`` for another one, which starts there, where
         there are whole clean images
     steps : the number of steps of training
-    ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of an image; one
+    ridge : the regularizers of biases and of alpha, ``0.5 ridge |.|^2`` beside the mean log-likelihood of an image; one
+        number of at least 0, or two
+    step : the lengths of the first steps of biases, and of alpha and c, that AdaGrad shortens; above 0, one
         number or two
-    step : the lengths of the first steps of biases, and of alpha and c, that AdaGrad shortens; one number or two
     samples : the number of perturbed images, or of exact samples, for an image to restore. Their noise is a function of
         the seed and of the image, so that the place of an image in X does not matter
     random_state : seed of the noise and of the order of the images

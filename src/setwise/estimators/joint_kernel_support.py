@@ -44,7 +44,8 @@ class JointKernelSupport(LabelPredictor):
     loss : the loss of labels that :meth:`score` measures; it does not enter the training
     nu : above 0 and below 1; at most this share of the pairs has scores below rho, up to the tolerance
     kernel : ``"linear"``, or a function of rows (n, d) and (m, d) that returns k (n, m), positive semidefinite
-    tol : the tolerance of the solver, for kernels that are 1 on average between a pair and itself
+    tol : the absolute tolerance of the solver, above 0, in the unit of a kernel that is 1 on average between a pair and
+        itself
 
     Attributes
     ----------

@@ -39,9 +39,9 @@ class LogSupermodularModel(DensityMixin, Versioned):
     terms : the base functions f_k, a list of :class:`setwise.probabilistic.Cut`, ``ConcaveOfSize``, ``SetFunctionOf``;
         None takes the edges of an image to the right and downwards, with a weight for each of these two directions
     steps : the number of steps of training
-    ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean likelihood of a row; one number or
-        two
-    step : the lengths of the first steps of t and of alpha, that AdaGrad shortens; one number or two
+    ridge : the regularizers of t and of alpha, ``0.5 ridge |.|^2`` beside the mean log-likelihood of a row; one number
+        of at least 0, or two
+    step : the lengths of the first steps of t and of alpha, that AdaGrad shortens; above 0, one number or two
     samples : the number of perturbed labelings of which a report is the mean
     random_state : seed of the noise
     n_jobs : the number of threads of reports; results do not depend on it

@@ -54,9 +54,10 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         :class:`setwise.SetClassifier`
     C : the weight of the mean hinge against the regularizer
     tol, max_iter : as in :class:`setwise.SetClassifier`
-    fit_intercept, intercept_scaling : whether rows have a constant feature, and its value
-    label_bias : the value of a constant feature that each label has alone; 0 for none. Labels that share nothing have
-        one by ``fit_intercept``
+    fit_intercept, intercept_scaling : whether rows have a constant feature, and its value, above 0, in the unit of the
+        features
+    label_bias : the value, at least 0, of a constant feature that each label has alone; 0 for none. Labels that share
+        nothing have one by ``fit_intercept``
     kernel : ``"linear"``; a function of rows (a, d) and (b, d) that returns their kernel (a, b), or
         :class:`setwise.models.Kernel` with it, for ``f(x, y) = sum_i k(x_i, x) <a_i, kappa(y)>`` (MLSP Eq. 14); or a
         :class:`setwise.models.JointKernel` of rows with labels, which stands for the features of labels too
@@ -65,7 +66,7 @@ class MultilabelStructuredPredictor(LinearLabelPredictor):
         ``"auto"`` takes ``"logistic"`` for the ramp and ``"zero"`` for convex surrogates
     n_jobs : the number of threads that share the rows
     random_state : the seed of learners that draw rows at random
-    verbose : 1 draws a progress bar on standard error
+    verbose : 0 or 1, which draws a progress bar on standard error
 
     Attributes
     ----------

@@ -87,7 +87,8 @@ class SetClassifier(ClassifierMixin, Versioned):
     tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
     max_iter : the largest number of iterations; a warning says if they did not suffice
     fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)
-    intercept_scaling : the value of that feature; the larger it is, the less the regularizer shrinks the intercept
+    intercept_scaling : the value of that feature, above 0, in the unit of the others; the larger it is, the less the
+        regularizer shrinks the intercept
     pos_label : the positive one of two labels, by default the last in sorted order. Of more than two classes it is the
         one that the loss is about, by default all of them
     class_weight : None, ``"balanced"``, or a dict with the weights of the two classes. Mistakes and counts are weighted
@@ -98,7 +99,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         on it. With None the sets are not shared and the environment decides on large products. Small products always
         use one thread
     random_state : the seed of learners that draw sets at random
-    verbose : 1 draws a progress bar on standard error
+    verbose : 0 or 1, which draws a progress bar on standard error
     warm_start : whether to start from the weights of the last fit
 
     Attributes

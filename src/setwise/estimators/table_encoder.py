@@ -37,7 +37,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns : the d columns of X, from ``load_table(path).columns``
     form : ``"linear"`` or ``"trees"``
-    min_frequency : a word that occurs in fewer training rows is rare
+    min_frequency : a word that occurs in fewer than so many training rows is rare
     max_categories : the most columns or places of one category; the rarest of further words are rare. None takes 500
         for linear models, and 254 for trees, which take no more
     sparse_threshold : features for linear models are CSR if they hold words and the share of them that is not 0 in the

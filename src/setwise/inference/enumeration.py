@@ -37,7 +37,8 @@ class Enumeration(Inference):
 
     Parameters
     ----------
-    limit : most decisions of a set; a larger set is refused, and on networks one of more than ``2^limit`` labelings
+    limit : the largest number of decisions of a set; a larger set is refused, and on networks one of more than
+        ``2^limit`` labelings
 
     Raises
     ------

@@ -27,7 +27,7 @@ class OneClass(Loss):
     Parameters
     ----------
     loss : any loss of labels 0 and 1 that leaves the number of predicted positives free, or its name
-    label : the class that is positive, 0..k-1; all other classes are negative
+    label : the index of the class that is positive, 0..k-1; all other classes are negative
 
     Raises
     ------

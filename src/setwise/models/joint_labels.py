@@ -29,7 +29,7 @@ class JointLabels(Features):
     intercept : value of a constant feature of rows, as in :class:`setwise.models.Independent`
     base : (rows p,) fixed scores, None for none
     lower : (d,) least values of the weights, None for none
-    bias : value of a constant feature that each label has alone, 0 for none
+    bias : value, at least 0, of a constant feature that each label has alone; 0 for none
 
     Raises
     ------

@@ -24,7 +24,7 @@ class RowBlock:
     Parameters
     ----------
     X : (m, features) float32 or float64, dense or CSR, finite
-    intercept : the value of a constant feature; 0 leaves it out
+    intercept : the value, at least 0, of a constant feature; 0 leaves it out
     known : the lengths (m,), where they were computed when the same rows were read before; then nothing is computed,
         and numbers are not looked at again
 

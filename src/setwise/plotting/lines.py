@@ -26,7 +26,7 @@ def curves(
     ----------
     x : (n,) finite numbers, n >= 1
     curves : for each name a pair of means (n,) and standard errors (n,), both finite, errors 0 or above
-    marks : names and places of vertical lines; None draws none
+    marks : names and places of vertical lines, in the unit of ``x``; None draws none
     xlabel, ylabel, title : the words on the picture
 
     Returns

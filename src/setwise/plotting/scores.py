@@ -39,7 +39,8 @@ def plane(
     X : (n, 2) the samples
     kinds : (n,) whole numbers, the indices into ``names`` of the samples; kinds are drawn in this order
     names : the names of the kinds, at most four
-    lines : (a, b, c) of each line by its name; a short arrow points to the side on which a x + b y + c is positive
+    lines : (a, b, c) of each line by its name, in the unit of the features; a short arrow points to the side on which a
+        x + b y + c is positive
     title : the title of the picture
     axis_names : the names of the two axes
 
@@ -145,7 +146,8 @@ def scores(
 
     Parameters
     ----------
-    found : for each name the scores, (n,) or (n, p), and the threshold above which a decision is positive
+    found : for each name the scores, (n,) or (n, p), and the threshold, in the unit of the scores, above
+        which a decision is positive
     y : the true labels 0 and 1, in the shape of the scores
     classes : the names of the two classes
     title : the title of the picture

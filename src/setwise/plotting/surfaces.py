@@ -30,7 +30,7 @@ def surface(
     ----------
     surrogate : a surrogate for two decisions; if it has a loss, the loss at the four vertices is drawn as dots
     y : (2,) the true labels, 0 or 1
-    low, high : the range of both margin errors
+    low, high : the range of both margin errors, in the unit of scores
     title : the title of the picture
     view : the elevation and the azimuth in degrees
 
@@ -69,7 +69,7 @@ def surfaces(
     ----------
     panels : pairs of a title and a surrogate; a panel whose surrogate is None shows its title alone
     y : (2,) the true labels, 0 or 1
-    low, high : the range of both margin errors
+    low, high : the range of both margin errors, in the unit of scores
     view : the elevation and the azimuth in degrees
     columns : how many surfaces there are in a row
 

@@ -268,7 +268,7 @@ class SetFunctionOf(BaseFunction):
     Parameters
     ----------
     total : the number of labels
-    function : of labels (p,), bool; it returns a number
+    function : of labels (p,), bool; it returns a number in nats, as all f
 
     Raises
     ------

@@ -52,7 +52,7 @@ class LogSupermodular:
     terms : the base functions f_k, one or more: ``Cut``, ``ConcaveOfSize``, ``Modular``, ``SetFunctionOf``
     unary : t, (p,) finite; None takes 0
     weights : alpha, (K,) finite, 0 or above; None takes 1 for each
-    constant : a number that is f(0) in a larger distribution, from which this one was made by conditioning
+    constant : f(0), in the unit of f (nats), in a larger distribution, from which this one was made by conditioning
 
     Raises
     ------

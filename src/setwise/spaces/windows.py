@@ -84,8 +84,9 @@ class Windows(LargeSpace):
 
     Parameters
     ----------
-    n_words : the words are 0..n_words-1
-    stride : windows that are searched begin and end at multiples of it, or at the lower or right border
+    n_words : the number of words, which are 0..n_words-1
+    stride : in pixels, 1 or more; windows that are searched begin and end at multiples of it, or at the lower or right
+        border
     overlap : lists of windows above a threshold leave out what overlaps a better one of the list by this intersection
         over union; above 0, at most 1
 

@@ -28,8 +28,8 @@ class Arguments:
     ignore_index : the value of the target at which pixels do not count; None counts all. In multiclass mode it may be a
         class, whose pixels do not count then
     per_image : whether each image has sets of its own, or else the whole batch is one set of each class
-    classes : ``"present"`` counts the sets that have positives, ``"all"`` counts all, and a list of numbers counts
-        these classes; binary mode has one class, which counts
+    classes : ``"present"`` counts the sets that have positives, ``"all"`` counts all, and a list counts the classes
+        of these indices; binary mode has one class, which counts
     include_background : whether class 0 counts where there are several
     empty : what a set without positives costs: None leaves it to the loss, ``"perfect"`` and ``"fraction"`` are those
         of :class:`setwise.losses.Jaccard` (``"perfect"`` is ``zero_division=1`` of other losses), and ``"ignore"``

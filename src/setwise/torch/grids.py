@@ -186,10 +186,9 @@ class LogSupermodularLoss(GridCriterion):
     ----------
     samples : of each image, 2 or more, in pairs of opposite noise; each is a minimum cut
     per_pixel : whether the value is in nats of a pixel that counts, or else of an image
-    random_state : None draws fresh noise at each call, from the default generator of PyTorch, so that
-        ``torch.manual_seed`` repeats it, and a ``torch.Generator`` does so from itself, which ends a graph of
-        ``torch.compile``. With an int the noise is the same at each call, as
-        ``torch.autograd.gradcheck`` needs it
+    random_state : the seed of the noise. None draws fresh noise at each call, from the default generator of PyTorch, so
+        that ``torch.manual_seed`` repeats it, and a ``torch.Generator`` does so from itself, which ends a graph of
+        ``torch.compile``. With an int the noise is the same at each call, as ``torch.autograd.gradcheck`` needs it
     ignore_index : the value of the target at which pixels leave the grid; None keeps all
     reduction : ``"mean"`` over the images that count, ``"sum"``, or ``"none"``
     sync : whether the mean is that of several processes, see :class:`GridCriterion`

@@ -45,7 +45,8 @@ class SetMetric(nn.Module):
     reduction : ``"mean"``, or ``"none"`` for the value of each class over the data set, with NaN for those that do not
         count
     num_classes : how many classes there are, which ``preds`` of class numbers do not tell; logits must have as many
-    threshold : the logit above which a decision is positive, not in multiclass mode; 0.5 suits probabilities
+    threshold : the logit above which a decision is positive, not in multiclass mode; the unit is that of the
+        outputs, so 0.5 suits probabilities
     sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
         those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
 

@@ -103,7 +103,7 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
     max_iter : the largest number of steps of a descent, or of fits of a classifier; None is 1000 steps, or 20 fits
     n_jobs : the number of threads that share the bags
     random_state : the seed of the folds; with None they repeat from fit to fit
-    verbose : 1 draws a line with the progress on standard error, and prints the choice and its doubt
+    verbose : 0 or 1, which draws a line with the progress on standard error, and prints the choice and its doubt
 
     Attributes
     ----------

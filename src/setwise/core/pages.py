@@ -100,6 +100,7 @@ LIKELIHOOD_OF_IMAGES = Page("The likelihood of images", "guide/probabilities#the
 LOSSES = Page("Losses", "guide/losses")
 MEANING_OF_C = Page("The meaning of C", "guide/estimator#the-meaning-of-c")
 MEASURE_COST = Page("Weights, probabilities, cost", "guide/measure#weights-probabilities-cost")
+MODES = Page("Modes and shapes", "guide/torch#modes-and-shapes")
 MORE_CLASSES = Page("More than two classes", "guide/estimator#more-than-two-classes")
 NAMES_AND_OBJECTS = Page("Names and objects", "guide/estimator#names-and-objects")
 NETWORKS_REFUSE = Page("What networks refuse", "guide/networks#what-networks-refuse")

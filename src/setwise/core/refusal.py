@@ -21,7 +21,7 @@ class Refusal(ValueError):  # noqa: N818  (the word of the field)
     ...     print(refusal.page.path)
     ...     print(refusal.sentence)
     guide/surrogates#which-loss-with-which-surrogate
-    LovaszHinge refuses FBeta(): the loss is not submodular. Use surrogate='margin'.
+    LovaszHinge refuses FBeta(beta=1.0, zero_division=1.0): the loss is not submodular. Use surrogate='margin'.
     """
 
     page: Page | None = None

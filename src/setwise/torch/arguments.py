@@ -6,7 +6,7 @@ from typing import Literal, final
 
 from setwise.core.checks import as_choice, as_flag, shown
 from setwise.core.measure import Loss
-from setwise.core.pages import ARGUMENTS
+from setwise.core.pages import ARGUMENTS, MODES
 from setwise.core.refusal import Refusal
 
 Mode = Literal["binary", "multiclass", "multilabel"]
@@ -99,7 +99,7 @@ class Arguments:
             raise Refusal(
                 f"setwise.torch refuses {loss!r}: here each class is a set against the rest. Pass the loss of one "
                 "class, with mode='multiclass'.",
-                ARGUMENTS,
+                MODES,
             )
         if self.empty in (None, "ignore"):
             return loss

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_number
 from setwise.core.measure import Loss
-from setwise.core.pages import ARGUMENTS, FIGURE_TO_WATCH
+from setwise.core.pages import FIGURE_TO_WATCH
 from setwise.core.refusal import Refusal
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
@@ -113,7 +113,7 @@ class SetMetric(nn.Module):
             )
         if self.arguments.mode == "binary" and self.num_classes is not None:
             raise Refusal(
-                f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.", ARGUMENTS
+                f"num_classes={self.num_classes} is for several classes, but mode='binary' has one.", FIGURE_TO_WATCH
             )
         if self.arguments.mode == "multiclass" and self.threshold != 0.0:
             raise Refusal(

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from definitions import definitions
 from packages import PACKAGES
 from setwise import cli, losses
 from setwise.core.sets import Sets
@@ -64,7 +65,9 @@ def assert_printed(printed, expected):
 
 
 def anchors(page):
-    """The anchors of the headings of a page, as repository hosts make them."""
+    """The anchors of the headings of a page, as repository hosts make them, or the names that code defines."""
+    if page.suffix == ".py":
+        return definitions(page.read_text("utf-8"))
     heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 

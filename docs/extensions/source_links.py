@@ -1,13 +1,19 @@
-"""Links of pages to files of the repository: each such file of code becomes a page with numbered lines."""
+"""Links of pages to files of the repository: each such file of code becomes a page with numbered lines.
+
+``[text](../../src/package/file.py#Class.method)`` leads to the line where the file defines that name. On a code host,
+which does not know the anchor, it opens the file.
+"""
 
 import re
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 from api_pages import write
+from definitions import definitions
 
-LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#L\d+)?\)")
+LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
 
 
 def page_of(relative: str) -> str:
@@ -32,13 +38,27 @@ def lead_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
 
     def target(found: re.Match[str]) -> str:
         relative = (folder / found[1]).resolve().relative_to(root).as_posix()
-        return f"](/{page_of(relative)}.rst)"
+        return f"](/{page_of(relative)}.rst{found[2] or ''})"
 
     source[0] = LINK.sub(target, source[0])
+
+
+def anchor_lines(app: Sphinx, document: nodes.document) -> None:
+    """Give each line of a page of code an anchor, and tell MyST at which line a name is defined.
+
+    MyST looks there for what stands behind the ``#`` of a link, and warns where there is no such name.
+    """
+    if not app.env.docname.startswith("source/"):
+        return
+    for block in document.findall(nodes.literal_block):
+        block["highlight_args"]["linespans"] = "line"
+        found = definitions(block.rawsource)
+        app.env.metadata[app.env.docname]["myst_slugs"] = {n: (at, f"line-{at}", n) for n, at in found.items()}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Makes the pages when a build begins."""
     app.connect("builder-inited", make)
     app.connect("source-read", lead_to_pages)
+    app.connect("doctree-read", anchor_lines)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,12 +10,12 @@ from setwise.experiments import experiments
 
 PAPERS = Path(__file__).resolve().parents[1] / "docs/papers"
 PAGES = sorted(set(PAPERS.glob("*.md")) - {PAPERS / "index.md"})
-TABLE = re.compile(r"^\| paper \| file \| name \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
-ROW = re.compile(r"\| (.+) \| ([\w/]+\.py) \| \[`([\w.]+)`\]\(\.\./\.\./src/setwise/([\w/]+\.py)#([\w.]+)\) \|")
+TABLE = re.compile(r"^\| paper \| name \| file \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+ROW = re.compile(r"\| (.+) \| \[`([\w.]+)`\]\(\.\./\.\./src/setwise/([\w/]+\.py)#([\w.]+)\) \| ([\w/]+\.py) \|")
 
 
 def rows(page):
-    """The rows of the table of equations: equation, file, name, and the file and the name that are linked."""
+    """The rows of the table of equations: equation, name, the file and the name that are linked, and file."""
     (table,) = TABLE.findall(page.read_text("utf-8"))
     return [ROW.fullmatch(line) or pytest.fail(line) for line in table.splitlines()]
 
@@ -23,7 +23,7 @@ def rows(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_an_equation_leads_to_the_definition_of_what_is_named(page):
     for row in rows(page):
-        _, file, name, linked, anchor = row.groups()
+        _, name, linked, anchor, file = row.groups()
         assert (file, name) == (linked, anchor)
         assert name in definitions((PAPERS / "../../src/setwise" / file).read_text("utf-8")), f"{file}#{name}"
 

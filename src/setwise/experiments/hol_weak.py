@@ -71,7 +71,8 @@ class Weak:
     part : the images
     labels : the weak labels of each image, (H, W) int8 of -1, 0, 1
     edges : whether the model has edges
-    C : HOL's constant, for sums over images and pixels
+    C : HOL's constant, for sums over images and pixels; the training here has twice that, for HOL adds ``|w|^2`` and
+        setwise half of it
     """
 
     def __init__(self, part: Part, labels: Masks, edges: bool, C: float) -> None:

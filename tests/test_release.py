@@ -87,7 +87,8 @@ def test_the_citation_has_what_its_format_asks_for():
     assert "version" not in citation
     assert all(author.get("name") or author.get("family-names") for author in citation["authors"])
     for reference in citation["references"]:
-        assert {"type", "title", "authors"} <= set(reference)
+        assert {"type", "title", "authors", "year"} <= set(reference)
+        assert reference["type"] != "conference-paper" or "collection-title" in reference
 
 
 def project(folder, version, changes):

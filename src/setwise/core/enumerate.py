@@ -76,7 +76,10 @@ def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) 
 
 
 def max_marginals(loss: Loss, y: ArrayLike, scores: ArrayLike) -> Values:
-    """``M[i, b] = max over yhat with yhat_i = b of l(y, yhat) + <s, yhat>``, (p, 2) (HOL Eq. 4)."""
+    """``M[i, b] = max over yhat with yhat_i = b of l(y, yhat) + <s, yhat>``, (p, 2).
+
+    The message of HOL Eq. 4 is ``M[i, b] - s_i b``.
+    """
     truth, s = np.asarray(y, dtype=bool), np.asarray(scores, dtype=np.float64)
     masks = subsets(len(truth))
     guesses = masks ^ truth

@@ -199,8 +199,8 @@ class Maximizer(ABC):
     def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         """``M[i, v] = base + max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all i, (total, n_labels).
 
-        These are the messages of a loss (HOL Eq. 4); ``base`` (n,) is a constant of each set. The default forces each
-        label of each decision in turn.
+        The message of a loss to decision i (HOL Eq. 4) is that less the score of decision i itself. ``base`` (n,) is a
+        constant of each set. The default forces each label of each decision in turn.
         """
         batch = self.structure.batch
         base = as_base_values(base, len(batch))

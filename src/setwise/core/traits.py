@@ -18,7 +18,7 @@ class Trait(Enum):
     'submodular: the gain of a mistake shrinks as mistakes gather (LH Eq. 7)'
     """
 
-    INCREASING = "increasing: l(A) <= l(A + i)"
+    INCREASING = "increasing: l(A) <= l(A + i) (LH Eq. 8)"
     SUBMODULAR = "submodular: the gain of a mistake shrinks as mistakes gather (LH Eq. 7)"
     SUPERMODULAR = "supermodular: the gain of a mistake grows as mistakes gather"
     MODULAR = "modular: a sum of one cost per mistake"

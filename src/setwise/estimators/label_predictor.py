@@ -30,7 +30,7 @@ _HIDDEN = ("_model", "_constant", "_radius", "_rows", "_alpha")
 
 
 class LabelPredictor(Versioned, ABC):
-    """``{y : f(x, y) > 0}`` for the scores f of inputs with labels.
+    """``{y : f(x, y) > 0}`` for the scores f of inputs with labels (MLSP Eq. 2).
 
     Attributes
     ----------

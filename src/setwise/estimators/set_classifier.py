@@ -53,7 +53,7 @@ class SetClassifier(ClassifierMixin, Versioned):
     ``X`` (n, d) is dense or CSR and is used as float64. A decision is predicted positive if its score is above 0; of
     more than two classes the one with the largest score is predicted.
 
-    Source: LH Eq. 12 and Algorithm 2, and Joachims (2005) where the whole sample is one set; the choice among
+    Source: LH Eq. 12 and section 4.3, and Joachims (2005) where the whole sample is one set; the choice among
     surrogates is own (docs/guide/estimator.md).
 
     Parameters

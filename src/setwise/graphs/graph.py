@@ -19,7 +19,7 @@ class Graph:
     :class:`setwise.GraphClassifier` takes a list of them. Where the nodes stand for regions of an image,
     :meth:`labels_of` reads labels off a mask, and :meth:`paint` makes a map of labels.
 
-    Source: the Markov networks of DD 2.
+    Source: the Markov networks of DD 3.
 
     Parameters
     ----------

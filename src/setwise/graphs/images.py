@@ -50,7 +50,7 @@ def from_image(
         channel (DD section 4.3, from the mean colors)
     neighbors : 4, or 8 to join pixels along the diagonals too
     size : the least number of pixels of a superpixel of Felzenszwalb and Huttenlocher (with scale 200 and sigma .01, as
-        in DD section 4.4), or the mean number for SLIC
+        in DD section 4.1), or the mean number for SLIC
 
     Returns
     -------

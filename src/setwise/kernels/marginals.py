@@ -2,13 +2,14 @@
 
 Let ``S(x)`` be the sum of the x smallest margins of one class, ``m_r`` the margin of rank r (counted from 0), and
 ``H(x)`` the best loss less margins of the other class where x decisions of this class are wrong. Without the decision
-of rank r, the sum of the x smallest margins is ``S(x)`` for x <= r and ``S(x + 1) - m_r`` for x >= r, so (HOL Eq. 4)
+of rank r, the sum of the x smallest margins is ``S(x)`` for x <= r and ``S(x + 1) - m_r`` for x >= r, so
 
     forced wrong:  max( max_(x > r) H(x) - S(x),  max_(1 <= x <= r) H(x) - S(x - 1) - m_r )
     forced right:  max( max_(x <= r) H(x) - S(x),  max_(x >= r) H(x) - S(x + 1) + m_r )
 
-and prefix and suffix maxima give all of them in O(p). The decisions that are always mistakes are not ranked and share
-one such maximum, and so do those that never are.
+and prefix and suffix maxima give all of them in O(p). Less the score of the decision itself, they are the messages of
+HOL Eq. 4. The decisions that are always mistakes are not ranked and share one such maximum, and so do those that never
+are.
 """
 
 from typing import Any

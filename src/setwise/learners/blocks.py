@@ -26,8 +26,9 @@ class Blocks:
     """The master ``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)`` over at most K planes for each of n parts.
 
     ``w = max(-C sum_i sum_t alpha_it a_it, least values)`` with each ``alpha_i`` in a simplex. :attr:`lower` is the
-    dual value: it lies below the objective of every w once all parts have a plane, and it never falls. Where the risk
-    has floors, these are the first planes. Memory is ``8 n K (d + K + 2)`` bytes, used as planes arrive.
+    dual value (MLSP Eq. 10 to 13, for any planes): it lies below the objective of every w once all parts have a plane,
+    and it never falls. Where the risk has floors, these are the first planes. Memory is ``8 n K (d + K + 2)`` bytes,
+    used as planes arrive.
 
     Parameters
     ----------

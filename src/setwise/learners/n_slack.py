@@ -25,13 +25,15 @@ tenths of the gap, and half as well after others."""
 @final
 @dataclass(frozen=True)
 class NSlack(Learner):
-    """``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)``, a working set of planes for each part (LH Algorithm 1).
+    """``min_w 0.5 |w|^2 + C sum_i max_t (b_it + <a_it, w>)``, a working set of planes for each part.
 
     Each iteration makes one plane for every part at the master's solution, keeps those that are violated, and solves
     the master by block-coordinate ascent on its dual, part by part, to a tenth of the remaining gap, or closer where
     that gap hardly falls any more. It needs few iterations, each with one inference for every part; the planes take
     much memory. A part that holds 50 planes, or as many as ``memory`` allows, replaces the two of least weight by their
-    mean, which leaves the lower bound as it is.
+    mean, which leaves the lower bound as it is. The parts of a mean over n sets hold the 1/n.
+
+    Source: LH Algorithms 1 and 2, and MLSP 3.3.
 
     Parameters
     ----------

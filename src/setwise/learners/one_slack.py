@@ -22,7 +22,7 @@ MASTER_SHARE = 0.01
 @final
 @dataclass(frozen=True)
 class OneSlack(Learner):
-    """``min_w 0.5 |w|^2 + C risk(w)`` by planes below the whole risk (Joachims, Finley and Yu 2009; LH 4.3).
+    """``min_w 0.5 |w|^2 + C risk(w)`` by planes below the whole risk (Joachims, Finley and Yu 2009).
 
     Each iteration makes one plane and solves the master over all planes so far; its solution ``v`` gives the lower
     bound. The next plane is made on the way to ``v``, at ``x = best + share (v - best)``. If the objective still falls
@@ -30,6 +30,8 @@ class OneSlack(Learner):
     Sonnenburg (2009) search that line exactly, which only some risks allow; the slope at ``x`` is known for all.
 
     An iteration costs one ``risk.cut`` and O(t d) for the t planes that are kept. It is the default learner.
+
+    Source: LH 4.3 and HOL Eq. 3.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ class AE(PrevalenceLoss):
     A quantifier is judged by it. Misses and false alarms that are equally many cost nothing, so the loss is not
     increasing.
 
-    Source: Esuli and Sebastiani (2015).
+    Source: Sebastiani (2020), who surveys measures of quantification; Moreo and Sebastiani (2022) train for it.
 
     Examples
     --------

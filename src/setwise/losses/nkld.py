@@ -18,7 +18,7 @@ class NKLD(PrevalenceLoss):
     The prevalences are smoothed as in :class:`KLD`. Misses and false alarms that are equally many cost nothing, so the
     loss is not increasing.
 
-    Source: Esuli and Sebastiani (2015) for the divergence and its smoothing.
+    Source: Esuli and Sebastiani (2015) for the divergence and its smoothing, and (2014) for its normalization.
 
     Examples
     --------

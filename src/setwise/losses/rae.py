@@ -18,7 +18,7 @@ class RAE(PrevalenceLoss):
     that sets of one class have a finite loss. The error of a rare class weighs the most. Misses and false alarms that
     are equally many cost nothing, so the loss is not increasing. It is at least 0, and at most about P + N.
 
-    Source: Esuli and Sebastiani (2015).
+    Source: Sebastiani (2020), who surveys measures of quantification; Moreo and Sebastiani (2022) train for it.
 
     Examples
     --------

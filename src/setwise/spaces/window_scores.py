@@ -23,7 +23,7 @@ def window_precision(Y: Any, predictions: Any, threshold: float = 0.5, average: 
     over union is ``threshold`` or more. An image without predictions has a precision of 1 if nothing is true there, and
     0 otherwise. Pooled, precision is 0 where nothing is predicted in any image.
 
-    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+    Source: MLSP 5.2, with windows matched as in the detection evaluation of COCO (cocodataset.org).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def window_recall(Y: Any, predictions: Any, threshold: float = 0.5, average: str
     An image without true windows has a recall of 1 if nothing is predicted, and 0 otherwise. Pooled, recall is 0 where
     nothing is true in any image.
 
-    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+    Source: MLSP 5.2, with windows matched as in the detection evaluation of COCO (cocodataset.org).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def window_f1(Y: Any, predictions: Any, threshold: float = 0.5, average: str = "
     An image with nothing true and nothing predicted has an F1 of 1; pooled, F1 is 0 where that holds for all images.
     The mean over images is not the harmonic mean of the mean precision and the mean recall.
 
-    Source: MLSP 5.2, with each true window found once as in PASCAL VOC (Everingham et al. 2010).
+    Source: MLSP 5.2, with windows matched as in the detection evaluation of COCO (cocodataset.org).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def window_average_precision(
     The predictions of all images are taken by falling scores, those of equal scores in their order. Each finds the true
     window that it overlaps most and that is not found yet, if intersection over union is the threshold or more.
 
-    Source: Lin et al. (2014), Microsoft COCO.
+    Source: the detection evaluation of COCO (cocodataset.org, and pycocotools), the data set of Lin et al. (2014).
 
     Parameters
     ----------

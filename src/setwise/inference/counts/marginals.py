@@ -1,4 +1,4 @@
-"""All max-marginals of a count loss over independent decisions: the messages of a loss factor (HOL Eq. 4)."""
+"""All max-marginals of a count loss over independent decisions; less their own scores, they are those of HOL Eq. 4."""
 
 from dataclasses import dataclass
 from typing import final

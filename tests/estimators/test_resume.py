@@ -265,12 +265,14 @@ def test_routes_do_not_lead_to_files(file):
 
 
 FIT = """
+import signal
 import sys
 import numpy as np
 from setwise import SetClassifier
 from setwise.core import checkpoint
 from setwise.learners import Checkpoint
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
 checkpoint.SHARE = 0.0
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50_000, 30))

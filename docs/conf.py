@@ -35,7 +35,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "copyfile_regex": r".*\.(csv|json)",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.ByUse",
     "image_scrapers": ("figures.in_both_modes",),
     "reset_modules": ("figures.plain_style",),
     "download_all_examples": False,

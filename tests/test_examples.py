@@ -32,3 +32,11 @@ def test_an_example_begins_with_a_title(example):
     assert first == '"""'
     assert title
     assert line == "=" * len(title)
+
+
+def test_the_gallery_has_a_place_for_each():
+    from gallery_order import ORDER, ByUse
+
+    assert sorted(ORDER) == [path.stem.removeprefix("plot_") for path in EXAMPLES]
+    shown = sorted([*(path.name for path in EXAMPLES), "plot_b.py", "plot_a.py"], key=ByUse("examples"))
+    assert shown == [*(f"plot_{name}.py" for name in ORDER), "plot_a.py", "plot_b.py"]

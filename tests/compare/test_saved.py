@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,12 +16,15 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import SetClassifier
 from setwise.compare.saved import SavedModel, load_model, save_model
+from setwise.core.refusal import Refusal
+from setwise.datasets import load_table
 from setwise.losses import LOSSES
 
 pytest.importorskip("skops.io")
@@ -204,6 +208,38 @@ def test_an_estimator_that_answers_otherwise_is_refused():
         many.decide(X)
     with pytest.raises(ValueError, match=r"decision_function must give scores of shape \(120, 2\); got \(120,\)"):
         replace(many, response="decision_function").decide(X)
+
+
+def test_an_estimator_that_was_fitted_to_other_features_is_not_saved(table, tmp_path):
+    data = load_table(table, "sick", drop="bag")
+    numbers = np.nan_to_num(data.X)
+    names = [column.name for column in data.columns]
+    wide = np.column_stack([numbers, numbers[:, 0]])
+    for fitted, was in (
+        (
+            GaussianNB().fit(pd.DataFrame(numbers, columns=names), data.y),
+            "columns with names, 'age', 'city'.* without n",
+        ),
+        (GaussianNB().fit(wide, data.y), "5 features, and setwise predict will give it 4"),
+        (make_pipeline(StandardScaler(), GaussianNB()).fit(X[:, :3], Y[:, 0]), "3 features, and .* give it 4"),
+    ):
+        says = f"m.skops cannot be saved: its .* was fitted to {was}.*: fit it to X of load_table, or "
+        with pytest.raises(Refusal, match=says):
+            save_model(SavedModel(fitted, data.classes, "f1", data.columns), tmp_path / "m.skops")
+    fitted = GaussianNB().fit(X, Y[:, 0])
+    for more in ({"places": np.array([0, 1])}, {"encoder": StandardScaler().fit(X[:, :2])}):
+        with pytest.raises(Refusal, match="fitted to .* features, .*: fit it to an array, or save your model without"):
+            save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, **more), tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_estimator_of_other_labels_is_neither_saved_nor_silent(tmp_path):
+    for names in (["no", "yes"], ["0", "1"], [1, 2]):
+        words = LogisticRegression().fit(X, np.array(names)[Y[:, 0]])
+        model = SavedModel(words, ("no", "yes"), "f1", n_features=4, response="predict_proba", threshold=0.3)
+        for ask in (lambda model=model: save_model(model, tmp_path / "m.skops"), lambda model=model: model.decide(X)):
+            with pytest.raises(Refusal, match="fitted to the labels .*: fit it to 0 and 1, as y of load_table"):
+                ask()
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

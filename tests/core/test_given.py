@@ -15,6 +15,7 @@ from setwise.decisions import (
     least_expected_loss,
     least_expected_loss_of_map,
     least_expected_loss_of_samples,
+    precision_at_recall,
 )
 
 BIG = 2**60
@@ -106,6 +107,25 @@ def test_what_is_no_label_is_shown(ask, odd, label, got):
     values = [1, label] if odd == "labels" else [[1, 0], [0, label]]
     with pytest.raises(ValueError, match=f"^{odd} must hold labels 0 and 1( only)?; got {got}"):
         ask(**{odd: values})
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda labels: np.array(labels, dtype=object)])
+@pytest.mark.parametrize("choose", [best_threshold, partial(precision_at_recall, recall=0.9)])
+def test_the_refusal_of_words_names_the_way_out(choose, kind):
+    y, scores = kind(["no", "yes", "yes"]), [0.1, 0.2, 0.3]
+    loss = {"loss": "f1"} if choose is best_threshold else {}
+    says = (
+        r"^y must hold labels 0 and 1; got dtype \S+: pass np.asarray\(y\) == 'yes', if that is the positive label\.$"
+    )
+    with pytest.raises(ValueError, match=says):
+        choose(y, scores, **loss)
+    assert choose(np.asarray(y) == "yes", scores, **loss).threshold == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("y", [["a", "b", "c"], ["a" * 50, "b"], np.array(["a", None, 1.0], dtype=object)])
+def test_other_words_have_no_such_way_out(y):
+    with pytest.raises(ValueError, match=r"^y must hold labels 0 and 1; got dtype [^ :]+\.$"):
+        best_threshold(y, [0.1] * len(y), "f1")
 
 
 def test_all_digits_of_a_probability_are_shown():

@@ -1,10 +1,13 @@
 """The main job: which way of training, tuning and deciding is best for a measure on given data, and how sure it is."""
 
 from setwise.compare.answer import Answer
+from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.outer import compare
 from setwise.compare.plan import Plan
 from setwise.compare.problem import Problem
 from setwise.compare.saved import SavedModel, load_model, save_model
 
-__all__ = ["Answer", "Measured", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model"]
+__all__ = [
+    "Answer", "FlooredThreshold", "Measured", "Plan", "Problem", "SavedModel", "compare", "load_model", "save_model",
+]  # fmt: skip

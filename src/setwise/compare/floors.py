@@ -36,10 +36,31 @@ class Reached:
 class FlooredThreshold(Lever):
     """``[score >= t]`` with the t of least mean loss among those that keep the floors on out-of-fold scores.
 
+    Among the ``levers`` of :class:`setwise.MeasureClassifier`; with ``cv="prefit"`` it takes the scores of a model that
+    was fitted on other rows. The other levers keep no floors. Label matrices are refused by ``fit``.
+
+    Source: own; :func:`~setwise.decisions.constrained_threshold`, described in docs/guide/thresholds.md.
+
     Parameters
     ----------
-    recall, precision : the least recall and the least precision over all rows together; None is no floor
+    recall, precision : the least recall and the least precision over all rows together, in [0, 1]; None is no floor
     confidence : a number in (0, 1) with which the floors are to hold on new rows; None compares the shares themselves
+
+    Raises
+    ------
+    ValueError : without a floor, and for numbers out of range
+    Refusal : a ValueError by ``fit``, where no threshold keeps the floors; it names the best reachable value
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.compare import FlooredThreshold
+    >>> X, y = np.arange(12.0).reshape(-1, 1), np.array(["no", "yes"])[[0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1]]
+    >>> fitted = LogisticRegression().fit(X, y)
+    >>> model = MeasureClassifier(fitted, "f1", [FlooredThreshold(recall=0.9)], cv="prefit", refit=False)
+    >>> model.fit(X, y).predict(X).tolist().count("yes")  # all from the first positive on
+    8
     """
 
     recall: float | None = None

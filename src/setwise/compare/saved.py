@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 import setwise
+from setwise.compare.fitting import check_classes, check_features
 from setwise.compare.trusted import check_content, is_known
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.datasets.columns import Column
@@ -39,7 +40,8 @@ class SavedModel:
 
     Parameters
     ----------
-    estimator : a classifier of scikit-learn or setwise, fitted to labels 0 and 1, (n,) or (n, p)
+    estimator : a classifier of scikit-learn or setwise, fitted to ``X`` and ``y`` as the readers of files give them:
+        numbers in an array without names, and labels 0 and 1, (n,) or (n, p)
     classes : the names of the labels 0 and 1, or of the p labels of a matrix
     loss : the name of the loss for which it was chosen
     columns : the columns of the table on which it was trained, or () where features have no names
@@ -123,6 +125,15 @@ class SavedModel:
         for one in self.threshold if isinstance(self.threshold, tuple) else (self.threshold,):
             as_limit(one, "threshold")
 
+    def _check_fitted(self, name: str) -> None:
+        """Raise Refusal unless the estimator was fitted to rows and labels as those of files; ``name`` is the file."""
+        given = len(self.columns) or self.n_features if self.places is None else len(self.places)
+        wanted = "X of load_table" if self.columns else "an array"
+        check_features(self.estimator if self.encoder is None else self.encoder, given, wanted, name)
+        classes = getattr(self.estimator, "classes_", None)
+        if not self.many and classes is not None:
+            check_classes(classes)
+
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
 
@@ -160,7 +171,8 @@ class SavedModel:
 
 
 def _of_ones(probabilities: Scores, classes: NDArray[Any]) -> Scores:
-    """The probabilities of the class 1, (n,); 0 where the training knew no 1."""
+    """The probabilities of the class 1, (n,); 0 where the training knew no 1. Raises Refusal for other classes."""
+    check_classes(classes)
     ones = np.flatnonzero(np.asarray(classes) == 1)
     return probabilities[:, ones[0]] if len(ones) else np.zeros(len(probabilities))
 
@@ -181,6 +193,8 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     ------
     ValueError : if the extra ``setwise[save]`` is not installed, or if the model holds a type that
         :func:`load_model` would refuse
+    Refusal : a ValueError, for an estimator that was fitted to other features than those of new rows, to columns with
+        names, or to other labels than 0 and 1
     TypeError : for what is no model or no path
     OSError : where the file cannot be written
 
@@ -198,6 +212,7 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     """
     model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
     skops = require_skops(f"to save {path.name}")
+    model._check_fitted(path.name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-", suffix=".skops", delete=False) as file:
         part = Path(file.name)

@@ -55,13 +55,21 @@ def as_bools(labels: NDArray[Any], name: str) -> Bools:
     if labels.dtype == np.bool_:
         return labels
     if labels.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}.")
+        raise ValueError(f"{name} must hold labels 0 and 1; got dtype {labels.dtype}{_way_out(labels, name)}.")
     positive: Bools = labels == 1
     if not np.all(positive | (labels == 0)):
         # The sentence shows the first value that is no label.
         odd = labels[~(positive | (labels == 0))].flat[0]
         raise ValueError(f"{name} must hold labels 0 and 1 only; got {odd.item()!r}.")
     return positive
+
+
+def _way_out(labels: NDArray[Any], name: str) -> str:
+    """How to make labels 0 and 1 of two words; nothing for other labels."""
+    words = {label for label in labels.ravel().tolist() if isinstance(label, str)}
+    if not name.isidentifier() or len(words) != 2 or max(map(len, words)) > 40:
+        return ""
+    return f": pass np.asarray({name}) == {max(words)!r}, if that is the positive label"
 
 
 def refuse_outside(values: Values, name: str) -> None:

@@ -109,6 +109,7 @@ NOT_CONVEX = Page("A risk that is not convex", "guide/learners#a-risk-that-is-no
 NOT_INCREASING = Page("Losses that do not increase", "guide/surrogates#losses-that-do-not-increase")
 ONE_SET = Page("Questions about one set", "guide/inference#questions-about-one-set")
 OPTIONS = Page("Options that ask for something else", "guide/compare#options-that-ask-for-something-else")
+OWN_MODEL = Page("A model of your own", "guide/saved_models#a-model-of-your-own")
 PLACES_REFUSE = Page("What rows in several places refuse", "guide/cluster#what-rows-in-several-places-refuse")
 PROMISES = Page("Promises", "guide/own_loss#promises")
 QUANTIFICATION = Page("Quantification", "guide/quantification")

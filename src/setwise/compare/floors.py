@@ -6,6 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.checks import as_number
 from setwise.core.pages import FLOORS
 from setwise.core.refusal import Refusal
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
@@ -49,6 +50,7 @@ class FlooredThreshold(Lever):
     Raises
     ------
     ValueError : without a floor, and for numbers out of range
+    TypeError : where a number is of another kind
     Refusal : a ValueError by ``fit``, where no threshold keeps the floors; it names the best reachable value
 
     Examples
@@ -70,6 +72,9 @@ class FlooredThreshold(Lever):
     name: ClassVar[str] = "threshold"
 
     def __post_init__(self) -> None:
+        for name, least in (("recall", self.recall), ("precision", self.precision)):
+            if least is not None:
+                as_number(least, name, low=0.0, high=1.0)
         if not self.floors:
             raise ValueError("a floor must be given, of recall or of precision; got neither.")
 

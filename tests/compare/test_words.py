@@ -78,6 +78,25 @@ def test_where_every_fold_kept_the_reference_there_is_no_interval_of_nothing():
     ]
 
 
+def test_choices_that_change_no_figure_have_no_interval_of_nothing():
+    found = made_up(other=(0.5, 0.52, 0.48), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
+    words = headline(found)
+    assert words["HOW SURE"] == [
+        "The choice among 3 ways does no better and no worse than logistic regression with a tuned threshold in any of "
+        "3 outer folds in each of which it was repeated without the rows it is judged on. It fell on boosted trees "
+        "with a tuned threshold (2 of 3) and logistic regression with a tuned threshold (1 of 3)."
+    ]
+    assert words["WHY"][1].startswith("+.000 in every outer fold by the base model: the chosen one instead of")
+    same = made_up(plain=(0.5, 0.52, 0.48), winner=STAYED)
+    assert headline(same)["WHY"][0].startswith("+.000 in every outer fold by the threshold: a tuned one for")
+
+
+def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
+    text = section(made_up(winner=Winner(OTHER, code="model.fit(X, y)")), False)
+    assert "In Python:" in text
+    assert "\n\n\n" not in text
+
+
 def test_an_interval_above_0_does_not_help_a_way_that_was_not_chosen():
     found = made_up(chosen=REFERENCE, winner=STAYED)
     assert not found.changes

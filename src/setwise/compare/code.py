@@ -5,6 +5,9 @@ from setwise.compare.measures import Measured
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 
+LONG = 100
+"""The most characters of a printed line."""
+
 
 def code_of(key: Key, constant: float | None, problem: Problem, measured: Measured, plan: Plan) -> str:
     """Lines of Python that fit the base model with the lever, for the X, y and groups of the problem."""
@@ -14,7 +17,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: Measur
         lines += ["", f"model = {expression}", "model.fit(X, y)"]
         return _ordered([*imports, *lines])
     groups = "" if problem.groups is None else ", groups=groups"
-    average = f', average="{measured.average}"' if problem.many and measured.average != "samples" else ""
+    average = [f'average="{measured.average}"'] if problem.many and measured.average != "samples" else []
     lever, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if plan.floor is not None:
@@ -24,10 +27,16 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: Measur
     lines += [
         "",
         f"base = {expression}",
-        f"model = MeasureClassifier(base, loss={loss}, levers=[{lever}], cv={plan.inner}{average})",
+        _called("MeasureClassifier", ["base", f"loss={loss}", f"levers=[{lever}]", f"cv={plan.inner}", *average]),
         f"model.fit(X, y{groups})",
     ]
     return _ordered([*imports, *more, *lines])
+
+
+def _called(name: str, arguments: list[str]) -> str:
+    """The line that makes a model, with one argument to a line if it would be long."""
+    line = f"model = {name}({', '.join(arguments)})"
+    return line if len(line) <= LONG else "\n".join([f"model = {name}(", *(f"    {one}," for one in arguments), ")"])
 
 
 def _ordered(lines: list[str]) -> str:

@@ -25,10 +25,11 @@ def section(found: Answer, bold: bool) -> str:
         f"{'bold' if bold else 'the star'} is recommended):",
         "",
         table(found, bold),
-        "",
-        *([other_table(found, {key: way(key) for key in cells_of(found)}, bold), ""] if cells_of(found) else []),
-        *map(wrap, details(found)),
     ]
+    if cells_of(found):
+        lines += ["", other_table(found, {key: way(key) for key in cells_of(found)}, bold)]
+    if sentences := details(found):
+        lines += ["", *map(wrap, sentences)]
     if found.winner.code:
         lines += ["", "In Python:", "", textwrap.indent(found.winner.code, "    ")]
     return "\n".join(lines)

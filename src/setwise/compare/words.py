@@ -11,6 +11,7 @@ from setwise.compare.figures import between, figure, listed, signed, threshold_t
 from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
 from setwise.compare.measures import Measured
 from setwise.compare.other_words import on_other_rows, train_on_all
+from setwise.compare.paired import Paired
 from setwise.compare.plan import PLAIN, Key
 from setwise.compare.problem import Problem
 from setwise.compare.text import grid
@@ -143,12 +144,16 @@ def how_sure(found: Answer) -> list[str]:
     chosen = _chosen_by(found, kept[found.winner.key])
     if not found.stands:
         return [f"The choice among {ways} ways was repeated in {folds} outer folds. It fell on {votes}.", *chosen]
-    return [
-        f"The choice among {ways} ways gains {signed(found.gain.mean)}, 95 % interval "
-        f"{between(*found.gain.interval())}, from {folds} outer folds in each of which it was repeated without the "
-        f"rows it is judged on. It fell on {votes}.",
-        *chosen,
-    ]
+    repeated = f"{folds} outer folds in each of which it was repeated without the rows it is judged on"
+    gains = f"gains {signed(found.gain.mean)}, 95 % interval {between(*found.gain.interval())}, from {repeated}"
+    if _is_zero(found.gain):
+        gains = f"does no better and no worse than {way(found.reference.key)} in any of {repeated}"
+    return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
+
+
+def _is_zero(part: Paired) -> bool:
+    """Whether all differences are 0, so that their interval is a point and says nothing."""
+    return part.error == 0.0 and abs(part.mean) <= 1e-12
 
 
 def _chosen_by(found: Answer, folds: int) -> list[str]:
@@ -192,6 +197,8 @@ def why(found: Answer) -> list[str]:
     for name, part in found.parts.items():
         if name in kept:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
+        elif _is_zero(part):
+            sentences.append(f"{signed(0.0)} in every outer fold by {explained[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
     if found.changes and found.plain is not None and found.floored is None and len(found.parts) > len(kept) + 1:

@@ -21,7 +21,7 @@ def code_of(key: Key, constant: float | None, problem: Problem, measured: Measur
     lever, loss = f'"{key[1]}"', f'"{measured.name}"'
     more = ["from setwise import MeasureClassifier"]
     if plan.floor is not None:
-        more, lever = [*more, "from setwise.compare.floors import FlooredThreshold"], repr(plan.floor)
+        more, lever = [*more, "from setwise.compare import FlooredThreshold"], repr(plan.floor)
     if measured.name != measured.loss.name:
         more, loss = [*more, f"from setwise.losses import {type(measured.loss).__name__}"], repr(measured.loss)
     lines += [

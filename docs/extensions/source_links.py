@@ -1,7 +1,7 @@
 """Links of pages to files of the repository: each such file of code becomes a page with numbered lines.
 
 ``[text](../../src/package/file.py#Class.method)`` leads to the line where the file defines that name. On a code host,
-which does not know the anchor, it opens the file.
+which does not know the anchor, it opens the file. A link to a whole example leads to its page in the gallery.
 """
 
 import re
@@ -14,22 +14,27 @@ from api_pages import write
 from definitions import definitions
 
 LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
+EXAMPLE = re.compile(r"examples/(plot_\w+)\.py")
 
 
-def page_of(relative: str) -> str:
-    """The page of a file of code, below the folder of the site."""
-    return f"source/{relative.removesuffix('.py')}"
+def page_of(relative: str, anchor: str = "") -> str:
+    """The page of a file of code, below the folder of the site; of an example as a whole that in the gallery."""
+    example = None if anchor else EXAMPLE.fullmatch(relative)
+    return f"gallery/{example[1]}" if example else f"source/{relative.removesuffix('.py')}"
 
 
 def make(app: Sphinx) -> None:
     """Write a page for each file of code that a page links to."""
     root, docs = Path(app.srcdir).parent, Path(app.srcdir)
     for text in docs.rglob("*.md"):
-        for link, _ in LINK.findall(text.read_text("utf-8")):
+        for link, anchor in LINK.findall(text.read_text("utf-8")):
             relative = (text.parent / link).resolve().relative_to(root).as_posix()
+            page = page_of(relative, anchor)
+            if page.startswith("gallery/"):
+                continue
             up = "../" * (relative.count("/") + 2)
             body = f".. literalinclude:: {up}{relative}\n   :language: python\n   :linenos:\n   :lineno-match:\n"
-            write(docs / f"{page_of(relative)}.rst", f":orphan:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
+            write(docs / f"{page}.rst", f":orphan:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
 
 
 def lead_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -38,7 +43,7 @@ def lead_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
 
     def target(found: re.Match[str]) -> str:
         relative = (folder / found[1]).resolve().relative_to(root).as_posix()
-        return f"](/{page_of(relative)}.rst{found[2] or ''})"
+        return f"](/{page_of(relative, found[2] or '')}.rst{found[2] or ''})"
 
     source[0] = LINK.sub(target, source[0])
 

@@ -42,3 +42,8 @@ def _can_run(name):
     """Whether all that the example needs is installed; what it does not import itself is in EXTRA."""
     needed = [*re.findall(r">>> (?:from|import) (\w+)", name.text), EXTRA.get(str(name), "setwise")]
     return all(find_spec(module) for module in needed)
+
+
+def test_help_shows_the_arguments_of_decisions_as_they_are_written():
+    for name in public_names("setwise.decisions"):
+        assert "numpy._typing" not in str([argument.annotation for argument in name.arguments]), str(name)

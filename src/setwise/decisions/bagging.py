@@ -1,5 +1,7 @@
 """The mean of the best cuts of resamples: a threshold that follows the luck of a sample less than the best one."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

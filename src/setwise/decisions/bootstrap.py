@@ -1,5 +1,7 @@
 """How sure the best threshold and its loss are, by the bootstrap."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import final
 

@@ -1,5 +1,7 @@
 """Decisions from the joint probabilities of each label and the number of positives (GFM)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """One threshold for each column of a label matrix."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import final
 

@@ -1,5 +1,7 @@
 """The labeling of least expected loss for independent decisions with known probabilities."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -110,7 +112,7 @@ class _Given:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, probabilities: ArrayLike, offsets: Any) -> "_Given":
+    def of(cls, probabilities: ArrayLike, offsets: Any) -> _Given:
         name = "probabilities"
         q = as_reals(probabilities, name)
         if q.ndim not in (1, 2) or q.size == 0 or (q.ndim == 2 and offsets is not None):

@@ -1,5 +1,7 @@
 """Decisions for maps of classes: one label for each pixel, or one mask for each class."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

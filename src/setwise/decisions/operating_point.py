@@ -1,5 +1,7 @@
 """The best threshold among those that meet floors of recall, precision or specificity."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
@@ -256,7 +258,7 @@ class Cuts:
     apart: Bools
 
     @classmethod
-    def of(cls, order: Falling) -> "Cuts":
+    def of(cls, order: Falling) -> Cuts:
         """The counts along an order of one segment."""
         positives = np.count_nonzero(order.labels)
         fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))

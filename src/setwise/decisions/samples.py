@@ -1,5 +1,7 @@
 """Decisions for labels that depend on each other, from samples of the truth."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The threshold of scores at which a loss of labels is least."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -35,11 +35,18 @@ FAULTS = """() => {
         if (!(image.getAttribute('alt') || '').trim()) faults.push(`has no alternative text for ${name}`);
         if (!(image.complete && image.naturalWidth > 0)) faults.push(`has the broken picture ${name}`);
     }
+    const article = document.querySelector('.bd-article') || document.body;
+    const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const { parentElement: holder, data } = texts.currentNode;
+        const raw = data.match(/.{0,30}(`|:(class|func|meth|doc|ref|attr|mod):).{0,30}/);
+        if (raw && !holder.closest('pre, code, script, style, svg, math')) faults.push(`shows the markup ${raw[0]}`);
+    }
     for (const drawing of document.querySelectorAll('figure.drawing svg'))
         if (!(drawing.getAttribute('aria-label') || '').trim()) faults.push('has a drawing without a description');
     return faults;
 }"""
-"""What is wrong with the page that is open: its width, what it cuts off, its pictures and their descriptions."""
+"""What is wrong with the page that is open: its width, what it cuts off, its pictures, and markup that stayed text."""
 
 LOADED = """() => Promise.all([...document.images].map(image => {
     image.loading = 'eager';

@@ -44,8 +44,8 @@ class IndependentSVMs(LinearBaseline):
 
     Attributes
     ----------
-    All are those of :class:`setwise.MultilabelStructuredPredictor`, with q = p. The objective is the sum over the
-    labels, and ``history_`` has an entry after each label.
+    all : those of :class:`setwise.MultilabelStructuredPredictor`, with q = p. The objective is the sum over the
+        labels, and ``history_`` has an entry after each label
 
     Raises
     ------

@@ -26,7 +26,7 @@ class PowersetSSVM(LinearBaseline):
 
     Attributes
     ----------
-    All are those of :class:`setwise.MultilabelStructuredPredictor`.
+    all : those of :class:`setwise.MultilabelStructuredPredictor`
 
     Raises
     ------

@@ -84,7 +84,8 @@ class SetClassifier(ClassifierMixin, Versioned):
         regression as it is, and is refused where the start is w = 0. ``"auto"`` is ``n^2 / (10 d^1.5)`` for the ramp,
         but at most 1e6; 300 for margin rescaling by the size of the sets, and 30 for other surrogates. Scale the
         features first
-    tol : the certified relative gap ``(upper - lower) / upper`` of the objective at which the learner stops
+    tol : the certified relative gap ``(upper - lower) / max(|upper|, C / 1000)`` of the objective at which the learner
+        stops
     max_iter : the largest number of iterations; a warning says if they did not suffice
     fit_intercept : whether to add a constant feature, which is regularized like the others (as in SVM^perf)
     intercept_scaling : the value of that feature, above 0, in the unit of the others; the larger it is, the less the

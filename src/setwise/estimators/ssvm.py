@@ -34,7 +34,7 @@ class SSVM(LinearBaseline):
 
     Attributes
     ----------
-    All are those of :class:`setwise.MultilabelStructuredPredictor`.
+    all : those of :class:`setwise.MultilabelStructuredPredictor`
 
     Raises
     ------

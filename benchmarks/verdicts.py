@@ -15,7 +15,7 @@ from setwise.compare import Answer, Measured, Problem, compare
 from setwise.compare.bundled import bags
 from setwise.compare.figures import between, signed
 from setwise.compare.options import Options, plan_for
-from setwise.compare.words import way
+from setwise.compare.way_words import way
 from setwise.losses import EarlyDetection, FBeta
 
 

@@ -6,6 +6,7 @@ import inspect
 import io
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     """Run one command and turn the exceptions of its work into sentences and exit codes."""
     options = _parser().parse_args(argv)
+    options.command = shlex.join(["setwise", *(sys.argv[1:] if argv is None else argv)])
     try:
         code = int(options.run(options))
         # Output that cannot be written fails here, where it becomes a sentence, and not when Python ends.
@@ -163,11 +165,15 @@ def _add_compare(commands: Any) -> None:
         help="base models: linear, forest, boosted (default: all; with --quick linear and boosted)",
     )  # fmt: skip
     add.add_argument("--levers", metavar="NAME[,NAME]", help="ways to get labels from a base model (default: all)")
-    add.add_argument("--recall-at-least", type=float, metavar="R", help="a floor that the threshold must keep")
-    add.add_argument("--precision-at-least", type=float, metavar="P", help="a floor that the threshold must keep")
-    add.add_argument("--confidence", type=float, metavar="Q", help="with which a floor holds on new rows, as 0.95")
+    floor = "a floor that the threshold must keep on the rows at hand; see --confidence"
+    add.add_argument("--recall-at-least", type=float, metavar="R", help=floor)
+    add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)
+    add.add_argument(
+        "--confidence", type=float, metavar="Q",
+        help="with which a floor holds on new rows, as 0.95; without it about half of the floors fail there",
+    )  # fmt: skip
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
-    add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants and base models; a minute")
+    add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants C and base models; a minute")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
     add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
     add.add_argument(
@@ -199,12 +205,15 @@ def _compare(options: argparse.Namespace) -> int:
     # Imports are inside the commands, so that --help and --version do not wait for them.
     from setwise.compare.command import compare_command
     from setwise.compare.options import Options
+    from setwise.compare.text import wrap
 
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(Options)}
     sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
     print("\n\n".join(sections))
-    _say_files(files, begin)
+    # The first file is the report, the second results.json; pictures follow.
+    held = f"with {'pictures, ' if len(files) > 2 else ''}all columns and the code in Python"
+    print("\n" + wrap(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]}, {held}, and {files[1].name}."))
     return 0
 
 
@@ -212,14 +221,15 @@ def _predict(options: argparse.Namespace) -> int:
     """The command ``setwise predict``."""
     from setwise.compare.predict import predict_command
 
-    begin = time.perf_counter()
-    text, note = predict_command(options.model, options.data, options.out, options.group, options.keep)
+    text, note, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
     if note:
         _complain(f"setwise: {note}", 0)
     if options.out is None:
         print(text, end="")
     else:
-        _say_files([options.out], begin)
+        from setwise.compare.text import wrap
+
+        print(wrap(done))
     return 0
 
 

@@ -1,7 +1,9 @@
 """``setwise compare`` on files of all kinds."""
 
 import json
+import os
 import re
+from html import escape
 
 import numpy as np
 import pytest
@@ -99,8 +101,23 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     assert "Column 'id' is left out: it is text of which no value occurs twice, as an id is." in out
     assert "'note'" not in out.replace("drop='note'", "")
     assert "city = Rome +" in out
-    assert f"Next: setwise predict {tmp_path / 'm.skops'} new.csv --out labels.csv" in out
+    assert f"Next: setwise predict {tmp_path / 'm.skops'} new.csv --keep id --out labels.csv" in out
     (one,) = results(tmp_path / "r")
+    count = int(sick.sum())
+    positive = f"Positive is sick = yes: {count} of 300 rows ({count / 3:.1f} %)."
+    assert f"{positive} It is the later of 'no' and 'yes'; --positive no turns it." in out
+    # The test file has the latest rows, so that no word is lost on dates.
+    assert "folds are random" not in out
+    assert one["data"] == {
+        "file": str(tmp_path / "t.csv"), "rows": 300, "rows_of_file": 300, "target": "sick", "positive": "yes",
+        "positive_by_default": True, "positive_rows": count,
+    }  # fmt: skip
+    page = (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert positive in page
+    assert "Columns: categories city; dates (as days) since; numbers weight." in page
+    whole = json.loads((tmp_path / "r" / "results.json").read_text("utf-8"))
+    assert whole["command"].startswith(f"setwise compare {tmp_path / 't.csv'} --target sick")
+    assert re.search(re.escape(escape(whole["command"])) + rf", {whole['date']}, setwise", page)
     assert one["rows"][0]["loss_on_test_file"] < 0.2
     assert (
         main(["predict", str(tmp_path / "m.skops"), str(tmp_path / "new.csv"), "--out", str(tmp_path / "l.csv")]) == 0
@@ -116,7 +133,25 @@ def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys
     space = {}
     exec(one["code"], space)
     assert space["model"].best_threshold_ == one["threshold"]
-    assert one["code"].splitlines()[-1].strip() in capsys.readouterr().out
+    # The code stands in the report.
+    assert escape(one["code"].splitlines()[-1].strip()) in (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert "MeasureClassifier" not in capsys.readouterr().out
+
+
+def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_names(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = os.path.relpath(files / "t.csv")
+    words = ("--target", "sick", "--drop", "bag", "--recall-at-least", "0.8", *LEAST)
+    assert run(path, *words, "--out", tmp_path / "r") == 0
+    (one,) = results(tmp_path / "r")
+    assert f"data = load_table({path!r}, " in one["code"]
+    assert "precision = Tversky(alpha=1.0, beta=1e-09, zero_division=1.0)  # a loss: 1 - precision" in one["code"]
+    assert "levers=[FlooredThreshold(recall=0.8)]" in one["code"]
+    assert (one["measure"], one["title"]) == ("tversky:1:1e-9", "precision")
+    space = {}
+    exec(one["code"], space)
+    assert space["model"].best_threshold_ == one["threshold"]
+    assert set(space["labels"]) == {"0", "1"}
 
 
 def test_the_printed_code_draws_the_rows_that_the_comparison_drew(tmp_path, monkeypatch):
@@ -169,9 +204,9 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     report = re.sub("</?a[^>]*>", "", report)
     assert "tuned threshold: of the thresholds that keep the floor" in report
     assert "<p>A floor of recall or precision is kept by the threshold alone" in report
-    assert re.search(
-        r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 of them kept the floor", out
-    )
+    assert re.search(r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 kept the floor", out)
+    assert re.search(r"EXPECT New rows of the same kind should have recall \.\d+ \(95 % interval .* and precision", out)
+    assert "--confidence 0.95" not in out
     assert run(files / "t.csv", *words, *LEAST, "--precision-at-least", "0.95", "--out", tmp_path / "s") == 2
     assert "is not met by any threshold" in capsys.readouterr().err
 
@@ -230,8 +265,7 @@ def test_quick_takes_a_part_of_a_large_file(tmp_path):
     assert [measured.name for measured in work.measures] == ["f1"]
     assert len(work.problem.y) == pytest.approx(3000, abs=9)
     assert (np.unique(work.problem.groups, return_counts=True)[1] == 9).all()
-    assert "of its 9,000 rows" in work.problem.about
-    assert "of 9,000 rows; all fits, and a saved model, see no others." in work.problem.notes[-1]
+    assert (work.problem.origin.rows, work.problem.origin.drawn) == (9000, ("--quick",))
     options = Options(str(tmp_path / "big.npz"))
     assert len(work_of(options, plan_of(options))[0].problem.y) == 9000
 

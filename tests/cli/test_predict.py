@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -51,8 +52,12 @@ def test_another_process_labels_shuffled_columns_with_unseen_words_and_gaps(fold
     command = [sys.executable, "-m", "setwise.cli", "predict", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "labels.csv" in done.stdout
     found = rows_of((tmp_path / "labels.csv").read_text())
+    yes = sum(row["label"] == "yes" for row in found)
+    said = " ".join(done.stdout.split())
+    assert re.fullmatch(
+        rf"60 rows labelled, {yes} yes \({100 * yes / 60:.1f} %\), at threshold [.\d]+: \S+/labels.csv", said
+    )
     assert list(found[0]) == ["extra", "bag", "label", "probability"]
     assert [row["extra"] for row in found] == new["extra"]
     assert [row["bag"] for row in found] == new["bag"]
@@ -223,4 +228,4 @@ def test_words_of_any_kind_are_written_so_that_they_can_be_read_again(tmp_path, 
     assert run("predict", tmp_path / "m.skops", tmp_path / "new.npz", "--out", tmp_path / "l.csv") == 0
     with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as file:
         assert [row["label"] for row in csv.DictReader(file)] == names
-    assert capsys.readouterr().out.strip().startswith("Written to")
+    assert " ".join(capsys.readouterr().out.split()).startswith("2 rows labelled, 1 日本 x (50.0 %): ")

@@ -1,19 +1,23 @@
 """Comparisons under floors of recall and precision."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from compare.test_run import F1, FAST, made
 from setwise.compare import Measured, Plan, Problem, compare
 from setwise.compare.bundled import digit_traits
 from setwise.compare.command import Work, unfit
-from setwise.compare.floors import FlooredThreshold, NearestThreshold
+from setwise.compare.detail_words import details
+from setwise.compare.floor_words import chance_below, chance_of_less, interval
+from setwise.compare.floors import FlooredThreshold, NearestThreshold, Reached
 from setwise.compare.options import Options, plan_for
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
-from setwise.compare.words import details, headline
+from setwise.compare.words import headline
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import nearest_threshold
 from setwise.decisions.task import Task
@@ -69,7 +73,8 @@ def test_an_outer_fold_that_cannot_keep_the_floor_counts_as_not_kept(small_parts
     key = small_parts.winner.key
     assert [fold[key].kept for fold in small_parts.floored.folds] == [False] * 3
     assert small_parts.floored.all_rows[key].recall == 1.0
-    assert "0 of 3 of them kept the floor." in " ".join(headline(small_parts)["HOW MUCH"])
+    said = "0 of 3 kept the floor, and in 3 the training part was too small to be sure of it."
+    assert said in " ".join(headline(small_parts)["HOW MUCH"])
 
 
 def test_the_printed_code_keeps_the_floor_where_a_fold_cannot(small_parts):
@@ -117,11 +122,58 @@ def test_the_advice_under_a_floor_keeps_it():
     assert flat.high < unfloored.winner.flat.high
     assert found.floored.all_rows[found.winner.key].recall >= 0.9
     words = headline(found)
-    assert "with recall .9" in words["HOW MUCH"][1]
+    assert "keeps a recall of at least 0.9 out of fold" in words["HOW MUCH"][1]
+    assert "fails in about half of the cases; --confidence 0.95 chooses" in words["HOW MUCH"][2]
     assert "The tuned threshold gains" not in " ".join(words["HOW MUCH"])
-    assert "at the usual 0.5 breaks the floor: it has recall" in words["HOW MUCH"][-1]
-    assert not any("0.5" in line for line in words["WHY"])
+    assert "at the usual 0.5 breaks the floor: out of fold on all rows it has recall" in words["HOW MUCH"][-1]
+    assert "WHY" not in words
     assert all("and the floor is kept" in line for line in details(found) if "From the threshold" in line)
+
+
+def test_what_to_expect_is_said_in_shares_with_exact_intervals_and_in_rows(small_parts):
+    reached = small_parts.floored.all_rows[small_parts.winner.key]
+    words = headline(small_parts)["EXPECT"]
+    low, high = interval(35, 35)
+    assert (low, high) == (pytest.approx(0.025 ** (1 / 35)), 1.0)
+    shares = f"recall 1.000 (95 % interval {low:.3f} to 1.000, at least {0.05 ** (1 / 35):.3f} with confidence 0.95)"
+    assert shares.replace("0.", ".").replace("confidence .", "confidence 0.") in words[0]
+    called = round(1000 * reached.called / 500)
+    assert words[1] == (
+        f"Of 1,000 rows about {called} are called positive: 70 of the 70 positive ones are found and 0 missed, and "
+        f"{called - 70} are false alarms."
+    )
+    grouped = replace(small_parts, problem=replace(rare(35), groups=np.arange(500) // 5))
+    assert "interval " not in " ".join(headline(grouped)["EXPECT"])
+
+
+def test_the_interval_is_that_of_a_test_of_scipy():
+    for right, whole in ((0, 7), (3, 7), (7, 7), (85, 400)):
+        found = binomtest(right, whole).proportion_ci(0.95, "exact")
+        assert interval(right, whole) == pytest.approx((found.low, found.high))
+
+
+def test_the_chance_of_a_part_to_miss_a_floor_is_a_sum_of_the_binomial_law():
+    for least, n, share in ((0.9, 10, 0.92), (0.9, 23, 0.9), (0.25, 8, 0.3)):
+        below = sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1) if k / n < least - 1e-12)
+        assert chance_below(least, n, share) == pytest.approx(below)
+
+
+def test_a_floor_without_confidence_fails_on_new_rows_as_often_as_is_said():
+    # The threshold is the highest one with a recall of at least 0.9 on 40 positives.
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.random((20_000, 40)))
+    fails = np.mean(1.0 - scores[:, 4] < 0.9)
+    assert chance_of_less(0.9, 36, 40) == pytest.approx(fails, abs=0.01)
+
+
+def test_a_test_part_that_misses_the_floor_is_explained_by_its_size(small_parts):
+    key, whole = small_parts.winner.key, Reached(930, 2000, 1000, 5000, True)
+    folds = tuple({key: Reached(found, 400, 200, 1000, found >= 180)} for found in (190, 175, 186))
+    floored = replace(small_parts.floored, all_rows={key: whole}, folds=folds)
+    found = replace(small_parts, floored=floored)
+    text = " ".join(headline(found)["HOW MUCH"])
+    assert "2 of 3 kept the floor, for each has only about 200 positive rows: of such parts " in text
+    assert f" {100 * chance_below(0.9, 200, 0.93):.0f} % miss it by chance at a recall of .930." in text
 
 
 def test_a_floor_that_logistic_regression_breaks_is_kept_by_another_base_model():

@@ -7,10 +7,13 @@ import pytest
 
 from compare.made_up import FLAT, OTHER, PLAIN, PROBLEM, REFERENCE, made_up
 from setwise.compare.answer import Winner
+from setwise.compare.detail_words import details, refusals
 from setwise.compare.figures import figure, listed, seconds_text, signed, threshold_text
 from setwise.compare.measures import Measured
+from setwise.compare.table_words import table
 from setwise.compare.terminal import section, summary
-from setwise.compare.words import EXPLAINED, LEVERS, details, headline, refusals, table, way, what_to_do
+from setwise.compare.way_words import EXPLAINED, LEVERS, way
+from setwise.compare.words import headline, what_to_do
 from setwise.estimators.levers import LEVERS as ALL
 from setwise.losses import EarlyDetection, FBeta, RocArea
 
@@ -54,7 +57,14 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
         headline(worse)["HOW MUCH"][1]
         == "On these rows the tuned threshold is worse than the usual 0.5 (.600) by .100."
     )
-    assert "boosted trees with a tuned threshold (2 of 3) and logistic" in headline(found)["HOW SURE"][0]
+    sure = headline(found)["HOW SURE"]
+    assert "boosted trees with a tuned threshold (2 of 3) and logistic" in sure[0]
+    # The gain is that of the choice, which is not what is recommended.
+    low, high = found.gain.interval()
+    assert sure[1] == (
+        "To follow it would have gained +.043 over logistic regression with a tuned threshold, 95 % interval "
+        f"{signed(low)} to {signed(high)}, which is not surely above 0."
+    )
 
 
 def test_the_usual_threshold_may_stay_where_it_is_nearly_as_good():
@@ -63,6 +73,8 @@ def test_the_usual_threshold_may_stay_where_it_is_nearly_as_good():
     assert what_to_do(found)[0] == (
         "Stay with logistic regression; its threshold may stay at 0.5, which is at most .010 worse than the tuned 0.27."
     )
+    better = made_up(plain=(0.4, 0.4, 0.4), chosen=REFERENCE, winner=replace(STAYED, flat=wide))
+    assert what_to_do(better)[0].endswith("its threshold may stay at 0.5, which is no worse than the tuned 0.27.")
     for other in (replace(STAYED, flat=wide, probability=False), replace(STAYED, flat=replace(wide, high=0.49))):
         assert what_to_do(made_up(chosen=REFERENCE, winner=other))[0].endswith("move its threshold to 0.27.")
 
@@ -84,7 +96,8 @@ def test_choices_that_change_no_figure_have_no_interval_of_nothing():
     assert words["HOW SURE"] == [
         "The choice among 3 ways does no better and no worse than logistic regression with a tuned threshold in any of "
         "3 outer folds in each of which it was repeated without the rows it is judged on. It fell on boosted trees "
-        "with a tuned threshold (2 of 3) and logistic regression with a tuned threshold (1 of 3)."
+        "with a tuned threshold (2 of 3) and logistic regression with a tuned threshold (1 of 3).",
+        "Other ways gave the same labels there, or others that are as good.",
     ]
     assert words["WHY"][1].startswith("+.000 in every outer fold by the base model: the chosen one instead of")
     same = made_up(plain=(0.5, 0.52, 0.48), winner=STAYED)
@@ -93,14 +106,15 @@ def test_choices_that_change_no_figure_have_no_interval_of_nothing():
 
 def test_no_two_blank_lines_follow_each_other_where_there_are_no_details():
     text = section(made_up(winner=Winner(OTHER, code="model.fit(X, y)")), False)
-    assert "In Python:" in text
+    assert text.startswith("made up: F1")
     assert "\n\n\n" not in text
 
 
 def test_an_interval_above_0_does_not_help_a_way_that_was_not_chosen():
-    found = made_up(chosen=REFERENCE, winner=STAYED)
+    found = made_up(chosen=REFERENCE, choices=(OTHER,) * 3, winner=STAYED)
     assert not found.changes
     assert "Nothing beats it clearly: the best other way" in what_to_do(found)[1]
+    assert headline(found)["HOW SURE"][1].endswith(", but on all rows the choice fell on " + way(REFERENCE) + ".")
 
 
 def test_a_gain_that_is_never_below_0_but_not_sure_is_no_change():
@@ -214,7 +228,7 @@ def test_the_table_marks_what_is_recommended_and_nothing_else():
 def test_the_section_answers_first():
     text = section(made_up(), False)
     places = [
-        text.index(title) for title in ("WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY", "± standard error", "In Python")
+        text.index(title) for title in ("WHAT TO DO", "HOW MUCH", "HOW SURE", "WHY", "± standard error", "From the")
     ]
     assert places == sorted(places)
     assert max(map(len, text.splitlines())) <= 120

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 
 from setwise.compare.answer import Answer
 from setwise.compare.bundled import bags, breast_cancer, digit_traits
+from setwise.compare.detail_words import foreign
 from setwise.compare.figures import listed, seconds_text
 from setwise.compare.measures import Measured
 from setwise.compare.options import Options, plan_for, plan_of, usual_loss
@@ -27,7 +28,6 @@ from setwise.compare.sampled import read_sample
 from setwise.compare.saving import check_place, save
 from setwise.compare.terminal import section, summary
 from setwise.compare.timing import LEAST_SETS, measured_costs, within
-from setwise.compare.words import foreign
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.losses import parse_losses
 
@@ -51,15 +51,12 @@ class Work:
     test: Problem | None = None
     others: OtherRows | None = None
 
-    def part(self, rows: int, plan: Plan) -> "Work":
+    def part(self, rows: int, plan: Plan, why: str) -> "Work":
         """The work on a random part of about so many rows; what is left out of a sample is one of its other rows."""
-        problem, sets = self.problem, max(LEAST_SETS, plan.folds)
-        drawn = problem.part(rows, sets, plan.seed)
-        others, whose = self.others, "its" if self.others is None else "these"
-        about = f"{problem.about} A random part of {len(drawn.y):,} of {whose} {len(problem.y):,} rows."
+        problem, sets, others = self.problem, max(LEAST_SETS, plan.folds), self.others
         if others is not None:
             others = others.beside(drawn_rows(problem.y, rows, sets, plan.seed, problem.groups))
-        return replace(self, problem=replace(drawn, about=about), others=others)
+        return replace(self, problem=problem.part(rows, sets, plan.seed, why), others=others)
 
 
 def compare_command(options: Options, say: Callable[[str], None], bold: bool = False) -> tuple[list[str], list[Path]]:
@@ -132,7 +129,7 @@ def _answered(
         save(found[0], options.save, options.group)
         found = [replace(found[0], saved=str(options.save))]
     title = f"setwise compare: {work[0].problem.name if options.data else 'bundled problems'}"
-    files = write_report(options.out, found, title, time.perf_counter() - begin)
+    files = write_report(options.out, found, title, time.perf_counter() - begin, options.command)
     return [*(section(one, bold) for one in found), *(summary(found) if len(found) > 1 else [])], files
 
 
@@ -186,7 +183,7 @@ def run(
                 notes += cuts
             keep_plan(place and place.part("plan"), own, rows, notes)
         if rows < n:
-            one = one.part(rows, own)
+            one = one.part(rows, own, "--time-budget" if budget is None else f"to fit into {budget:g} s")
         if earlier is None:
             expected += costs.expected(own, len(one.problem.y))
         plans.append((one, own, notes))
@@ -232,7 +229,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
             (breast_cancer(), "f1"),
         ]
         if options.quick:
-            problems = [(p.part(600, LEAST_SETS, 0) if p.many else p, loss) for p, loss in problems]
+            problems = [(p.part(600, LEAST_SETS, 0, "--quick") if p.many else p, loss) for p, loss in problems]
         return [Work(p, measures_of(options.loss or loss, average)) for p, loss in problems]
     others = None
     if options.memory is not None:
@@ -242,16 +239,7 @@ def work_of(options: Options, plan: Plan) -> list[Work]:
         problem = read(options.data, options.target, options.group, options.positive, options.drop)
     test = None if options.test is None else read_test(options.test, problem, options.target, options.group)
     found = Work(problem, measures_of(options.loss or usual_loss(options), average), test, others)
-    held = len(problem.y)
-    if options.quick and held > QUICK_ROWS:
-        part = found.part(QUICK_ROWS, plan)
-        note = f"--quick drew {len(part.problem.y):,} of {held:,} rows; all fits, and a saved model, see no others."
-        found = (
-            part
-            if len(part.problem.y) == held
-            else replace(part, problem=replace(part.problem, notes=(*problem.notes, note)))
-        )
-    return [found]
+    return [found.part(QUICK_ROWS, plan, "--quick") if options.quick and len(problem.y) > QUICK_ROWS else found]
 
 
 def measures_of(text: str, average: str) -> tuple[Measured, ...]:

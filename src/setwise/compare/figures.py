@@ -49,3 +49,9 @@ def bytes_text(count: int) -> str:
         ((unit, name) for unit, name in ((10**9, "GB"), (10**6, "MB")) if count >= 10 * unit), (1000, "KB")
     )
     return f"{-(-count // unit)}{name}"
+
+
+def percent(share: float) -> str:
+    """A share as ``14.0 %``; one below a percent with two digits."""
+    whole = 100.0 * share
+    return f"{whole:.1f} %" if whole >= 1.0 or whole == 0.0 else f"{whole:.2g} %"

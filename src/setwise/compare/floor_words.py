@@ -1,31 +1,131 @@
 """Sentences of an answer under floors of recall and precision."""
 
 import numpy as np
+from scipy.stats import beta, binom
 
 from setwise.compare.answer import Answer
 from setwise.compare.figures import figure, listed
-from setwise.compare.floors import Reached
+from setwise.compare.floors import FlooredThreshold, Reached
 from setwise.compare.plan import PLAIN
+from setwise.decisions.floors import SLACK
+
+LEVEL = 0.95
+"""The level of the intervals of recall and precision, and the confidence that is proposed."""
+
+THOUSAND = 1000
+"""What to expect is said for so many new rows."""
+
+
+def expected(found: Answer) -> list[str]:
+    """The recall and precision to expect on new rows with their intervals, and how many rows are called positive."""
+    assert found.floored is not None
+    assert found.plan.floor is not None
+    reached = found.floored.all_rows[found.winner.key]
+    floor, alone = found.plan.floor, found.problem.groups is None
+    shares = [_with_interval(name, reached, floor) if alone else _share(name, reached) for name in _names(floor)]
+    if alone:
+        shares[0] = shares[0].replace("(", f"({100 * LEVEL:.0f} % interval ", 1)
+    ends = "" if alone else "; rows of a group are not independent, so intervals are not known"
+    called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
+    hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
+    return [
+        f"New rows of the same kind should have {listed(shares)}{ends}.",
+        f"Of {THOUSAND:,} rows about {called} are called positive: {hits} of the {positive} positive ones are found "
+        f"and {positive - hits} missed, and {called - hits} are false alarms.",
+    ]
+
+
+def _with_interval(name: str, reached: Reached, floor: FlooredThreshold) -> str:
+    """A share with its exact interval, and where a floor is to hold with confidence with its sure lower bound."""
+    low, high = interval(*reached.of(name))
+    sure = ""
+    for one in floor.floors:
+        if one.measure == name and one.confidence is not None:
+            least = lower(*reached.of(name), one.confidence)
+            sure = f", at least {figure(least)} with confidence {one.confidence:g}"
+    return f"{_share(name, reached)} ({figure(low)} to {figure(high)}{sure})"
+
+
+def interval(right: int, whole: int) -> tuple[float, float]:
+    """The interval of Clopper and Pearson (1934) of a share of independent rows."""
+    tail = 0.5 + 0.5 * LEVEL
+    return lower(right, whole, tail), 1.0 - lower(whole - right, whole, tail)
+
+
+def lower(right: int, whole: int, confidence: float) -> float:
+    """The lower end of the one-sided interval of Clopper and Pearson."""
+    return float(beta.ppf(1.0 - confidence, right, whole - right + 1)) if right else 0.0
 
 
 def floor_gain(found: Answer) -> list[str]:
-    """What the recommendation reaches on all rows and on the outer test parts, and what the usual 0.5 would reach."""
+    """Whether the floor is kept on all rows and on the outer test parts, and what the usual 0.5 would reach."""
     held, floor = found.floored, found.plan.floor
     if held is None or floor is None:
         return []
     key = found.winner.key
-    folds = [reached[key] for reached in held.folds if key in reached]
-    kept = sum(reached.kept for reached in folds)
     sentences = [
-        f"The threshold keeps {floor.words} out of fold on all rows, with {_shares(found, held.all_rows[key])}.",
-        f"On the test parts of the outer folds it has {_means(found, folds)} on average, and {kept} of {len(folds)} of "
-        "them kept the floor.",
+        f"The threshold keeps {floor.words} out of fold on all rows.",
+        *_unsure(found, held.all_rows[key]),
+        *_on_folds(found),
     ]
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
         verdict = "keeps the floor too" if usual.kept else "breaks the floor"
-        sentences.append(f"Logistic regression at the usual 0.5 {verdict}: it has {_shares(found, usual)}.")
+        sentences.append(
+            f"Logistic regression at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(found, usual)}."
+        )
     return sentences
+
+
+def _unsure(found: Answer, reached: Reached) -> list[str]:
+    """That a floor which holds on the rows at hand may fail on new ones; nothing for one with confidence."""
+    floor = found.plan.floor
+    assert floor is not None
+    if floor.confidence is not None:
+        return []
+    fails = max(chance_of_less(one.least, *reached.of(one.measure)) for one in floor.floors)
+    if fails <= 1.0 - LEVEL:
+        return []
+    often = "half" if fails > 0.4 else f"{100 * fails:.0f} %"
+    return [
+        f"On new rows such a floor fails in about {often} of the cases; --confidence {LEVEL:g} chooses a threshold "
+        f"that holds in {100 * LEVEL:.0f} % of them."
+    ]
+
+
+def chance_of_less(least: float, right: int, whole: int) -> float:
+    """The probability that a threshold with so many right rows has a share below ``least`` on new rows.
+
+    The true share above the k-th of n independent scores has the distribution Beta(k, n - k + 1).
+    """
+    return float(beta.cdf(least, right, whole - right + 1)) if right else 1.0
+
+
+def _on_folds(found: Answer) -> list[str]:
+    """How many outer test parts kept the floor, and how many of them would miss it by chance."""
+    held, floor, key = found.floored, found.plan.floor, found.winner.key
+    assert held is not None
+    assert floor is not None
+    folds = [reached[key] for reached in held.folds if key in reached]
+    kept, means = sum(reached.kept for reached in folds), _means(found, folds)
+    sentence = f"On the test parts of the outer folds it has {means} on average; {kept} of {len(folds)} kept the floor"
+    unsure = sum(not reached.kept and floor.holds(reached) for reached in folds)
+    if unsure:
+        return [f"{sentence}, and in {unsure} the training part was too small to be sure of it."]
+    if kept == len(folds) or len(floor.floors) > 1 or found.problem.groups is not None:
+        return [f"{sentence}."]
+    (one,), whole = floor.floors, held.all_rows[key]
+    share, sizes = getattr(whole, one.measure), [reached.of(one.measure)[1] for reached in folds]
+    by_chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
+    kind = "positive rows" if one.measure == "recall" else "rows called positive"
+    small = f"for each has only about {np.mean(sizes):.0f} {kind}"
+    missed = f"of such parts {100 * by_chance:.0f} % miss it by chance at a {one.measure} of {figure(share)}"
+    return [f"{sentence}, {small}: {missed}."]
+
+
+def chance_below(least: float, rows: int, share: float) -> float:
+    """The probability that of so many independent rows, each right with probability ``share``, fewer are right."""
+    return float(binom.cdf(np.ceil(least * rows - SLACK * rows) - 1, rows, share)) if rows else 1.0
 
 
 def floor_on_test(found: Answer) -> str:
@@ -47,16 +147,21 @@ def floor_reference(found: Answer) -> str:
     )
 
 
-def _names(found: Answer) -> tuple[str, ...]:
+def _names(floor: FlooredThreshold) -> tuple[str, ...]:
     """The shares to show: those with a floor first, and the other one."""
-    assert found.plan.floor is not None
-    return tuple(dict.fromkeys([*(floor.measure for floor in found.plan.floor.floors), "recall", "precision"]))
+    return tuple(dict.fromkeys([*(one.measure for one in floor.floors), "recall", "precision"]))
+
+
+def _share(name: str, reached: Reached) -> str:
+    return f"{name} {figure(getattr(reached, name))}"
 
 
 def _shares(found: Answer, reached: Reached) -> str:
-    return listed([f"{name} {figure(getattr(reached, name))}" for name in _names(found)])
+    assert found.plan.floor is not None
+    return listed([_share(name, reached) for name in _names(found.plan.floor)])
 
 
 def _means(found: Answer, folds: list[Reached]) -> str:
-    means = {name: float(np.mean([getattr(reached, name) for reached in folds])) for name in _names(found)}
-    return listed([f"{name} {figure(mean)}" for name, mean in means.items()])
+    assert found.plan.floor is not None
+    names = _names(found.plan.floor)
+    return listed([f"{name} {figure(float(np.mean([getattr(one, name) for one in folds])))}" for name in names])

@@ -1,6 +1,6 @@
 """Floors of recall and precision that the threshold must keep."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -19,17 +19,35 @@ from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 @final
 @dataclass(frozen=True)
 class Reached:
-    """The shares that labels have over all rows together.
+    """The shares that labels have over all rows together, with the numbers that they come from.
 
     Attributes
     ----------
-    recall, precision : the shares, 0 where they are 0/0
+    found : how many positive rows are called positive
+    called : how many rows are called positive
+    positives, rows : how many are positive, and how many there are
     kept : whether the floors are kept
     """
 
-    recall: float
-    precision: float
+    found: int
+    called: int
+    positives: int
+    rows: int
     kept: bool
+
+    @property
+    def recall(self) -> float:
+        """The share of the positive rows that are called positive; 0 where there are none."""
+        return self.found / max(self.positives, 1)
+
+    @property
+    def precision(self) -> float:
+        """The share of the rows called positive that are positive; 0 where there are none."""
+        return self.found / max(self.called, 1)
+
+    def of(self, name: str) -> tuple[int, int]:
+        """The right rows of the share with this name, and all rows that it is a share of."""
+        return self.found, self.positives if name == "recall" else self.called
 
 
 @final
@@ -122,10 +140,13 @@ class FlooredThreshold(Lever):
 
     def reached(self, task: Task, labels: Bools) -> Reached:
         """The shares of labels, and whether they keep the floors, without the confidence."""
-        hits = float((task.truth & labels).sum())
-        recall, precision = hits / max(int(task.truth.sum()), 1), hits / max(int(np.sum(labels)), 1)
-        kept = recall >= (self.recall or 0.0) - SLACK and precision >= (self.precision or 0.0) - SLACK
-        return Reached(recall, precision, kept)
+        counts = int((task.truth & labels).sum()), int(np.sum(labels)), int(task.truth.sum())
+        reached = Reached(*counts, len(task.truth), True)
+        return replace(reached, kept=self.holds(reached))
+
+    def holds(self, reached: Reached) -> bool:
+        """Whether shares keep the floors, without the confidence."""
+        return all(getattr(reached, floor.measure) >= floor.least - SLACK for floor in self.floors)
 
     def met(self, thresholds: Values, scores: Values, truth: Bools) -> Bools:
         """Whether the floors are met at each of some thresholds, with the confidence."""

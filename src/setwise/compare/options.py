@@ -43,6 +43,7 @@ class Options:
     memory: str | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    command: str = ""
 
 
 def plan_of(options: Options) -> Plan:

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from setwise.compare.answer import Answer, Flat
 from setwise.compare.bases import BASES
 from setwise.compare.figures import signed, threshold_text
-from setwise.compare.words import axes_of, lever_title
+from setwise.compare.table_words import axes_of
+from setwise.compare.way_words import lever_title
 from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 
 MARKERS = ("o", "s", "D", "^", "v")

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import InconsistentVersionWarning
 
+from setwise.compare.fact_words import MOST_LABELS
+from setwise.compare.figures import listed, percent, threshold_text
 from setwise.compare.saved import SavedModel, load_model
 from setwise.datasets.names import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
@@ -19,8 +21,9 @@ from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
 def predict_command(
     model: Path, data: str, out: Path | None = None, group: str | None = None, keep: str | None = None
-) -> tuple[str, str]:
-    """Label the rows of a file; returns the text of the table of labels, and a sentence on another version or ``""``.
+) -> tuple[str, str, str]:
+    """Label the rows of a file; returns the text of the table of labels, a sentence on another version or ``""``, and
+    a sentence that counts the labels.
 
     The table has a row for each row of the file, in the same order: the columns to ``keep``, the group, the label, and
     the score of the positive label. For a label matrix it has a column for each label, and then for each score. With
@@ -50,7 +53,24 @@ def predict_command(
     text = _table(held, rows, group, labels, scores)
     if out is not None:
         _write(out, text)
-    return text, note
+    where = "" if out is None else f": {out}"
+    return text, note, f"{_counted(held, labels)}{where}"
+
+
+def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
+    """How many rows are labelled, and how many of them get each label."""
+    n, at = len(labels), held.threshold
+    rows = f"{n:,} row{'' if n == 1 else 's'} labelled"
+    shares = [f"{count:,} {name} ({percent(count / max(n, 1))})" for name, count in _counts(held, labels)]
+    text = f"{rows}, {listed(shares)}"
+    return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
+
+
+def _counts(held: SavedModel, labels: NDArray[np.int64]) -> list[tuple[str, int]]:
+    """The labels that are counted: the positive one, or the first ones of a matrix."""
+    if not held.many:
+        return [(held.classes[1], int(labels.sum()))]
+    return list(zip(held.classes, labels.sum(axis=0).tolist(), strict=True))[:MOST_LABELS]
 
 
 def _load(path: Path) -> tuple[SavedModel, str]:

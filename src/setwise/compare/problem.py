@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from setwise.core.checks import as_array, as_count, as_labels, shown
+from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.datasets.columns import Column
@@ -52,6 +52,29 @@ def drawn_rows(y: Any, rows: int, sets: int, seed: int, groups: Any = None) -> R
 
 
 @final
+@dataclass(frozen=True)
+class Origin:
+    """Where the rows of a problem come from.
+
+    Attributes
+    ----------
+    file : its path, as it was given; empty for rows that come from no file
+    target : the name of the target column; empty where it has none
+    by_default : whether nobody said which of the two labels is the positive one
+    rows : the number of all its rows
+    drawn : why only some of them were drawn, as ``("--quick",)``; () where all rows are there
+    ids : the columns that were left out as ids
+    """
+
+    file: str = ""
+    target: str = ""
+    by_default: bool = False
+    rows: int = 0
+    drawn: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Problem:
     """``X`` (n, d), ``y`` (n,) or (n, p) of 0 and 1, ``groups`` (n,) or None, as ``SetClassifier.fit`` takes them.
@@ -71,11 +94,12 @@ class Problem:
     code : lines of Python that make X, y and groups
     places : (d,) the features of a sparse file that occur; None where X is no sparse file
     width, first : the number of features of that file, and the number of its first one, 0 or 1
+    origin : the file that the rows come from; None for rows that come from none
 
     Raises
     ------
     ValueError : for X, y and groups that do not fit together, and labels that are not 0 and 1
-    TypeError : for columns that are no tuple of columns
+    TypeError : for columns that are no tuple of columns, and an origin of another kind
 
     Examples
     --------
@@ -101,6 +125,7 @@ class Problem:
     places: NDArray[np.int64] | None = None
     width: int = 0
     first: int = 1
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.X, "ndim", 0) != 2 or min(self.X.shape) == 0 or self.X.dtype.kind not in "biuf":
@@ -109,6 +134,8 @@ class Problem:
             raise TypeError(f"columns must be a tuple, as load_table gives them; got {shown(self.columns)}.")
         if self.columns and len(self.columns) != self.X.shape[1]:
             raise ValueError(f"columns must name the {self.X.shape[1]} features of X; got {len(self.columns)}.")
+        if self.origin is not None:
+            as_kind(self.origin, "origin", Origin, "what setwise.compare.reading gives")
         y = as_array(self.y, "y")
         if y.ndim not in (1, 2) or len(y) != self.X.shape[0]:
             raise ValueError(f"y must have shape (n,) or (n, p) for the {self.X.shape[0]} rows of X; got {y.shape}.")
@@ -156,10 +183,13 @@ class Problem:
         groups, kinds = (None if a is None else a[rows] for a in (self.groups, self.kinds))
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, kinds=kinds)
 
-    def part(self, rows: int, sets: int, seed: int) -> "Problem":
-        """A random part of the problem, as :func:`drawn_rows` draws it; its code draws the same rows."""
+    def part(self, rows: int, sets: int, seed: int, why: str = "") -> "Problem":
+        """A random part of the problem, as :func:`drawn_rows` draws it, and ``why``; its code draws the same rows."""
         drawn = drawn_rows(self.y, rows, sets, seed, self.groups)
         part = self.take(drawn)
+        if len(drawn) < len(self.y):
+            origin = self.origin or Origin(rows=len(self.y))
+            part = replace(part, origin=replace(origin, drawn=(*origin.drawn, why)))
         if not self.code or len(drawn) == len(self.y):
             return part
         groups = ("", "", "") if self.groups is None else (", groups", ", groups", ", groups[rows]")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from setwise.compare.problem import Problem
+from setwise.compare.problem import Origin, Problem
 from setwise.core.checks import shown
 from setwise.datasets import Data, load_rows, load_table
 from setwise.datasets.files import TABLES, TARGET_NAMES
@@ -18,13 +18,15 @@ from setwise.datasets.names import some, word
 def read(data: str, target: str | None, group: str | None, positive: str | None, drop: str | None) -> Problem:
     """The problem of a file; ValueError or OSError in one sentence where it cannot be read."""
     asked = {"target": target, "group": group, "positive": positive, "drop": drop}
-    return problem_of(load_table(data, target, group, positive, drop), Path(data), "load_table", asked)
+    return problem_of(load_table(data, target, group, positive, drop), data, "load_table", asked)
 
 
-def problem_of(held: Data, path: Path, reader: str, asked: Mapping[str, Any]) -> Problem:
+def problem_of(held: Data, data: str, reader: str, asked: Mapping[str, Any]) -> Problem:
     """The problem of what the function ``reader`` of :mod:`setwise.datasets` has read with the arguments ``asked``."""
+    path, target = Path(data), held.target if held.y.ndim == 1 else ()
+    origin = Origin(data, ", ".join(target), asked.get("positive") is None, len(held.y), ids=held.ids)
     options = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
-    lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({path.name!r}{options})"]
+    lines = [f"from setwise.datasets import {reader}", "", f"data = {reader}({data!r}{options})"]
     lines.append("X, y = data.X, data.y" if held.groups is None else "X, y, groups = data.X, data.y, data.groups")
     X, features, places = held.X, held.features, None
     if issparse(X):
@@ -38,7 +40,7 @@ def problem_of(held: Data, path: Path, reader: str, asked: Mapping[str, Any]) ->
     return Problem(
         path.name, f"Read from {path.name}.", X, held.y, held.groups, held.classes, features=features,
         columns=held.columns, notes=held.notes, code=tuple(lines), places=places, width=held.X.shape[1],
-        first=_first(held),
+        first=_first(held), origin=origin,
     )  # fmt: skip
 
 

@@ -4,15 +4,20 @@ import base64
 import json
 import re
 from collections.abc import Sequence
+from datetime import date
 from html import escape
 from pathlib import Path
 
 from setwise import __version__
 from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES
+from setwise.compare.detail_words import details, refusals
+from setwise.compare.fact_words import facts, kind
 from setwise.compare.other_words import cells_of, rows_text
 from setwise.compare.results import results_of
-from setwise.compare.words import axes_of, cell, details, headline, lever_title, refusals, way
+from setwise.compare.table_words import axes_of, cell
+from setwise.compare.way_words import lever_title, way
+from setwise.compare.words import headline
 from setwise.core import pages
 from setwise.core.pages import Page
 
@@ -116,11 +121,11 @@ def earlier(out: Path) -> list[Path]:
     return held
 
 
-def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float) -> list[Path]:
+def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float, command: str = "") -> list[Path]:
     """Write the report into the folder ``out``, which is made if it does not exist, and return the files.
 
-    An earlier report in the folder is replaced. Without matplotlib there are no pictures. A character that UTF-8
-    cannot encode is written as a character reference or an escape.
+    It names the ``command`` and the date. An earlier report in the folder is replaced. Without matplotlib there are no
+    pictures. A character that UTF-8 cannot encode is written as a character reference or an escape.
 
     Raises
     ------
@@ -138,10 +143,11 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float)
         parts.append(_section(answer, own))
         images |= {f"{stem}-{name}.png": data for name, data in own.items()}
     files = [PAGE, RESULTS, *images]
-    page = _page(title, parts, seconds, bool(images), any(answer.floored is not None for answer in found)).encode(
-        "utf-8", "xmlcharrefreplace"
-    )
-    results = json.dumps(results_of(found, title, seconds, files), indent=1, ensure_ascii=False) + "\n"
+    day, floored = date.today().isoformat(), any(answer.floored is not None for answer in found)
+    made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
+    page = _page(title, parts, made, bool(images), floored).encode("utf-8", "xmlcharrefreplace")
+    content = {"command": command, "date": day, **results_of(found, title, seconds, files)}
+    results = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
     for path in earlier(out):
@@ -183,13 +189,13 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<p class="note">{escape(CAPTIONS[name])}</p>'
         for name, data in images.items()
     )
-    kind = found.problem.kind(found.measured.average)
     rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
     heading = f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>"
     code = f"{heading}<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
         f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
-        f'<p>{escape(found.problem.about)} <span class="note">{linked(kind.capitalize(), pages.SETS)}.</span></p>'
+        f"<p>{'<br>'.join(map(escape, facts(found)))}<br>"
+        f'<span class="note">{linked(kind(found).rstrip("."), pages.SETS)}.</span></p>'
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
         f'<p class="note">Mean of {escape(found.measured.title)} on the outer folds '
@@ -243,18 +249,18 @@ def _rules(found: Answer) -> str:
 BEST = ' class="best"'
 
 
-def _page(title: str, parts: Sequence[str], seconds: float, pictured: bool, floored: bool) -> str:
+def _page(title: str, parts: Sequence[str], made: str, pictured: bool, floored: bool) -> str:
     """The whole HTML page; it loads no other file."""
-    missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install "setwise[plot]".</p>'
+    missing = "" if pictured else '<p class="note">For pictures install matplotlib: pip install matplotlib.</p>'
     how = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in HOW)
     if floored:
         how += f"<p>{escape(UNDER_FLOOR).replace('A floor', linked('A floor', pages.FLOORS), 1)}</p>"
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
-        f"<h1>{escape(title)}</h1>{''.join(parts)}"
+        f'<h1>{escape(title)}</h1><p class="note">{escape(made)}</p>{"".join(parts)}'
         f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}"
-        f'<p class="note">setwise {__version__}, {seconds:.0f} s.</p></body></html>\n'
+        "</body></html>\n"
     )
 
 

@@ -7,7 +7,9 @@ import numpy as np
 
 from setwise import __version__
 from setwise.compare.answer import Answer, Others, Row
-from setwise.compare.words import details, headline
+from setwise.compare.detail_words import details
+from setwise.compare.fact_words import data_of, facts
+from setwise.compare.words import headline
 
 
 def results_of(found: Sequence[Answer], title: str, seconds: float, files: Sequence[str]) -> dict[str, Any]:
@@ -28,6 +30,8 @@ def _result(found: Answer) -> dict[str, Any]:
     return {
         "problem": found.problem.name,
         "measure": found.measured.name,
+        "title": found.measured.title,
+        "data": data_of(found.problem),
         "change": found.changes,
         "base": winner.key[0],
         "lever": winner.key[1],
@@ -54,6 +58,7 @@ def _result(found: Answer) -> dict[str, Any]:
             "levers": list(found.plan.levers),
             "seed": found.plan.seed,
         },
+        "facts": facts(found),
         "words": headline(found),
         "details": details(found),
         "seconds": round(found.seconds, 2),

@@ -17,7 +17,7 @@ from setwise.estimators.said import described, of_rows
 PLANNED = ("folds", "inner", "grid", "bases", "levers", "skipped")
 """The fields of a plan that the time may change; another run has other times, and would draw other rows."""
 
-NOT_SAID = frozenset({"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume"})
+NOT_SAID = frozenset({"data", "test", "n_jobs", "time_budget", "save", "out", "checkpoint", "resume", "command"})
 """Options that may change from a run to the one that goes on; the data are said by their content."""
 
 

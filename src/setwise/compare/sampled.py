@@ -46,12 +46,9 @@ def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None
 
     held, sample = drawn(table, asked, rows, plan.seed)
     given = {"target": options.target, "group": options.group, "positive": options.positive, "drop": options.drop}
-    problem = problem_of(held, path, "load_sample", {"rows": wanted[-1], **given, "seed": plan.seed})
+    problem = problem_of(held, options.data, "load_sample", {"rows": wanted[-1], **given, "seed": plan.seed})
     if len(sample.rows) == table.rows:
         return replace(problem, about=f"Read from {path.name}, all of whose rows fit into --memory."), None
-    kind = "whole groups, drawn at random with" if grouped else "a uniform random sample of"
-    about = (
-        f"Read from {path.name}: {kind} {len(sample.rows):,} of its {table.rows:,} rows, for which --memory "
-        f"{options.memory} has room; what is recommended is judged on all others too."
-    )
-    return replace(problem, about=about), OtherRows(sample, problem, room.most(sample.sets), budget)
+    assert problem.origin is not None
+    origin = replace(problem.origin, rows=table.rows, drawn=(f"as many as --memory {options.memory} has room for",))
+    return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)

@@ -23,7 +23,7 @@ from setwise.datasets.files import as_file
 from setwise.datasets.names import some
 from setwise.estimators.notices import warn_of_version
 
-HOW_TO_INSTALL = "pip install 'setwise[save]'"
+HOW_TO_INSTALL = "pip install skops"
 
 RESPONSES = ("predict_proba", "decision_function", "predict")
 

@@ -4,18 +4,23 @@ import textwrap
 from collections.abc import Sequence
 
 from setwise.compare.answer import Answer
+from setwise.compare.detail_words import in_short
+from setwise.compare.fact_words import facts, kind
 from setwise.compare.other_words import cells_of, other_table
+from setwise.compare.table_words import table
 from setwise.compare.text import wrap
-from setwise.compare.words import details, headline, table, way, what_to_do
+from setwise.compare.way_words import way
+from setwise.compare.words import headline, what_to_do
 
 WIDTH, INDENT = 100, 13
 
 
 def section(found: Answer, bold: bool) -> str:
-    """The text of one answer: the problem, the four parts of the answer, the table, and the details."""
-    kind = found.problem.kind(found.measured.average)
+    """The text of one answer: the problem, the parts of the answer, the table, and the details."""
     head = f"{found.problem.name}: {found.measured.title}"
-    lines = [head, "=" * len(head), wrap(found.problem.about), wrap(f"{kind.capitalize()}."), ""]
+    # That all rows are one set is what a reader takes for granted.
+    several = found.problem.many or found.problem.groups is not None
+    lines = [head, "=" * len(head), *map(wrap, [*facts(found), *([kind(found)] if several else [])]), ""]
     for title, sentences in headline(found).items():
         body = "\n".join(sentences) if title == "WHY" else " ".join(sentences)
         lines.append(_titled(title, body, bold))
@@ -28,10 +33,8 @@ def section(found: Answer, bold: bool) -> str:
     ]
     if cells_of(found):
         lines += ["", other_table(found, {key: way(key) for key in cells_of(found)}, bold)]
-    if sentences := details(found):
+    if sentences := in_short(found):
         lines += ["", *map(wrap, sentences)]
-    if found.winner.code:
-        lines += ["", "In Python:", "", textwrap.indent(found.winner.code, "    ")]
     return "\n".join(lines)
 
 

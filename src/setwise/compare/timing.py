@@ -11,7 +11,7 @@ from setwise.compare.fits import Fits, judged_by, no_advance, rows_of
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, LEAST_FOLDS, Key, Plan
 from setwise.compare.problem import Problem
-from setwise.compare.words import lever_title
+from setwise.compare.way_words import lever_title
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.levers import Lever
 
@@ -166,7 +166,7 @@ def within(plan: Plan, costs: Costs, rows: int, budget: float) -> tuple[Plan, in
         fixed = costs.expected(plan, 0)
         share = max((budget - fixed) / max(costs.expected(plan, rows) - fixed, 1e-9), 0.0)
         rows = max(int(rows * share), min(rows, LEAST_ROWS))
-        notes.append(f"{rows:,} of {held:,} rows, which are all that a saved model sees")
+        notes.append(f"{rows:,} of {held:,} rows")
     expected = costs.expected(plan, rows)
     rest = f" Even so it is expected to take {expected:.0f} s." if expected > 1.5 * budget else ""
     return (

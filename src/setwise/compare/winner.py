@@ -13,8 +13,9 @@ from setwise.compare.floors import FlooredThreshold
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, Key, Plan
 from setwise.compare.problem import Problem
-from setwise.compare.words import way as words
+from setwise.compare.way_words import way as words
 from setwise.core.arrays import Values
+from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Task
 
@@ -87,7 +88,13 @@ def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:
         names = [str(name) for name in model[0].get_feature_names_out()]
     elif problem.has_gaps:
         names += [f"{names[i]} is missing" for i in model[1].indicator_.features_]
-    return dict(zip(names, weights.tolist(), strict=True))
+    found = dict(zip(names, weights.tolist(), strict=True))
+    for j, column in enumerate(problem.columns):
+        # One of two words is there where the other one is not, so that two coefficients say one thing.
+        pair = [f"{column.name} = {word}" for word in column.words] if isinstance(column, Category) else []
+        if len(pair) == 2 and set(pair) <= set(found) and not np.isnan(problem.X[:, j]).any():
+            found[pair[1]] -= found.pop(pair[0])
+    return found
 
 
 def _planes(decision: Decision, key: Key, problem: Problem, measured: Measured) -> Mapping[str, Any]:

@@ -1,67 +1,31 @@
-"""An answer in words: what to do, how much it gains, how sure that is, and why; then the table and the details."""
+"""An answer in words: what to do, what to expect under floors, how much it gains, how sure that is, and why."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 
-from setwise.compare.answer import Answer, Row
+from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES
 from setwise.compare.figures import between, figure, listed, signed, threshold_text
-from setwise.compare.floor_words import floor_gain, floor_on_test, floor_reference
-from setwise.compare.measures import Measured
+from setwise.compare.floor_words import expected, floor_gain, floor_on_test, floor_reference
 from setwise.compare.other_words import on_other_rows, train_on_all
 from setwise.compare.paired import Paired
-from setwise.compare.plan import PLAIN, Key
-from setwise.compare.problem import Problem
-from setwise.compare.text import grid
-
-LEVERS: dict[str, tuple[str, str]] = {
-    "as_it_is": ("at 0.5", "at 0.5"),
-    "threshold": ("tuned threshold", "with a tuned threshold"),
-    "label_thresholds": ("threshold for each label", "with a tuned threshold for each label"),
-    "class_weight": ("weighted positives", "fitted to weighted positives, with a tuned threshold"),
-    "decision": ("least expected loss", "decided by the least expected loss"),
-    "stack": ("trained on top", "with a linear model on top that is trained for the measure"),
-    "gfm": ("F-maximizer", "decided by the general F-maximizer"),
-    "ramp": ("ramp on top", "with a ramp on top that descends from its threshold"),
-    "order": ("order of scores", "in the order of its scores"),
-}
-"""For each lever its name in a table, and the words for it behind the name of a base model."""
-
+from setwise.compare.plan import PLAIN
+from setwise.compare.way_words import EXPLAINED, way
 
 USUAL = 0.5
 """The threshold of probabilities that classifiers have by themselves."""
 
-EXPLAINED = {
-    "as_it_is": ": what has a probability of at least 0.5 is positive",
-    "decision": ": each set gets the labels that lose the least on average, by its calibrated probabilities",
-    "gfm": ": each row gets the labels of the greatest expected measure, by models of the number of its labels",
-    "ramp": ": a linear function of the features and the log-odds decides, trained for {measure} from the threshold on",
-    "stack": ": a linear function of the features and the log-odds decides, trained for {measure}",
-}
-"""What the levers without a threshold do, behind the words for a way."""
-
-
-def lever_title(lever: str) -> str:
-    """The name of a lever in a table."""
-    return LEVERS[lever][0] if lever in LEVERS else lever.replace("_", " ")
-
-
-def way(key: Key) -> str:
-    """The words for a way, as ``boosted trees with a tuned threshold``."""
-    base, lever = key
-    phrase = LEVERS[lever][1] if lever in LEVERS else f"with {lever.replace('_', ' ')}"
-    return f"{BASES[base].title} {phrase}"
-
 
 def headline(found: Answer) -> dict[str, list[str]]:
-    """The answer under its four titles, in the order of a reader's questions."""
+    """The answer under its four titles, in the order of a reader's questions; under floors there are five."""
     return {
         "WHAT TO DO": what_to_do(found),
+        **({} if found.floored is None else {"EXPECT": expected(found)}),
         "HOW MUCH": how_much(found),
         "HOW SURE": how_sure(found),
-        "WHY": why(found),
+        # Under floors the gain has one part only.
+        **({"WHY": why(found)} if found.floored is None or not found.stands else {}),
     }
 
 
@@ -93,17 +57,18 @@ def _verdict(found: Answer) -> list[str]:
 def how_much(found: Answer) -> list[str]:
     """The gain of the recommendation, in the measure."""
     title, shown = found.measured.title, found.measured.shown
+    better, folds = found.measured.better, f"the mean of {len(found.own)} outer folds"
     if not found.stands:
         after = shown(float(found.own.mean()))
-        sentences = [f"{title} {figure(after)} ({found.measured.better}) on rows that the choice did not see."]
+        sentences = [f"{title} {figure(after)} ({better}) on rows that the choice did not see, {folds}."]
     elif found.changes:
         before, after = shown(found.reference.mean), shown(float(found.own.mean()))
         sentences = [
-            f"{title} {figure(after)} instead of {figure(before)} ({found.measured.better}): {signed(found.gain.mean)} "
-            f"over {way(found.reference.key)}, on rows that the choice did not see."
+            f"{title} {figure(after)} instead of {figure(before)} ({better}): {signed(found.gain.mean)} over "
+            f"{way(found.reference.key)}, on rows that the choice did not see, {folds}."
         ]
     else:
-        sentences = [f"{title} {figure(shown(found.reference.mean))} ({found.measured.better}) on rows it did not see."]
+        sentences = [f"{title} {figure(shown(found.reference.mean))} ({better}) on rows it did not see, {folds}."]
         if found.plain is not None:
             gain = found.paired(found.plain.outer, found.reference.outer)
             usual = f"the usual 0.5 ({figure(shown(found.plain.mean))})"
@@ -141,18 +106,26 @@ def how_sure(found: Answer) -> list[str]:
             f"on {way(found.reference.key)}."
         ]
     votes = listed([f"{way(key)} ({count} of {folds})" for key, count in kept.most_common()])
-    chosen = _chosen_by(found, kept[found.winner.key])
+    chosen, reference = _chosen_by(found, kept[found.winner.key]), way(found.reference.key)
+    unseen = f"{folds} outer folds in each of which it was repeated without the rows it is judged on"
     if not found.stands:
         return [f"The choice among {ways} ways was repeated in {folds} outer folds. It fell on {votes}.", *chosen]
-    repeated = f"{folds} outer folds in each of which it was repeated without the rows it is judged on"
-    gains = f"gains {signed(found.gain.mean)}, 95 % interval {between(*found.gain.interval())}, from {repeated}"
-    if _is_zero(found.gain):
-        gains = f"does no better and no worse than {way(found.reference.key)} in any of {repeated}"
+    gain, interval = signed(found.gain.mean), between(*found.gain.interval())
+    if is_nothing(found.gain):
+        gains = f"does no better and no worse than {reference} in any of {unseen}"
+        chosen = ["Other ways gave the same labels there, or others that are as good."]
+    elif found.changes:
+        gains = f"gains {gain}, 95 % interval {interval}, from {unseen}"
+    else:
+        sure = found.gain.interval()[0] > 0
+        stay = f"but on all rows the choice fell on {reference}" if sure else "which is not surely above 0"
+        gains = f"was repeated in {folds} outer folds without the rows it is judged on"
+        chosen = [f"To follow it would have gained {gain} over {reference}, 95 % interval {interval}, {stay}."]
     return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
 
 
-def _is_zero(part: Paired) -> bool:
-    """Whether all differences are 0, so that their interval is a point and says nothing."""
+def is_nothing(part: Paired) -> bool:
+    """Whether the differences are 0 in every fold, so that their interval is a point and says nothing."""
     return part.error == 0.0 and abs(part.mean) <= 1e-12
 
 
@@ -185,8 +158,6 @@ def why(found: Answer) -> list[str]:
     }
     if found.measured.orders:
         explained["base"] = "the base model: the chosen one instead of logistic regression"
-    if found.floored is not None:
-        explained["base"] = "the base model: the chosen one instead of logistic regression, both under the floor"
     same = {
         "base": "the base model: every outer fold chose logistic regression",
         "lever": "the measure: every outer fold chose a tuned threshold",
@@ -197,7 +168,7 @@ def why(found: Answer) -> list[str]:
     for name, part in found.parts.items():
         if name in kept:
             sentences.append(f"{signed(0.0)} by {same[name]}.")
-        elif _is_zero(part):
+        elif is_nothing(part):
             sentences.append(f"{signed(0.0)} in every outer fold by {explained[name]}.")
         else:
             sentences.append(f"{signed(part.mean)} ({between(*part.interval())}) by {explained[name]}.")
@@ -238,90 +209,10 @@ def _move(found: Answer) -> str:
         return "leave it as it is"
     if np.isinf(threshold):
         return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
-    flat = found.winner.flat
+    flat, plain = found.winner.flat, found.plain
     if flat is not None and found.winner.probability and flat.low <= USUAL <= flat.high:
-        less = f"at most {figure(flat.tolerance)} worse than the tuned {threshold_text(threshold)}"
-        return f"its threshold may stay at {USUAL}, which is {less}"
+        tuned = f"than the tuned {threshold_text(threshold)}"
+        if plain is not None and plain.mean < found.reference.mean:
+            return f"its threshold may stay at {USUAL}, which is no worse {tuned}"
+        return f"its threshold may stay at {USUAL}, which is at most {figure(flat.tolerance)} worse {tuned}"
     return f"move its threshold to {threshold_text(threshold)}"
-
-
-def table(found: Answer, bold: bool = False) -> str:
-    """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
-    bases, levers = axes_of(found)
-    rows = {row.key: row for row in found.rows}
-    cells = [[cell(found, rows.get((base, lever))) for base in bases] for lever in levers]
-    marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
-    return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
-
-
-def axes_of(found: Answer) -> tuple[list[str], list[str]]:
-    """The base models and the levers of which there are figures."""
-    usable = [row for row in found.rows if row.usable]
-    return list(dict.fromkeys(row.base for row in usable)), list(dict.fromkeys(row.lever for row in usable))
-
-
-def cell(found: Answer, row: Row | None) -> str:
-    """The mean of the measure ± its standard error; a dash where there is none."""
-    if row is None or not row.usable:
-        return "-"
-    error = found.paired(row.outer, np.zeros(len(row.outer))).error
-    return f"{figure(found.measured.shown(row.mean))} ± {figure(error)}"
-
-
-def details(found: Answer) -> list[str]:
-    """Sentences on the threshold, the constant, the saved file, and what was left out."""
-    sentences, winner = [], found.winner
-    if winner.flat is not None and winner.flat.low < winner.flat.high:
-        low, high = (threshold_text(end) for end in (winner.flat.low, winner.flat.high))
-        if low == high:
-            low, high = f"{winner.flat.low:.4g}", f"{winner.flat.high:.4g}"
-        sentences.append(
-            f"From the threshold {low} to {high}, {found.measured.title} is at most {figure(winner.flat.tolerance)} "
-            f"worse{'' if found.floored is None else ' and the floor is kept'}, out of fold on all rows."
-        )
-    if winner.constant is not None:
-        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
-    if winner.coefficients:
-        sentences.append(coefficients_text(winner.coefficients))
-    if found.saved:
-        sentences.append(f"Saved in {found.saved}. Next: setwise predict {found.saved} new.csv --out labels.csv")
-    return [*sentences, *found.problem.notes, *found.notes]
-
-
-def coefficients_text(coefficients: Mapping[str, float], most: int = 10) -> str:
-    """The largest coefficients by the names of their features."""
-    largest = sorted(coefficients.items(), key=lambda pair: -abs(pair[1]))
-    shown = ", ".join(f"{name} {value:+.2f}" for name, value in largest[:most])
-    rest = f"; {len(largest) - most} smaller ones are in results.json" if len(largest) > most else ""
-    return f"Coefficients, for features of standard deviation 1: {shown}{rest}."
-
-
-def refusals(found: Answer) -> list[str]:
-    """What was refused, each reason once; what could never fit this kind of data is not missed, and not listed."""
-    reasons: dict[str, list[str]] = {}
-    for row in found.rows:
-        if row.refusal and row.lever not in foreign(found.problem, found.measured):
-            # A reader knows a lever by its title, not by its name.
-            reason = PLAINLY.get(row.lever) or row.refusal.rstrip(".").replace(f"{row.lever} refuses ", "not for ", 1)
-            reasons.setdefault(reason, []).append(lever_title(row.lever))
-    return [f"Left out: {listed(list(dict.fromkeys(names)))}, {reason}." for reason, names in reasons.items()]
-
-
-PLAINLY = {
-    "ramp": "because it needs a dense table of numbers without too many columns",
-    "class_weight": "because this model cannot be fitted to weighted rows here",
-}
-"""Why a lever that could fit this kind of data did not, for readers who do not know its name."""
-
-
-def foreign(problem: Problem, measured: Measured) -> tuple[str, ...]:
-    """The levers that are made for other kinds of data or of measures."""
-    if measured.orders:
-        return tuple(name for name in LEVERS if name != "order")
-    if problem.many:
-        return ("class_weight", *(("gfm", "stack") if measured.average != "samples" else ()))
-    return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
-
-
-def _grid(found: Answer) -> str:
-    return ", ".join(f"{c:g}" for c in found.plan.grid)

@@ -12,7 +12,7 @@ from setwise.core.checks import as_names, as_text, shown
 from setwise.datasets.columns import Column
 from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz
-from setwise.datasets.raw import raw_features
+from setwise.datasets.raw import LIKE_AN_ID, left_out, raw_features
 from setwise.datasets.svmlight import read_svmlight
 from setwise.datasets.tables import Columns, read_csv, read_parquet
 from setwise.datasets.targets import label_matrix, two_labels
@@ -36,6 +36,8 @@ class Data:
     features : the names of the d columns of X
     columns : the d kinds of the columns, from :func:`load_table`
     notes : sentences on what was left out, from :func:`load_table`
+    target : the names of the target columns; () in svmlight, where it has none
+    ids : the columns that were left out since no value occurs twice in them, as ids do, from :func:`load_table`
 
     Examples
     --------
@@ -54,6 +56,8 @@ class Data:
     features: Sequence[str]
     columns: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 @final
@@ -222,14 +226,15 @@ def of_columns(table: Columns, asked: Request) -> Data:
     if not features:
         raise ValueError(" ".join([f"{path.name} has no column left for features.", *notes]))
     X = table.numbers(names) if X is None else X
+    ids = tuple(name for name in names if left_out(name, LIKE_AN_ID) in notes)
     groups = None if asked.group is None else table.ids(asked.group)
     # Several targets make a label matrix, whose rows are the sets.
     if len(target) > 1:
         refuse_group(asked)
         Y = label_matrix(table.numbers(target), target, path.name)
-        return Data(X, Y, None, target, features, columns, notes)
+        return Data(X, Y, None, target, features, columns, notes, target, ids)
     y, classes = two_labels(table.labels(target[0]), table.what(target[0]), asked.positive)
-    return Data(X, y, groups, classes, features, columns, notes)
+    return Data(X, y, groups, classes, features, columns, notes, target, ids)
 
 
 def parts_of(table: Columns, asked: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -262,9 +267,9 @@ def _npz(path: Path, asked: Request) -> Data:
             raise ValueError(
                 f"{path.name} holds a label matrix, whose rows are sets, and groups too; leave the groups out."
             )
-        return Data(X, label_matrix(y, labels, path.name), None, labels, features)
+        return Data(X, label_matrix(y, labels, path.name), None, labels, features, target=tuple(labels))
     numbers, classes = two_labels(y, f"target {labels[0]!r} of {path.name}", asked.positive)
-    return Data(X, numbers, groups, classes, features)
+    return Data(X, numbers, groups, classes, features, target=tuple(labels))
 
 
 def _svmlight(path: Path, asked: Request) -> Data:

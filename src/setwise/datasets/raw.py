@@ -20,6 +20,9 @@ GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+(,\d+)?|[1-9]\d{0,2}(,\d{3})+
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 """What may be thousands, or a number with a decimal comma."""
 
+LIKE_AN_ID = "it is text of which no value occurs twice, as an id is"
+"""Why a column is left out whose words say nothing about other rows."""
+
 Raw = tuple[NDArray[np.float64], tuple[Column, ...], tuple[str, ...]]
 
 
@@ -41,7 +44,7 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
             _refuse_unless_numbered(table, column, found)
             continue
         if column is None or found is None or why:
-            notes.append(f"Column {name!r} is left out: {why}.")
+            notes.append(left_out(name, why))
             # What looks like an id may be numbers that were not read as such.
             notes += _doubts(column, cells) if isinstance(column, Category) else []
             continue
@@ -49,6 +52,11 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
         kept.append(column)
         codes.append(found)
     return np.column_stack(codes) if codes else np.empty((table.rows, 0)), tuple(kept), tuple(notes)
+
+
+def left_out(name: str, why: str) -> str:
+    """The sentence on a column that is left out."""
+    return f"Column {name!r} is left out: {why}."
 
 
 def _useless(column: Column | None, codes: NDArray[np.float64] | None) -> str:
@@ -60,7 +68,7 @@ def _useless(column: Column | None, codes: NDArray[np.float64] | None) -> str:
         return "it holds the same value in every row"
     known = codes[~np.isnan(codes)]
     if isinstance(column, Category) and 1 < len(known) == len(column.words):
-        return "it is text of which no value occurs twice, as an id is"
+        return LIKE_AN_ID
     return ""
 
 

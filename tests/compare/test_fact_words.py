@@ -1,0 +1,90 @@
+"""What is said of the data: rows, labels and dates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compare.made_up import PROBLEM, made_up
+from setwise.compare.answer import Others
+from setwise.compare.fact_words import data_of, facts, labels, rows_compared
+from setwise.compare.problem import Origin
+from setwise.datasets.columns import Date, Number
+
+FILE = Origin("folder/t.csv", "ill", True, 4)
+
+
+def problem(y, classes=("no", "yes"), origin=FILE, **more):
+    return replace(PROBLEM, y=np.array(y), X=np.eye(len(y), 3), classes=classes, origin=origin, **more)
+
+
+@pytest.mark.parametrize(
+    ("y", "origin", "said"),
+    [
+        (
+            [0, 0, 0, 1],
+            FILE,
+            "Positive is ill = yes: 1 of 4 rows (25.0 %). It is the later of 'no' and 'yes'; --positive no turns it.",
+        ),
+        (
+            [0, 1, 1, 1],
+            FILE,
+            "Positive is ill = yes: 3 of 4 rows (75.0 %). It was taken by default, as the later of 'no' and 'yes', and "
+            "is the more frequent one. To find the rows with ill = no, give --positive no.",
+        ),
+        ([0, 1, 1, 1], replace(FILE, by_default=False), "Positive is ill = yes: 3 of 4 rows (75.0 %)."),
+        ([0, 0, 0, 1], None, "Positive is yes: 1 of 4 rows (25.0 %)."),
+        ([0] * 999 + [1], replace(FILE, by_default=False), "Positive is ill = yes: 1 of 1,000 rows (0.1 %)."),
+    ],
+)
+def test_the_positive_label_is_named_with_its_share_and_how_to_turn_it(y, origin, said):
+    assert labels(problem(y, origin=origin)) == said
+
+
+def test_a_label_of_several_words_is_quoted_and_names_that_nobody_gave_are_left_out():
+    assert labels(problem([0, 0, 1], ("not ill", "so ill"))).endswith("; --positive 'not ill' turns it.")
+    assert labels(problem([0, 0, 1], ("negative", "positive"), None)) == "Positive are 1 of 3 rows (33.3 %)."
+
+
+def test_labels_of_a_matrix_have_their_shares():
+    y = np.zeros((4, 8), dtype=int)
+    y[:2, 0] = 1
+    found = problem(y, tuple("abcdefgh"))
+    assert labels(found) == (
+        "Shares of the rows that have a label: a 50.0 %, b 0.0 %, c 0.0 %, d 0.0 %, e 0.0 %, f 0.0 % and 2 more."
+    )
+    assert data_of(found)["label_shares"]["a"] == 0.5
+
+
+def test_rows_that_were_drawn_are_counted_once_with_all_reasons():
+    found = made_up(problem=problem([0, 1, 0, 1]))
+    assert rows_compared(found) == []
+    drawn = replace(FILE, rows=4000, drawn=("--quick", "to fit into 60 s", "to fit into 60 s"))
+    found = made_up(problem=problem([0, 1, 0, 1], origin=drawn))
+    (said,) = rows_compared(found)
+    assert said == "Compared on 4 of 4,000 rows, drawn at random (--quick and to fit into 60 s)."
+    (saved,) = rows_compared(replace(found, saved="m.skops"))
+    assert saved == f"{said} The saved model is fitted to these rows."
+    (others,) = rows_compared(replace(found, others=Others(3996, "t.csv")))
+    assert others == f"{said} The recommendation is judged on all others too."
+
+
+def test_a_part_of_a_problem_keeps_why_it_was_drawn():
+    whole = problem([0, 1] * 50, origin=replace(FILE, rows=100))
+    part = whole.part(40, 1, 0, "--quick").part(20, 1, 0, "to fit into 60 s")
+    assert part.origin == replace(FILE, rows=100, drawn=("--quick", "to fit into 60 s"))
+    assert whole.part(100, 1, 0, "--quick").origin == whole.origin
+    assert replace(whole, origin=None).part(40, 1, 0, "--quick").origin == Origin(rows=100, drawn=("--quick",))
+
+
+def test_dates_are_a_warning_unless_later_rows_are_a_test():
+    columns = (Number("age"), Date("day admitted"), Number("size"))
+    found = made_up(problem=problem([0, 0, 0, 1], columns=columns))
+    assert facts(found)[-1] == (
+        "'day admitted' is a date, a feature like others here, and folds are random. If new rows come later, leave it "
+        "out (--drop 'day admitted'), or give the latest rows as --test."
+    )
+    both = made_up(problem=problem([0, 0, 0, 1], columns=(*columns[:2], Date("born"))))
+    assert facts(both)[-1].startswith("'day admitted' and 'born' are dates, features like others here")
+    tested = replace(found, rows=tuple(replace(row, test=0.5) for row in found.rows))
+    assert len(facts(tested)) == 1

@@ -83,7 +83,8 @@ def test_the_recommendation_is_judged_on_all_other_rows(path, tmp_path, monkeypa
     assert space["model"].best_threshold_ == found["threshold"]
     m = len(space["y"])
     assert 300 <= m < N
-    assert f"a uniform random sample of {m:,} of its 4,000 rows, for which --memory 2MB has room" in out
+    assert f"Compared on {m:,} of 4,000 rows, drawn at random (as many as --memory 2MB has room for)." in out
+    assert "The saved model is fitted to these rows. The recommendation is judged on all others too." in out
     whole, others = other_rows(path, space["data"])
     held = found["other_rows"]
     assert held["count"] == others.sum() == N - m
@@ -192,7 +193,7 @@ def test_rows_that_the_time_leaves_out_are_others_too(path, tmp_path, quick, mon
 
 def test_where_all_rows_fit_none_are_left(path, tmp_path, capsys):
     assert run(path, *LEAST, "--drop", "bag", "--memory", "1GB", "--out", tmp_path / "r") == 0
-    assert "all of whose rows fit into --memory" in capsys.readouterr().out
+    assert "All rows of big.parquet fit into --memory." in capsys.readouterr().out
     assert result(tmp_path / "r")["other_rows"] is None
 
 

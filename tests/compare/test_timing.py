@@ -41,7 +41,7 @@ def test_ever_more_is_left_out_and_named():
             ("over ", any(base in ("linear", *plan.bases) for base, _ in plan.skipped)),
             ("3 outer folds", plan.folds == 3),
             ("without random forest", "forest" not in plan.bases),
-            ("rows, which are all that a saved model sees", rows < 10_000),
+            (" of 10,000 rows", rows < 10_000),
         ):
             assert (words in note) == done
         assert share < 0.5 or all(lever == "class_weight" for _, lever in plan.skipped)

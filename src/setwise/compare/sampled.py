@@ -48,7 +48,7 @@ def read_sample(options: Options, plan: Plan) -> tuple[Problem, OtherRows | None
     given = {"target": options.target, "group": options.group, "positive": options.positive, "drop": options.drop}
     problem = problem_of(held, options.data, "load_sample", {"rows": wanted[-1], **given, "seed": plan.seed})
     if len(sample.rows) == table.rows:
-        return replace(problem, about=f"Read from {path.name}, all of whose rows fit into --memory."), None
+        return replace(problem, notes=(*problem.notes, f"All rows of {path.name} fit into --memory.")), None
     assert problem.origin is not None
     origin = replace(problem.origin, rows=table.rows, drawn=(f"as many as --memory {options.memory} has room for",))
     return replace(problem, origin=origin), OtherRows(sample, problem, room.most(sample.sets), budget)

@@ -118,9 +118,11 @@ def _on_folds(found: Answer) -> list[str]:
     share, sizes = getattr(whole, one.measure), [reached.of(one.measure)[1] for reached in folds]
     by_chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
     kind = "positive rows" if one.measure == "recall" else "rows called positive"
-    small = f"for each has only about {np.mean(sizes):.0f} {kind}"
-    missed = f"of such parts {100 * by_chance:.0f} % miss it by chance at a {one.measure} of {figure(share)}"
-    return [f"{sentence}, {small}: {missed}."]
+    return [
+        f"{sentence}.",
+        f"A part has only about {np.mean(sizes):.0f} {kind}: at a {one.measure} of {figure(share)} it misses the floor "
+        f"by chance in {100 * by_chance:.0f} % of the cases.",
+    ]
 
 
 def chance_below(least: float, rows: int, share: float) -> float:

@@ -9,13 +9,13 @@ from html import escape
 from pathlib import Path
 
 from setwise import __version__
-from setwise.compare.answer import Answer
+from setwise.compare.answer import Answer, Row
 from setwise.compare.bases import BASES
 from setwise.compare.detail_words import details, refusals
 from setwise.compare.fact_words import facts, kind
 from setwise.compare.other_words import cells_of, rows_text
 from setwise.compare.results import results_of
-from setwise.compare.table_words import axes_of, cell
+from setwise.compare.table_words import axes_of, breaks, cell
 from setwise.compare.way_words import lever_title, way
 from setwise.compare.words import headline
 from setwise.core import pages
@@ -199,7 +199,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
         f'<p class="note">Mean of {escape(found.measured.title)} on the outer folds '
-        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold.</p>"
+        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold; - was left out.</p>"
         f"{_table(found)}{_other_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
 
@@ -218,13 +218,18 @@ def _table(found: Answer) -> str:
     body = "".join(
         f"<tr><td>{escape(lever_title(lever))}</td>"
         + "".join(
-            f"<td{BEST if (base, lever) == found.winner.key else ''}>{cell(found, rows.get((base, lever)))}</td>"
+            f"<td{BEST if (base, lever) == found.winner.key else ''}>{_cell(found, rows.get((base, lever)))}</td>"
             for base in bases
         )
         + "</tr>"
         for lever in levers
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(found: Answer, row: Row | None) -> str:
+    """A cell as HTML, which says where a way breaks the floor."""
+    return cell(found, row) + ('<br><span class="note">breaks the floor</span>' if breaks(found, row) else "")
 
 
 def _other_table(found: Answer) -> str:

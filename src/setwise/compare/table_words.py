@@ -13,9 +13,29 @@ def table(found: Answer, bold: bool = False) -> str:
     """The mean of the measure on the outer folds ± its standard error, for all levers and base models."""
     bases, levers = axes_of(found)
     rows = {row.key: row for row in found.rows}
-    cells = [[cell(found, rows.get((base, lever))) for base in bases] for lever in levers]
+    cells = [[_in_brackets(found, rows.get((base, lever))) for base in bases] for lever in levers]
     marks = np.array([[(base, lever) == found.winner.key for base in bases] for lever in levers])
     return grid([lever_title(lever) for lever in levers], [BASES[base].title for base in bases], cells, marks, bold)
+
+
+def legend(found: Answer, best: str) -> str:
+    """What a table for a terminal holds, with what ``best`` says of the mark of the recommendation."""
+    bases, levers = axes_of(found)
+    rows = {row.key: row for row in found.rows}
+    held = [rows.get((base, lever)) for lever in levers for base in bases]
+    broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
+    none = ["- was left out"] if any(row is None or not row.usable for row in held) else []
+    text = "; ".join([found.measured.better, best, *broken, *none])
+    return f"{found.measured.title}, mean ± standard error of the outer folds ({text}):"
+
+
+def breaks(found: Answer, row: Row | None) -> bool:
+    """Whether a way breaks the floors on all rows."""
+    return row is not None and row.usable and found.floored is not None and row.key not in found.floored.able
+
+
+def _in_brackets(found: Answer, row: Row | None) -> str:
+    return f"({cell(found, row)})" if breaks(found, row) else cell(found, row)
 
 
 def axes_of(found: Answer) -> tuple[list[str], list[str]]:

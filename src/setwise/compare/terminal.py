@@ -7,7 +7,7 @@ from setwise.compare.answer import Answer
 from setwise.compare.detail_words import in_short
 from setwise.compare.fact_words import facts, kind
 from setwise.compare.other_words import cells_of, other_table
-from setwise.compare.table_words import table
+from setwise.compare.table_words import legend, table
 from setwise.compare.text import wrap
 from setwise.compare.way_words import way
 from setwise.compare.words import headline, what_to_do
@@ -26,8 +26,7 @@ def section(found: Answer, bold: bool) -> str:
         lines.append(_titled(title, body, bold))
     lines += [
         "",
-        f"{found.measured.title} ± standard error on the outer folds ({found.measured.better}; "
-        f"{'bold' if bold else 'the star'} is recommended):",
+        wrap(legend(found, f"{'bold' if bold else 'the star'} is recommended")),
         "",
         table(found, bold),
     ]

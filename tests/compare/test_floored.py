@@ -15,6 +15,7 @@ from setwise.compare.detail_words import details
 from setwise.compare.floor_words import chance_below, chance_of_less, interval
 from setwise.compare.floors import FlooredThreshold, NearestThreshold, Reached
 from setwise.compare.options import Options, plan_for
+from setwise.compare.table_words import legend, table
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
 from setwise.compare.words import headline
@@ -128,6 +129,32 @@ def test_the_advice_under_a_floor_keeps_it():
     assert "at the usual 0.5 breaks the floor: out of fold on all rows it has recall" in words["HOW MUCH"][-1]
     assert "WHY" not in words
     assert all("and the floor is kept" in line for line in details(found) if "From the threshold" in line)
+
+
+def test_the_picture_shows_recall_precision_and_the_floor_around_the_threshold():
+    pytest.importorskip("matplotlib")
+    from setwise.compare.pictures import floored, pictures, ways
+
+    problem = rare(100, shift=0.7)
+    (found,) = compare(problem, [PRECISION], replace(FAST, grid=(1.0,), floor=FlooredThreshold(recall=0.9)))
+    flat, at = found.winner.flat, found.winner.threshold
+    (axes,) = floored(found, flat).axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines)[:3] == ["recall", "floor: 0.9", "precision"]
+    assert lines["floor: 0.9"].get_ydata()[0] == 0.9
+    place = np.argmin(np.abs(flat.thresholds - at))
+    reached = found.floored.all_rows[found.winner.key]
+    shown = [lines[name].get_ydata()[place] for name in ("recall", "precision", "called positive")]
+    assert shown == pytest.approx([reached.recall, reached.precision, reached.called / reached.rows], abs=0.01)
+    low, high = axes.get_xlim()
+    assert low < at < high < flat.thresholds[-1]
+    # The gain has one part, which takes no picture.
+    assert {"ways", "threshold"} <= set(pictures(found))
+    assert "gain" not in pictures(found)
+    assert [text.get_text() for text in ways(found).axes[0].texts] == ["breaks the floor"]
+    text = table(found)
+    assert "(" in next(line for line in text.splitlines() if line.startswith("at 0.5"))
+    assert "what stands in brackets breaks the floor" in legend(found, "")
 
 
 def test_what_to_expect_is_said_in_shares_with_exact_intervals_and_in_rows(small_parts):

@@ -67,6 +67,7 @@ class Flat:
     thresholds, losses : all cut points, thinned out for a picture
     low, high : the ends of the range
     tolerance : how much the loss may be above its least value in this range
+    shares : under floors the recall, the precision and the share of rows called positive at these thresholds, (3, k)
     """
 
     thresholds: Values
@@ -74,6 +75,7 @@ class Flat:
     low: float
     high: float
     tolerance: float
+    shares: Values | None = None
 
 
 @final

@@ -151,11 +151,17 @@ class FlooredThreshold(Lever):
     def met(self, thresholds: Values, scores: Values, truth: Bools) -> Bools:
         """Whether the floors are met at each of some thresholds, with the confidence."""
         P, N = float(truth.sum()), float((~truth).sum())
-        tp, fp = (
-            np.asarray(mask.sum() - np.searchsorted(np.sort(scores[mask]), thresholds, "left"), dtype=np.float64)
-            for mask in (truth, ~truth)
-        )
+        tp, fp = calls(thresholds, scores, truth)
         return np.asarray(np.logical_and.reduce([floor.met(tp, fp, P, N) for floor in self.floors]))
+
+
+def calls(thresholds: Values, scores: Values, truth: Bools) -> tuple[Values, Values]:
+    """How many positive and how many negative rows have at least each of some thresholds."""
+    tp, fp = (
+        np.asarray(mask.sum() - np.searchsorted(np.sort(scores[mask]), thresholds, "left"), dtype=np.float64)
+        for mask in (truth, ~truth)
+    )
+    return tp, fp
 
 
 @final

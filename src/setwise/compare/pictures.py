@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from setwise.compare.answer import Answer, Flat
 from setwise.compare.bases import BASES
 from setwise.compare.figures import signed, threshold_text
-from setwise.compare.table_words import axes_of
+from setwise.compare.table_words import axes_of, breaks
 from setwise.compare.way_words import lever_title
+from setwise.core.arrays import Values
 from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 
 MARKERS = ("o", "s", "D", "^", "v")
@@ -24,9 +25,12 @@ POINTS = 2000
 
 def pictures(found: Answer) -> dict[str, bytes]:
     """The pictures of an answer as PNG files by name; those that have nothing to show are left out."""
-    figures = {"gain": gain(found), "ways": ways(found)}
-    if found.winner.flat is not None and len(found.winner.flat.thresholds) > 2:
-        figures["threshold"] = threshold(found, found.winner.flat)
+    # A single bar says what the answer says in a line.
+    figures = {"gain": gain(found)} if len(found.parts) > 1 else {}
+    figures["ways"] = ways(found)
+    flat = found.winner.flat
+    if flat is not None and len(flat.thresholds) > 2:
+        figures["threshold"] = threshold(found, flat) if flat.shares is None else floored(found, flat)
     if found.winner.predict:
         figures["plane"] = plane(found)
     if found.winner.coefficients:
@@ -79,6 +83,11 @@ def ways(found: Answer) -> Figure:
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
         axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
                       markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
+        for row, value, place in zip(rows, values, places, strict=True):
+            if breaks(found, row):
+                axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
+                axes.annotate("breaks the floor", (value, place), xytext=(0, 8), textcoords="offset points",
+                              ha="center", fontsize=9, color=BLACK)  # fmt: skip
     winner = next(row for row in found.rows if row.key == found.winner.key)
     spot = (found.measured.shown(winner.mean), levers.index(winner.lever) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
@@ -104,6 +113,43 @@ def threshold(found: Answer, flat: Flat) -> Figure:
     tidy(axes, f"threshold of the {unit}", _plain(found.measured.title))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     return figure
+
+
+def floored(found: Answer, flat: Flat) -> Figure:
+    """Recall, precision and the share of rows called positive around the recommended threshold, with the floors."""
+    assert flat.shares is not None
+    assert found.plan.floor is not None
+    at, (recall, precision, called) = float(found.winner.threshold), flat.shares
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    for name, values, color in (("recall", recall, BLUE), ("precision", precision, RED)):
+        axes.plot(flat.thresholds, values, color=color, linewidth=1.8, label=name)
+        for floor in found.plan.floor.floors:
+            if floor.measure == name:
+                axes.axhline(floor.least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {floor.least:g}")
+    axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="called positive")
+    if found.measured.title not in ("recall", "precision"):
+        shown = [found.measured.shown(loss) for loss in flat.losses]
+        axes.plot(flat.thresholds, shown, color=GREEN, linewidth=1.4, label=_plain(found.measured.title))
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label="nearly as good")
+    axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
+    axes.set_xlim(*_around(at, flat, recall))
+    axes.set_ylim(0.0, 1.02)
+    unit = "probability" if found.winner.probability else "score"
+    tidy(axes, f"threshold of the {unit}", "share")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    return figure
+
+
+def _around(at: float, flat: Flat, recall: Values) -> tuple[float, float]:
+    """The thresholds that matter: from where nearly all positives are found to where half of those found are lost."""
+    place = int(np.argmin(np.abs(flat.thresholds - at)))
+    lost, whole = np.flatnonzero(recall <= 0.5 * recall[place]), np.flatnonzero(recall >= 0.995)
+    low = flat.thresholds[whole[-1]] if len(whole) else flat.thresholds[0]
+    high = flat.thresholds[lost[0]] if len(lost) else flat.thresholds[-1]
+    low, high = min(low, flat.low, at), max(high, flat.high, at)
+    pad = 0.03 * (high - low) or 0.01
+    return float(low - pad), float(high + pad)
 
 
 def plane(found: Answer) -> Figure:

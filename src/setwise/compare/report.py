@@ -178,6 +178,16 @@ CAPTIONS = {
 }
 
 
+FLOORED_CAPTION = (
+    "Recall, precision and the share of rows called positive around the recommended threshold, on rows held out in "
+    "training. Dashed: the floor. Higher thresholds break a floor of recall, and lower ones one of precision."
+)
+
+
+def _caption(found: Answer, name: str) -> str:
+    return FLOORED_CAPTION if name == "threshold" and found.floored is not None else CAPTIONS[name]
+
+
 def _section(found: Answer, images: dict[str, bytes]) -> str:
     """One answer as HTML: the answer, then the pictures, the table, the details and the code."""
     answer = "".join(
@@ -185,8 +195,8 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         for title, sentences in headline(found).items()
     )
     shown = "".join(
-        f'<img alt="{escape(CAPTIONS[name])}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
-        f'<p class="note">{escape(CAPTIONS[name])}</p>'
+        f'<img alt="{escape(_caption(found, name))}" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
+        f'<p class="note">{escape(_caption(found, name))}</p>'
         for name, data in images.items()
     )
     rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
@@ -199,7 +209,7 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         f'<dl class="answer">{answer}</dl>'
         f"<h3>{linked('All ways that were tried', pages.WHAT_IS_TRIED)}</h3>"
         f'<p class="note">Mean of {escape(found.measured.title)} on the outer folds '
-        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold; - was left out.</p>"
+        f"± its standard error; {escape(found.measured.better)}. The recommended way is bold; - was not tried.</p>"
         f"{_table(found)}{_other_table(found)}{_rules(found)}{rest}{shown}{code}"
     )
 

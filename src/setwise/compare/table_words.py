@@ -24,7 +24,7 @@ def legend(found: Answer, best: str) -> str:
     rows = {row.key: row for row in found.rows}
     held = [rows.get((base, lever)) for lever in levers for base in bases]
     broken = ["what stands in brackets breaks the floor"] if any(breaks(found, row) for row in held) else []
-    none = ["- was left out"] if any(row is None or not row.usable for row in held) else []
+    none = ["- was not tried"] if any(row is None or not row.usable for row in held) else []
     text = "; ".join([found.measured.better, best, *broken, *none])
     return f"{found.measured.title}, mean ± standard error of the outer folds ({text}):"
 

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.compare.answer import Flat, Winner
 from setwise.compare.code import code_of
 from setwise.compare.deciding import Decision
-from setwise.compare.floors import FlooredThreshold
+from setwise.compare.floors import FlooredThreshold, calls
 from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, Key, Plan
 from setwise.compare.problem import Problem
@@ -75,7 +75,12 @@ def flat_range(
     first = int(bad[low]) + 1 if low >= 0 else 0
     last = int(bad[high]) - 1 if high < len(bad) else len(thresholds) - 1
     shown = np.unique(np.concatenate([np.linspace(0, len(losses) - 1, DRAWN).astype(int), [first, place, last]]))
-    return Flat(thresholds[shown], losses[shown], float(thresholds[first]), float(thresholds[last]), tolerance)
+    shares = None
+    if floor is not None:
+        tp, fp = calls(thresholds[shown], scores.ravel(), task.truth.ravel())
+        shares = np.stack([tp / max(task.truth.sum(), 1), tp / np.maximum(tp + fp, 1.0), (tp + fp) / task.truth.size])
+    ends = float(thresholds[first]), float(thresholds[last])
+    return Flat(thresholds[shown], losses[shown], *ends, tolerance, shares)
 
 
 def coefficients(model: Any, problem: Problem) -> Mapping[str, float] | None:

@@ -299,7 +299,9 @@ def test_a_ranking_can_be_measured_but_not_trained_for(fitted, images):
 def test_c_of_0_leaves_the_start_as_it_is(images):
     graphs, labels = images
     start = quick(C=0, surrogate="ramp").fit(graphs, labels)
-    assert start.status_ == "converged"
+    assert (start.status_, start.n_iter_) == ("start", 0)
+    assert "nothing was minimized" in start.stop_reason_
+    assert np.isnan(start.duality_gap_)
     own = quick(C=0, surrogate="ramp", start=LogisticRegression(C=1e-6)).fit(graphs, labels)
     assert np.abs(own.coef_).sum() != pytest.approx(np.abs(start.coef_).sum())
     with pytest.raises(ValueError, match="C must be above 0 where the start is w = 0"):
@@ -354,6 +356,16 @@ def test_a_refused_fit_leaves_the_model_as_it_was(fitted, images):
 def test_too_few_iterations_warn(images):
     with pytest.warns(ConvergenceWarning, match="GraphClassifier stopped after max_iter=1"):
         quick(loss="hamming", max_iter=1, C=100.0).fit(*images)
+
+
+def test_the_ramp_promises_no_gap(images):
+    with pytest.warns(ConvergenceWarning, match="before its descent ended; it has no certificate.*not convex") as seen:
+        model = quick(surrogate="ramp", max_iter=1).fit(*images)
+    assert model.duality_gap_ == 1.0
+    assert "gap" not in str(seen[0].message)
+    ended = quick(surrogate="ramp", tol=0.5).fit(*images)
+    assert (ended.status_, ended.duality_gap_) == ("local", 1.0)
+    assert ended.stop_reason_.endswith("without a certificate")
 
 
 def stripes(n, seed=0, chain=False):

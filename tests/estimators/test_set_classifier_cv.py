@@ -299,7 +299,7 @@ def test_no_weight_leaves_logistic_regression_with_its_threshold(start):
     at_start, near = (SetClassifier("f1", "ramp", C=C, start=start).fit(X, y) for C in (0, 1e-9))
     np.testing.assert_array_equal(at_start.predict(X), near.predict(X))
     np.testing.assert_allclose(at_start.coef_, near.coef_, atol=1e-6)
-    assert (at_start.C_, at_start.n_iter_, at_start.status_, at_start.objective_) == (0.0, 0, "converged", 0.0)
+    assert (at_start.C_, at_start.n_iter_, at_start.status_, at_start.objective_) == (0.0, 0, "start", 0.0)
     if start != "auto":
         slope = LogisticRegression(C=0.1).fit(StandardScaler().fit_transform(X), y).coef_ / X.std(axis=0)
         np.testing.assert_allclose(
@@ -307,7 +307,11 @@ def test_no_weight_leaves_logistic_regression_with_its_threshold(start):
         )
     convex = SetClassifier("f1", "convex", C=0, start="logistic").fit(X, y)
     np.testing.assert_array_equal(convex.predict(X), SetClassifier("f1", "ramp", C=0).fit(X, y).predict(X))
-    assert convex.certain_share_ == 1.0
+    for model in (convex, at_start):  # nothing was minimized, so nothing is certified
+        assert np.isnan(model.certain_share_)
+        assert np.isnan(model.duality_gap_)
+        with pytest.raises(Refusal, match="return_certain refuses a model of C=0"):
+            model.predict(X, return_certain=True)
 
 
 @pytest.mark.parametrize(("surrogate", "start"), [("auto", "zero"), ("convex", "auto"), ("ramp", "zero")])

@@ -54,7 +54,8 @@ class Fit:
     lower_bound : the minimum of F is at least this
     upper_bound : F(w) is at most this; it also counts what inexact inference may have missed
     gap : ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``
-    status : ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"`` or ``"callback"``
+    status : ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"`` or ``"callback"``; an
+        estimator with ``C=0``, which takes no step, has ``"start"``
     message : explains the status
     history : a :class:`Record` for each iteration
 

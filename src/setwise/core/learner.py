@@ -53,12 +53,20 @@ Callback = Callable[[Record, Values], bool | None]
 
 _MESSAGES = {
     "converged": "the certified relative gap {gap:.2e} is within tol={tol:g}",
-    "local": "descent ended within tol={tol:g}: a local minimum or a stationary point, at a certified gap of {gap:.2e}",
+    "local": "descent ended within tol={tol:g}: a local minimum or a stationary point, without a certificate",
     "max_iter": "stopped after max_iter={max_iter} iterations at a certified relative gap of {gap:.2e}",
     "stalled": "no plane improves any more; inexact inference or rounding cannot close the last gap of {gap:.2e}",
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }
+_MESSAGES_OF_DESCENT = {
+    "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, as the "
+    "risk is not convex",
+    "stalled": "no plane improves any more; there is no certificate, as the risk is not convex",
+    "interrupted": "interrupted; these are the best weights so far, without a certificate, as the risk is not convex",
+    "callback": "the callback asked to stop; there is no certificate, as the risk is not convex",
+}
+"""What differs where the risk is not convex: nothing but its floor bounds it, and no iteration lowers that gap."""
 
 
 class Learner(ABC):
@@ -182,7 +190,8 @@ class Learner(ABC):
             status = "interrupted"
         if checkpoint is not None and not ended:
             self._write(checkpoint, track, history, status)
-        words = _MESSAGES[status].format(gap=track.gap, tol=self.tol, max_iter=self.max_iter)
+        messages = _MESSAGES if risk.convex else _MESSAGES | _MESSAGES_OF_DESCENT
+        words = messages[status].format(gap=track.gap, tol=self.tol, max_iter=self.max_iter)
         # Inexact inference may have computed less than the lower bound that later planes proved.
         objective = max(track.objective, track.lower)
         return Fit(track.w, objective, track.lower, track.upper, track.gap, status, words, tuple(history))

@@ -37,7 +37,7 @@ class Trained:
     C : the weight of the risk
     fit : the fit, whose weights may be steps from a start
     surrogate : the short name of the surrogate, ``"ramp"`` where the bound of the convex one said nothing
-    radius : the minimizer of the objective is no farther from w than this; nan if the risk is not convex
+    radius : the minimizer of the objective is no farther from w than this; nan without a certificate
     """
 
     w: Values
@@ -45,6 +45,11 @@ class Trained:
     fit: Fit
     surrogate: str
     radius: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap says something: the risk is convex, and its weight is above 0."""
+        return not np.isnan(self.radius)
 
 
 class Training(ABC):
@@ -217,7 +222,7 @@ class Training(ABC):
                 )
             fit = _unmoved(risk.size)
             w = self.bare_start if self.bare else origin
-            return Trained(w, 0.0, fit, surrogate.name, radius(fit, risk.convex)), risk
+            return Trained(w, 0.0, fit, surrogate.name, np.nan), risk
         begin = None if last is None else last - origin
         part = None if kept is None else kept.part("fit")
         fit = learner.minimize(risk, w0=begin, callback=callback, checkpoint=part)
@@ -268,8 +273,9 @@ def interrupted_start(size: int) -> Fit:
 
 
 def _unmoved(size: int) -> Fit:
-    """The minimum of 0.5 |w|^2, where C is 0: no step from the start."""
-    return Fit(np.zeros(size), 0.0, 0.0, 0.0, 0.0, "converged", "C = 0 leaves the start as it is", ())
+    """No step from the start, where C is 0: the objective is the regularizer alone, so nothing is certified."""
+    words = "C = 0 leaves the start as it is: nothing was minimized, and nothing is certified"
+    return Fit(np.zeros(size), 0.0, 0.0, 0.0, np.nan, "start", words, ())
 
 
 def at_the_start(fit: Fit, risk: Risk, C: float) -> Fit:

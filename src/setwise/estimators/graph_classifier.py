@@ -41,7 +41,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
     have the same label, so the labeling is a minimum cut. Training minimizes ``0.5 |w|^2 + C mean over sets of
     surrogate(loss)``. By default each graph is a set with a loss of its own, as the Jaccard loss of an image;
     ``groups`` joins graphs to sets with one loss. With unknown labels margin rescaling is no longer convex: it descends
-    to a local minimum, and its gap says nothing.
+    to a local minimum, and has no certificate.
 
     With k > 2 labels, each has weights of its own, and the score is ``sum_i <u_v, x_i> + b_v`` for the labels v of the
     nodes, and the same for the edges. A loss that tells positives from negatives is averaged over the labels, or taken
@@ -84,8 +84,14 @@ class GraphClassifier(ClassifierMixin, Versioned):
     coef_, intercept_, edge_coef_ : (1, d), (1,) and (d_e,), the weights of the features of nodes, of the constant, and
         of the features of edges; (k, d) and (k,) for k > 2 labels
     classes_ : the labels; the second one of two is positive
-    surrogate_, C_, objective_, lower_bound_, duality_gap_, history_, n_iter_, status_, stop_reason_, threshold_ : as in
-        :class:`setwise.SetClassifier`
+    surrogate_, C_, history_, threshold_ : as in :class:`setwise.SetClassifier`
+    objective_, lower_bound_, duality_gap_ : the training objective, ``0.5 |w|^2 + C mean surrogate``, at the weights; a
+        certified lower bound of its minimum; and the relative gap ``(upper - lower) / upper`` between them: no weights
+        have an objective that is lower by a larger share. It says nothing about the loss, as the IoU. For the ramp only
+        0 bounds the objective, so the gap is 1 and certifies nothing; with ``C=0`` nothing is minimized, and it is nan
+    n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence; the word
+        is ``"converged"`` for a gap within ``tol``, ``"local"`` for an ended descent on the ramp, ``"start"`` with
+        ``C=0``, else ``"max_iter"``, ``"stalled"`` or ``"interrupted"``
     loss_ : the loss that :meth:`score` measures
     n_features_in_ : the number of features of nodes
 
@@ -202,11 +208,17 @@ class GraphClassifier(ClassifierMixin, Versioned):
         return networks.split(self._marginals(networks))
 
     def score(self, graphs: Any, labels: Any, groups: Any = None) -> float:
-        """``1 - mean loss`` over the sets, which are made as in :meth:`fit`."""
+        """``1 - mean loss`` over the sets, which are made as in :meth:`fit`.
+
+        It compares labels of nodes: of superpixels, that is not the measure of the painted masks; see :meth:`evaluate`.
+        """
         return self.evaluate(graphs, labels, groups).score
 
     def evaluate(self, graphs: Any, labels: Any, groups: Any = None, loss: str | Loss | None = None) -> GraphScores:
         """One minus the loss, set by set and of all graphs together, and for two labels the shares of positives.
+
+        A superpixel has one label here, which counts all its pixels. A mask may also cut through superpixels, so its
+        IoU with ``graph.paint(predicted)`` is another one, and mostly lower.
 
         Parameters
         ----------
@@ -303,7 +315,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         self.coef_, self.edge_coef_ = coef, np.maximum(edges, 0.0)
         self.intercept_, self.threshold_ = bias - shift, shift
         keep_certificates(self, trained)
-        warn_of_end(type(self).__name__, trained.fit)
+        warn_of_end(type(self).__name__, trained.fit, trained.certified)
 
 
 def _layout(classes: NDArray[Any]) -> Layout:

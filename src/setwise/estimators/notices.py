@@ -6,14 +6,15 @@ from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
 from setwise.core.fit import Fit
-from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP
+from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, NOT_CONVEX
 
 
-def warn_of_end(name: str, fit: Fit) -> None:
-    """Warn if a fit of the estimator ``name`` ended without reaching its tolerance."""
+def warn_of_end(name: str, fit: Fit, certified: bool) -> None:
+    """Warn if a fit of the estimator ``name`` ended short of its tolerance, in its gap or in its descent."""
+    page = CERTIFIED_GAP if certified else NOT_CONVEX
     endings = {
-        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning, CERTIFIED_GAP),
-        "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning, CERTIFIED_GAP),
+        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning, page),
+        "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning, page),
         "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, AFTER_A_FIT),
     }
     if fit.status in endings:

@@ -110,13 +110,17 @@ class SetClassifier(ClassifierMixin, Versioned):
     classes_ : the labels; the second one of two is positive. For a label matrix they are the names of its columns, or
         0..p-1 if it has none
     surrogate_, C_ : the name of the surrogate that was used, and the weight of the risk
-    objective_, lower_bound_, duality_gap_ : the objective at the weights, a certified lower bound of its minimum, and
-        the relative gap between them
+    objective_, lower_bound_, duality_gap_ : the training objective, surrogate and regularizer, at the weights; a
+        certified lower bound of its minimum; and the relative gap between them, ``(upper - lower) / upper``. It is a
+        gap of the objective, not of the loss. For the ramp only 0 bounds the objective, so the gap is 1 and certifies
+        nothing; with ``C=0`` nothing is minimized, and it is nan
     certain_share_ : the share of the training decisions that no further optimization can change, for the objective is
-        1-strongly convex; nan for the ramp, whose minimum is local
+        1-strongly convex; nan for the ramp, whose minimum is local, and with ``C=0``
     threshold_ : what ``threshold="exact"`` has subtracted from the scores; 0 otherwise
     history_ : a dict of arrays over the iterations: objective, lower_bound, upper_bound, seconds
-    n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence
+    n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence; the word
+        is ``"converged"`` for a gap within ``tol``, ``"local"`` for an ended descent on the ramp, ``"start"`` with
+        ``C=0``, else ``"max_iter"``, ``"stalled"`` or ``"interrupted"``
     loss_ : the loss that :meth:`score` measures
     n_features_in_, feature_names_in_ : the number of features, and their names if X has any
 
@@ -251,13 +255,16 @@ class SetClassifier(ClassifierMixin, Versioned):
         """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1.
 
         With ``return_certain`` also a mask of the same shape: the predictions that no further optimization of the
-        objective can change, because ``|f(x)| > sqrt(2 gap) |x|``. Refusal after a ramp, whose minimum is local.
+        objective can change, because ``|f(x)| > sqrt(2 gap) |x|``. Refusal after a ramp, whose minimum is local, and
+        with ``C=0``.
         """
         scores = self.decision_function(X)
         if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
             raise Refusal(
                 "return_certain refuses a model of the ramp: its minimum is local, and certifies no prediction. "
-                "Use surrogate='convex'.",
+                "Use surrogate='convex'."
+                if self.C_ > 0
+                else "return_certain refuses a model of C=0: nothing was minimized. Use a C above 0.",
                 AFTER_A_FIT,
             )
         classes = self._layout == "classes"
@@ -318,7 +325,7 @@ class SetClassifier(ClassifierMixin, Versioned):
         self._grouped = grouped
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained, shift)
-        warn_of_end(type(self).__name__, trained.fit)
+        warn_of_end(type(self).__name__, trained.fit, trained.certified)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -143,7 +143,7 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         self.coef_ = w[None, : self.n_features_in_].copy()
         self.intercept_ = self._intercept * w[-1:] if constant else np.zeros(1)
         keep_certificates(self, trained)
-        warn_of_end(type(self).__name__, trained.fit)
+        warn_of_end(type(self).__name__, trained.fit, trained.certified)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self

@@ -91,10 +91,22 @@ def put(name, row, value):
     ("edit", "says"),
     [
         (drop("age"), "new.csv has no column 'age', which the model reads; it has 'city', 'since',"),
-        (put("age", 7, "old"), "column 'age' of new.csv holds 'old' in row 8, and it must hold finite numbers; mend"),
-        (put("age", 0, "inf"), "column 'age' of new.csv holds 'inf' in row 1, and it must hold finite numbers"),
-        (put("since", 1, "01.02.2020"), "column 'since' of new.csv holds '01.02.2020' in row 2, and it must hold dat"),
-        (put("member", 2, "perhaps"), "column 'member' of new.csv holds 'perhaps' in row 3, and it must hold true"),
+        (
+            put("age", 7, "old"),
+            "column 'age' of new.csv holds 'old' in row 8 (line 9), and it must hold",
+        ),
+        (
+            put("age", 0, "inf"),
+            "column 'age' of new.csv holds 'inf' in row 1 (line 2), and it must hold",
+        ),
+        (
+            put("since", 1, "01.02.2020"),
+            "column 'since' of new.csv holds '01.02.2020' in row 2 (line 3), and it must hold",
+        ),
+        (
+            put("member", 2, "perhaps"),
+            "column 'member' of new.csv holds 'perhaps' in row 3 (line 4), and it must hold",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says):

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, final
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
-from setwise.datasets.missing import WORDS
+from setwise.datasets.missing import WORDS, row_words
 from setwise.datasets.names import word
 
 Cells = NDArray[Any]
@@ -62,10 +62,11 @@ class Column(ABC):
         return None
 
     @final
-    def codes(self, cells: Cells, file: str) -> NDArray[np.float64]:
+    def codes(self, cells: Cells, file: str, place: Callable[[int], str] = row_words) -> NDArray[np.float64]:
         """The numbers (n,) for the cells (n,), with NaN for gaps.
 
-        ``cells`` holds numbers, truth values, or Python strings as objects; ``file`` is the name for the sentence.
+        ``cells`` holds numbers, truth values, or Python strings as objects. ``file`` is the name for the sentence, and
+        ``place`` gives the words for a row.
         Raises ValueError naming the first row that does not fit this column.
         """
         plain = self.plain(cells)
@@ -79,7 +80,7 @@ class Column(ABC):
                 table[cell] = self._of_cell(cell)
             except (ValueError, OverflowError):
                 raise ValueError(
-                    f"column {self.name!r} of {file} holds {shown(cell)} in row {values.index(cell) + 1}, and it must "
+                    f"column {self.name!r} of {file} holds {shown(cell)} in {place(values.index(cell))}, and it must "
                     f"hold {self.reads}; mend it, or leave it out."
                 ) from None
         return np.array([table[value] if value == value else np.nan for value in values], dtype=np.float64)

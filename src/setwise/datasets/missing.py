@@ -1,5 +1,6 @@
 """Missing values among labels and ids are refused, since their meaning is unknown."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,16 @@ WORDS = frozenset(
 """The words that tables write for a missing value."""
 
 
-def refuse_missing(values: NDArray[Any], what: str) -> None:
-    """Raise ValueError naming the first row of ``values`` (n,) that is missing: NaN, inf, NaT, or one of ``WORDS``."""
+def row_words(row: int) -> str:
+    """The words for a row in a sentence, from its number from 0 on."""
+    return f"row {row + 1}"
+
+
+def refuse_missing(values: NDArray[Any], what: str, place: Callable[[int], str] = row_words) -> None:
+    """Raise ValueError naming the first row of ``values`` (n,) that is missing: NaN, inf, NaT, or one of ``WORDS``.
+
+    ``place`` gives the words for a row.
+    """
     kind = values.dtype.kind
     if kind in "fc":
         missing = ~np.isfinite(values)
@@ -27,5 +36,5 @@ def refuse_missing(values: NDArray[Any], what: str) -> None:
     if missing.any():
         row = int(np.argmax(missing))
         word = str(values[row])
-        shown = f"{word!r} in row {row + 1}, which is no label and no id" if word else f"nothing in row {row + 1}"
+        shown = f"{word!r} in {place(row)}, which is no label and no id" if word else f"nothing in {place(row)}"
         raise ValueError(f"{what} holds {shown}; leave such rows out.")

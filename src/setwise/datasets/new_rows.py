@@ -100,7 +100,7 @@ def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted
     table.require([name for name in (*wanted, group) if name is not None])
     X = room_for(table.rows, len(columns), np.dtype(np.float64))
     for j, column in enumerate(columns):
-        X[:, j] = column.codes(table.cells(column.name), table.path.name)
+        X[:, j] = column.codes(table.cells(column.name), table.path.name, table.place)
     kept = {name: [_text(cell) for cell in table.cells(name).tolist()] for name in wanted}
     return NewRows(X, None if group is None else table.ids(group), kept)
 

@@ -38,7 +38,7 @@ def raw_features(table: Columns, names: Sequence[str]) -> Raw:
     for name in names:
         cells = table.cells(name)
         column = column_of(name, cells, table.decimal_comma)
-        found = None if column is None else column.codes(cells, table.path.name)
+        found = None if column is None else column.codes(cells, table.path.name, table.place)
         why = _useless(column, found)
         if not name:
             _refuse_unless_numbered(table, column, found)

@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, final
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import shown
 from setwise.datasets.columns import is_number
-from setwise.datasets.missing import refuse_missing
+from setwise.datasets.missing import refuse_missing, row_words
 from setwise.datasets.names import some
 
 EXACT = 2.0**53
@@ -33,7 +34,7 @@ class Columns:
 
     ``cells(name)`` is a column as an array of numbers, of truth values, or of Python strings as objects. One column
     may have no name, which is then the empty one. ``decimal_comma`` tells whether numbers may be written with a comma,
-    since it does not part the cells.
+    since it does not part the cells. ``place`` gives the words for a row in sentences.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class Columns:
     rows: int
     cells: Callable[[str], NDArray[Any]]
     decimal_comma: bool = False
+    place: Callable[[int], str] = row_words
 
     def require(self, names: Sequence[str], what: str = "") -> None:
         """Raise ValueError if a named column is missing; ``what`` follows its name in the sentence."""
@@ -77,13 +79,13 @@ class Columns:
         """A column of labels, as numbers if float64 tells them apart; ValueError if a label is missing."""
         column = self.ids(name)
         parsed = _parsed(column)
-        refuse_missing(parsed, self.what(name))
+        refuse_missing(parsed, self.what(name), self.place)
         return column if parsed.dtype.kind == "f" and (np.abs(parsed) >= EXACT).any() else parsed
 
     def ids(self, name: str) -> NDArray[Any]:
         """A column as the file holds it, so that different ids stay different; ValueError if a value is missing."""
         column = self.cells(name)
-        refuse_missing(column, self.what(name))
+        refuse_missing(column, self.what(name), self.place)
         return column
 
     def what(self, name: str) -> str:
@@ -92,7 +94,7 @@ class Columns:
 
     def _refuse(self, name: str, row: int, what: str) -> NoReturn:
         advice = "encode it as numbers, fill it, or leave it out"
-        raise ValueError(f"{self.what(name)} holds {what} in row {row + 1}; {advice}.")
+        raise ValueError(f"{self.what(name)} holds {what} in {self.place(row)}; {advice}.")
 
 
 def read_csv(path: Path) -> Columns:
@@ -107,7 +109,7 @@ def read_csv(path: Path) -> Columns:
             separator = "\t" if path.suffix.lower() == ".tsv" else _separator(file)
             file.seek(0)
             rows = (row for row in csv.reader(file, delimiter=separator, strict=True) if row)
-            return _filled(path, rows, separator != ",")
+            return _filled(path, rows, separator)
     except UnicodeDecodeError as error:
         odd = f"byte 0x{error.object[error.start]:02x}"
         raise ValueError(
@@ -137,21 +139,36 @@ def _separator(lines: Iterable[str]) -> str:
     return max(SEPARATORS, key=found.__getitem__)
 
 
-def _filled(path: Path, rows: Iterator[list[str]], decimal_comma: bool) -> Columns:
+def _filled(path: Path, rows: Iterator[list[str]], separator: str) -> Columns:
     """The columns of the rows of text; the first row holds the names."""
     names = tuple(name.strip() for name in next(rows, []))
     check_names(names, path)
     columns: list[list[str]] = [[] for _ in names]
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
-            raise ValueError(f"row {number} of {path.name} has {len(row)} fields and the header has {len(names)}.")
+            place = _row_and_line(path, separator, number - 1)
+            raise ValueError(f"{place} of {path.name} has {len(row)} fields and the header has {len(names)}.")
         for column, text in zip(columns, row, strict=True):
             column.append(text.strip())
     if not columns or not columns[0]:
         raise ValueError(f"{path.name} must have a line of column names and at least one row.")
     # An array of fixed-width text would give each cell the size of the longest one.
     cells = {name: np.array(column, dtype=object) for name, column in zip(names, columns, strict=True)}
-    return Columns(path, names, len(columns[0]), cells.__getitem__, decimal_comma)
+    return Columns(
+        path, names, len(columns[0]), cells.__getitem__, separator != ",", partial(_row_and_line, path, separator)
+    )
+
+
+def _row_and_line(path: Path, separator: str, row: int) -> str:
+    """The words for a row, with its line in the file, which an editor shows; blank lines are no rows."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader, before, count = csv.reader(file, delimiter=separator), 0, -1
+        for cells in reader:
+            count += bool(cells)
+            if count == row + 1:
+                break
+            before = reader.line_num
+    return f"{row_words(row)} (line {before + 1})"
 
 
 def read_parquet(path: Path) -> Columns:

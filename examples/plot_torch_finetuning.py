@@ -118,9 +118,10 @@ fig.set_label(
 # %%
 # The three remedies are worth about the same here, and much more than nothing. The tuned threshold
 # needs held-out images with masks; ``decide`` needs none and leaves the network as it is; the
-# Lovász loss needs neither a threshold nor ``decide``, and is slightly ahead. They do not add up:
-# ``decide`` believes in probabilities, and the logits that the Lovász loss has moved are none any
-# more, so that it makes them worse.
+# Lovász loss needs neither a threshold nor ``decide``, and is slightly ahead. They do not add up
+# here: ``decide`` takes logits for log-odds, and those that the Lovász loss has moved are none any
+# more, so that it makes the masks worse. Of other networks it does not: :doc:`/guide/iou_goes_down`
+# has a table.
 #
 # All three predict more pixels, and so more wrong ones beside more right ones:
 

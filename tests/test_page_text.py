@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -66,3 +67,9 @@ def test_names_of_entries_have_no_markup(package):
             names = [line.split(" : ")[0] for line in entries if not line.startswith(" ")]
             wrong += [f"{name}: {line}" for line in names if "`" in line]
     assert not wrong, wrong
+
+
+def test_start_lists_the_extras_of_users():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/start/index.md").read_text("utf-8"), re.MULTILINE)
+    assert set(table) == set(extras) - {"benchmark", "docs", "dev"}

@@ -286,6 +286,18 @@ def test_features_whose_squares_overflow_are_refused(images):
         quick(loss="hamming").fit(huge, labels).predict(huge)
 
 
+def test_masks_and_images_are_told_how_they_become_labels_and_graphs():
+    mask = np.eye(4, dtype=int)
+    halves = Graph(np.eye(2), [[0, 1]], regions=np.repeat([[0, 0, 1, 1]], 4, axis=0))
+    for graph, labels in ((from_image(1.0 * mask), mask), (halves, mask.ravel())):
+        with pytest.raises(ValueError, match=r"labels must have shape .*\. graph\.labels_of\(mask\) reads them off"):
+            GraphClassifier().fit([graph], [labels])
+    with pytest.raises(ValueError, match=r"labels must have shape .* got shape \(4, 4\)\.$"):
+        GraphClassifier().fit([Graph(np.eye(2), [[0, 1]])], [mask])
+    with pytest.raises(TypeError, match="as setwise.graphs.from_image makes them"):
+        GraphClassifier().fit([mask], [mask])
+
+
 def test_a_ranking_can_be_measured_but_not_trained_for(fitted, images):
     graphs, labels = images
     found = fitted.evaluate(graphs, labels, loss="auc")

@@ -133,7 +133,7 @@ def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[G
         raise ValueError("graphs must hold one Graph or more; got an empty list.")
     for graph in found:
         if not isinstance(graph, Graph):
-            raise TypeError(f"graphs must hold objects of the kind Graph; got {shown(graph)}.")
+            raise TypeError(f"graphs must hold Graphs, as setwise.graphs.from_image makes them; got {shown(graph)}.")
     wanted = shape_of(found[0]) if like is None else like
     for graph in found:
         if shape_of(graph)[:2] != wanted[:2]:
@@ -160,7 +160,8 @@ def as_node_labels(labels: Any, graphs: tuple[Graph, ...]) -> list[NDArray[Any]]
     found = [as_target(one, "labels") for one in given]
     for one, graph in zip(found, graphs, strict=True):
         if one.shape != (len(graph),):
-            raise ValueError(f"labels must have shape ({len(graph)},) for {graph!r}; got shape {one.shape}.")
+            hint = "" if graph.regions is None else " graph.labels_of(mask) reads them off a mask of pixels."
+            raise ValueError(f"labels must have shape ({len(graph)},) for {graph!r}; got shape {one.shape}.{hint}")
         if one.dtype.kind == "O":
             raise ValueError("labels must hold numbers, text or dates, of one type; got objects.")
         if one.dtype.kind == "f" and not np.isfinite(one).all():

@@ -1,4 +1,5 @@
 import io
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -151,3 +152,15 @@ def test_segmentations_show_each_mask_beside_its_image():
     assert (cells[1][np.eye(4, 6) == 0] >= 0.75).all()
     np.testing.assert_allclose(cells[5], np.repeat(images[1][:, :, None], 3, axis=2))
     assert np.ptp(cells[2], axis=2).max() < 1e-12
+
+
+def test_names_of_segmentations_are_readable_on_a_phone():
+    mask = np.eye(4, 6, dtype=bool)
+    masks = {name: [mask] for name in ("truth", "grid of pixels\nIoU 0.78", "with blur\nIoU 0.56")}
+    figure = plotting.segmentations([np.full((4, 6), 0.5)], masks)
+    figure.draw_without_rendering()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    # Letters of at least 8 pixels where a phone shows the figure 358 pixels wide.
+    assert figure.axes[0].title.get_fontsize() / 72 / figure.get_figwidth() * 358 >= 8

@@ -14,6 +14,9 @@ from setwise.plotting.style import GRAY, RED
 _WIDTH = 1.7
 """The width of a picture, in inches."""
 
+_LETTERS = 12
+"""The size of the names, in points."""
+
 
 def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], title: str = "") -> Figure:
     """Draw images in the first column, and beside each its masks: one row for each image, one column for each name.
@@ -23,7 +26,8 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
     Parameters
     ----------
     images : a list of arrays (H, W) or (H, W, 3), uint8 or floats in 0..1
-    masks : for each name a list of arrays (H, W) of truth values or numbers 0 and 1, one for each image
+    masks : for each name a list of arrays (H, W) of truth values or numbers 0 and 1, one for each image. A name may
+        have several lines, and four columns in all are still readable on a phone
     title : the title of the picture
 
     Returns
@@ -45,7 +49,8 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
     pictures, title = _as_pictures(images), as_text(title, "title")
     columns = _as_masks(masks, pictures)
     heights = [_WIDTH * one.shape[0] / one.shape[1] for one in pictures]
-    top = 0.3 + (0.3 if title else 0.0)
+    lines = 1 + max(name.count("\n") for name in columns)
+    top = 0.1 + 0.22 * lines + (0.3 if title else 0.0)
     figure = Figure(figsize=(_WIDTH * (len(columns) + 1) + 0.1, sum(heights) + top + 0.05 * len(pictures)))
     grid = figure.add_gridspec(
         len(pictures), len(columns) + 1, height_ratios=heights, wspace=0.03, hspace=0.03,
@@ -61,7 +66,7 @@ def segmentations(images: Sequence[Any], masks: Mapping[str, Sequence[Any]], tit
                 axes.contour(mask, [0.5], colors=RED, linewidths=0.8)
             axes.axis("off")
             if i == 0:
-                axes.set_title(name, fontsize=8, color=GRAY)
+                axes.set_title(name, fontsize=_LETTERS, color=GRAY)
     if title:
         figure.text(0.01, 1.0 - 0.08 / figure.get_figheight(), title, ha="left", va="top", fontsize=11)
     return figure

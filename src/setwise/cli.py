@@ -212,8 +212,8 @@ def _compare(options: argparse.Namespace) -> int:
     sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
     print("\n\n".join(sections))
     # The first file is the report, the second results.json; pictures follow.
-    held = f"with {'pictures, ' if len(files) > 2 else ''}all columns and the code in Python"
-    print("\n" + wrap(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]}, {held}, and {files[1].name}."))
+    held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"
+    print("\n" + wrap(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
     return 0
 
 

@@ -14,7 +14,7 @@ from setwise.compare.way_words import LEVERS, lever_title
 def in_short(found: Answer) -> list[str]:
     """The details that a terminal shows: the threshold, the largest coefficients, the saved file, what was left out."""
     coefficients = found.winner.coefficients
-    largest = coefficients_text(coefficients, 5, "the report and in results.json") if coefficients else ""
+    largest = coefficients_text(coefficients, 3, "the report") if coefficients else ""
     return [*_range(found), *filter(None, [largest]), *_saved(found), *found.problem.notes, *found.notes]
 
 

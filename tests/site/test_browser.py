@@ -142,6 +142,18 @@ def test_every_page_on_a_phone(folder, address, tab):
     assert not found, "\n".join(found)
 
 
+def test_code_of_examples_fits_on_a_desk(folder, address, tab):
+    """Between the sidebars there is room for the longest lines of the gallery, which have 100 characters."""
+    page, cut = tab(DESK), []
+    for path in sorted((folder / "gallery").glob("plot_*.html")):
+        page.goto(f"{address}/gallery/{path.name}")
+        wide = page.locator("div.highlight-Python pre").evaluate_all(
+            "blocks => Math.max(0, ...blocks.map(one => one.scrollWidth - one.clientWidth))"
+        )
+        cut += [f"{path.name} by {wide} pixels"] if wide else []
+    assert not cut, cut
+
+
 def test_search_finds_the_questions(folder, address, tab):
     """Who searches for "all zeros" is led to the page of questions."""
     if not (folder / "faq.html").is_file():

@@ -1,6 +1,6 @@
 """
-Segmentation with a network of pixels
-=====================================
+Segmentation with a grid or superpixels
+=======================================
 
 A noisy pixel says little by itself, and more together with its neighbors. Networks of pixels and of
 superpixels are trained here for the Jaccard index (IoU) of each image, beside single pixels whose

@@ -1,11 +1,11 @@
 """
-Fine-tuning a network for IoU
-=============================
+Fine-tuning a neural network for IoU
+====================================
 
-A segmentation network is trained by cross-entropy and judged by IoU. Three remedies are compared
-here on new images, with the same network and the same steps: a tuned threshold, the labels of least
-expected loss by :func:`setwise.torch.decide`, and a Lovász loss that is added to the cross-entropy
-in the last steps. The pictures show the mean IoU of each and what the masks look like.
+A neural network for segmentation is trained by cross-entropy and judged by IoU. Three remedies are
+compared here on new images, with the same network and the same steps: a tuned threshold, the labels
+of least expected loss by :func:`setwise.torch.decide`, and a Lovász loss that is added to the
+cross-entropy in the last steps. The pictures show the mean IoU of each and what the masks look like.
 """
 
 # %%

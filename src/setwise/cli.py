@@ -170,12 +170,12 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)
     add.add_argument(
         "--confidence", type=float, metavar="Q",
-        help="with which a floor holds on new rows, as 0.95; without it about half of the floors fail there",
+        help="with which new rows keep a floor in the long run, as 0.95 (not each file); without it about half fail",
     )  # fmt: skip
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
     add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants C and base models; a minute")
     add.add_argument("--folds", type=int, metavar="K", help="outer folds (default: 5)")
-    add.add_argument("--seed", type=int, default=0, help="of the folds and of what is drawn (default: 0)")
+    add.add_argument("--seed", type=int, default=0, help="of the outer folds and of what is drawn (default: 0)")
     add.add_argument(
         "--n-jobs", type=int, metavar="N", help="processes; -1 takes all processors (default: by the size)"
     )

@@ -118,7 +118,7 @@ def _over_each_base(
         candidates += found.candidates
         labels |= found.labels
         own[base] = found.chosen.lever
-    # Logistic regression at 0.5 has a constant of its own, and says what the threshold is worth.
+    # Logistic regression at 0.5 has a constant of its own but under floors, and says what the threshold is worth.
     if plan.floor is None:
         advance(f"{where}: {sources.plain.name}, {PLAIN[1].replace('_', ' ')}", 1)
     labels[PLAIN] = sources.plain.response().labels

@@ -54,7 +54,7 @@ class Fits:
     def __init__(
         self, rows: Rows, problem: Problem, plan: Plan, where: str, advance: Advance, kept: OpenCheckpoint | None = None
     ) -> None:
-        self.rows, self.seconds = rows, dict[str, float]()
+        self.rows, self.seconds, self._floored = rows, dict[str, float](), plan.floor is not None
         folds = rows.folds(plan.inner, SEED)
         self._sources: dict[str, dict[float | None, OutOfFold]] = {}
         for base in plan.models(problem):
@@ -74,14 +74,14 @@ class Fits:
 
         The best constant has the least out-of-fold loss with the lever of the reference; under floors, among those that
         keep them, or else come nearest. For logistic regression at 0.5
-        it is the one with the least loss at 0.5.
+        it is the one with the least loss at 0.5; under floors, which 0.5 does not know, it is that of the reference.
         """
         chosen = {
             name: _least(found, partial(tuned_loss, task=task, lever=reference))
             for name, found in self._sources.items()
         }
         plain = chosen[FIRST]
-        if task.loss.reads == "labels":
+        if task.loss.reads == "labels" and not self._floored:
             plain = _least(self._sources[FIRST], lambda source: (task.mean_loss(source.response().labels),))
         return Sources(
             {name: self._sources[name][constant] for name, constant in chosen.items()},

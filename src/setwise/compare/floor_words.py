@@ -7,10 +7,23 @@ from setwise.compare.answer import Answer
 from setwise.compare.figures import figure, listed
 from setwise.compare.floors import FlooredThreshold, Reached
 from setwise.compare.plan import PLAIN
+from setwise.decisions import Floor
 from setwise.decisions.floors import SLACK
 
 LEVEL = 0.95
 """The level of the intervals of recall and precision, and the confidence that is proposed."""
+
+APART = 0.005
+"""Two means that differ by less are not explained."""
+
+FEW = 30
+"""Where fewer positive rows may be missed, the answer says that a few rows decide."""
+
+FILE = 100
+"""What a file of new rows may miss by chance is said for so many rows that the share is of."""
+
+KINDS = {"recall": "positive rows", "precision": "rows called positive"}
+"""What the shares are of."""
 
 THOUSAND = 1000
 """What to expect is said for so many new rows."""
@@ -30,8 +43,22 @@ def expected(found: Answer) -> list[str]:
     hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
     return [
         f"New rows of the same kind should have {listed(shares)}{ends}.",
+        *(_in_a_file(floor, reached) if alone else []),
         f"Of {THOUSAND:,} rows about {called} are called positive: {hits} of the {positive} positive ones are found "
         f"and {positive - hits} missed, and {called - hits} are false alarms.",
+    ]
+
+
+def _in_a_file(floor: FlooredThreshold, reached: Reached) -> list[str]:
+    """That a floor with confidence is one of the share in the long run; nothing for others, and for several floors."""
+    if floor.confidence is None or len(floor.floors) > 1:
+        return []
+    (one,) = floor.floors
+    share = getattr(reached, one.measure)
+    by_chance = often(chance_below(one.least, FILE, share))
+    return [
+        f"The confidence is for the {one.measure} in the long run: at {figure(share)} a file with {FILE} "
+        f"{KINDS[one.measure]} misses the floor by chance in {by_chance} of the cases."
     ]
 
 
@@ -64,17 +91,56 @@ def floor_gain(found: Answer) -> list[str]:
         return []
     key = found.winner.key
     sentences = [
-        f"The threshold keeps {floor.words} out of fold on all rows.",
+        f"The threshold keeps {floor.words} out of fold on all rows{_needed(floor, held.all_rows[key])}.",
         *_unsure(found, held.all_rows[key]),
         *_on_folds(found),
+        *_two_figures(found),
     ]
     usual = held.all_rows.get(PLAIN)
     if usual is not None:
+        usual_model = "The same model" if key == found.reference.key else "Logistic regression"
         verdict = "keeps the floor too" if usual.kept else "breaks the floor"
         sentences.append(
-            f"Logistic regression at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(found, usual)}."
+            f"{usual_model} at the usual 0.5 {verdict}: out of fold on all rows it has {_shares(found, usual)}."
         )
     return sentences
+
+
+def needed_of(floor: Floor, P: int) -> int:
+    """How many of P positive rows must be found for a floor of recall."""
+    return int(np.argmax(floor.met(np.arange(P + 1.0), np.zeros(P + 1), float(P), 0.0)))
+
+
+def _needed(floor: FlooredThreshold, reached: Reached) -> str:
+    """How many positive rows must be found for a floor of recall alone; nothing for other floors."""
+    if [one.measure for one in floor.floors] != ["recall"]:
+        return ""
+    P = reached.positives
+    needed = needed_of(floor.floors[0], P)
+    few = ", so a few rows decide where the threshold is" if P - needed < FEW else ""
+    return f", for which {needed:,} of the {P:,} positive rows must be found{few}"
+
+
+def _two_figures(found: Answer) -> list[str]:
+    """Why the share without a floor is lower on the outer test parts than it is to be expected, and what to make of it.
+
+    Nothing where it is not lower, or where both shares have a floor.
+    """
+    held, floor, key = found.floored, found.plan.floor, found.winner.key
+    assert held is not None
+    assert floor is not None
+    free = [name for name in _names(floor) if name not in {one.measure for one in floor.floors}]
+    folds = [reached[key] for reached in held.folds if key in reached]
+    if not free or not folds:
+        return []
+    (name,), whole = free, held.all_rows[key]
+    if np.mean([getattr(one, name) for one in folds]) > getattr(whole, name) - APART:
+        return []
+    more = "" if floor.confidence is None else ", which need more distance from the floor"
+    return [
+        f"The {name} to expect, {figure(getattr(whole, name))}, is higher: its threshold is tuned on the rows that it "
+        f"is judged on, and that of a fold on fewer rows{more}. A fair figure for new rows lies between the two."
+    ]
 
 
 def _unsure(found: Answer, reached: Reached) -> list[str]:
@@ -86,10 +152,10 @@ def _unsure(found: Answer, reached: Reached) -> list[str]:
     fails = max(chance_of_less(one.least, *reached.of(one.measure)) for one in floor.floors)
     if fails <= 1.0 - LEVEL:
         return []
-    often = "half" if fails > 0.4 else f"{100 * fails:.0f} %"
+    share = "half" if fails > 0.4 else often(fails)
     return [
-        f"On new rows such a floor fails in about {often} of the cases; --confidence {LEVEL:g} chooses a threshold "
-        f"that holds in {100 * LEVEL:.0f} % of them."
+        f"In the long run such a floor fails on new rows in about {share} of the cases; --confidence {LEVEL:g} chooses "
+        f"a threshold that holds in {100 * LEVEL:.0f} % of them."
     ]
 
 
@@ -117,12 +183,19 @@ def _on_folds(found: Answer) -> list[str]:
     (one,), whole = floor.floors, held.all_rows[key]
     share, sizes = getattr(whole, one.measure), [reached.of(one.measure)[1] for reached in folds]
     by_chance = float(np.mean([chance_below(one.least, size, share) for size in sizes]))
-    kind = "positive rows" if one.measure == "recall" else "rows called positive"
+    # So many misses of parts that are alike would be rare.
+    rare = binom.sf(len(folds) - kept - 1, len(folds), by_chance) < 1.0 - LEVEL
     return [
         f"{sentence}.",
-        f"A part has only about {np.mean(sizes):.0f} {kind}: at a {one.measure} of {figure(share)} it misses the floor "
-        f"by chance in {100 * by_chance:.0f} % of the cases.",
+        f"A part has only about {np.mean(sizes):.0f} {KINDS[one.measure]}: at a {one.measure} of {figure(share)} it "
+        f"misses the floor by chance in {often(by_chance)} of the cases"
+        f"{', so the folds differ by more than chance' if rare else ''}.",
     ]
+
+
+def often(chance: float) -> str:
+    """A probability in whole percents; a small one is not called 0."""
+    return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
 def chance_below(least: float, rows: int, share: float) -> float:

@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 
 from setwise.compare.answer import Answer, Flat
 from setwise.compare.bases import BASES
+from setwise.compare.figures import figure as as_text
 from setwise.compare.figures import signed, threshold_text
+from setwise.compare.floor_words import needed_of
 from setwise.compare.table_words import axes_of, breaks
 from setwise.compare.way_words import lever_title
 from setwise.core.arrays import Values
@@ -76,27 +78,41 @@ def ways(found: Answer) -> Figure:
     figure = Figure(figsize=(8.4, 0.9 + 0.42 * max(len(levers), 2)), layout="constrained")
     axes = figure.add_subplot()
     shift = np.linspace(-0.22, 0.22, len(bases)) if len(bases) > 1 else np.zeros(1)
+    shown = [row for row in found.rows if row.usable and not breaks(found, row)]
     for j, base in enumerate(bases):
-        rows = [row for row in found.rows if row.base == base and row.usable]
+        rows = [row for row in shown if row.base == base]
         places = [levers.index(row.lever) + shift[j] for row in rows]
         values = [found.measured.shown(row.mean) for row in rows]
         errors = [found.paired(row.outer, np.zeros(len(row.outer))).error for row in rows]
         axes.errorbar(values, places, xerr=errors, fmt=MARKERS[j % len(MARKERS)], color=CYCLE[j % len(CYCLE)],
                       markersize=5.5, linewidth=1.2, label=BASES[base].title)  # fmt: skip
-        for row, value, place in zip(rows, values, places, strict=True):
-            if breaks(found, row):
-                axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
-                axes.annotate("breaks the floor", (value, place), xytext=(0, 8), textcoords="offset points",
-                              ha="center", fontsize=9, color=BLACK)  # fmt: skip
     winner = next(row for row in found.rows if row.key == found.winner.key)
     spot = (found.measured.shown(winner.mean), levers.index(winner.lever) + shift[bases.index(winner.base)])
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
+    for row in found.rows:
+        if breaks(found, row):
+            _broken(axes, found.measured.shown(row.mean), levers.index(row.lever) + shift[bases.index(row.base)])
     axes.set_ylim(-0.6, len(levers) - 0.4)
     axes.set_yticks(range(len(levers)), [lever_title(lever) for lever in levers])
     axes.invert_yaxis()
     tidy(axes, f"{_plain(found.measured.title)} on rows that were not seen ({found.measured.better})", "")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     return figure
+
+
+def _broken(axes: Axes, value: float, place: float) -> None:
+    """Mark a way that breaks the floor; one beyond the others, which keep their room, is named at the edge."""
+    low, high = axes.get_xlim()
+    words = "breaks the floor"
+    if low <= value <= high:
+        axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
+        axes.annotate(words, (value, place), xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9)
+        return
+    right = value > high
+    text = f"{words}, {as_text(value)} \u2192" if right else f"\u2190 {as_text(value)}, {words}"
+    axes.annotate(text, (0.98 if right else 0.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9,
+                  ha="right" if right else "left")  # fmt: skip
+    axes.set_xlim(low, high)
 
 
 def threshold(found: Answer, flat: Flat) -> Figure:
@@ -119,6 +135,7 @@ def floored(found: Answer, flat: Flat) -> Figure:
     """Recall, precision and the share of rows called positive around the recommended threshold, with the floors."""
     assert flat.shares is not None
     assert found.plan.floor is not None
+    assert found.floored is not None
     at, (recall, precision, called) = float(found.winner.threshold), flat.shares
     figure = Figure(figsize=(8.4, 3.4), layout="constrained")
     axes = figure.add_subplot()
@@ -127,13 +144,19 @@ def floored(found: Answer, flat: Flat) -> Figure:
         for floor in found.plan.floor.floors:
             if floor.measure == name:
                 axes.axhline(floor.least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {floor.least:g}")
+    for floor in found.plan.floor.floors:
+        if floor.measure == "recall" and floor.confidence is not None:
+            positives = found.floored.all_rows[found.winner.key].positives
+            axes.axhline(needed_of(floor, positives) / positives, color=BLUE, linewidth=1.2, linestyle=":",
+                         label=f"needed for {floor.confidence:g}")  # fmt: skip
     axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="called positive")
     if found.measured.title not in ("recall", "precision"):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=GREEN, linewidth=1.4, label=_plain(found.measured.title))
     axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label="nearly as good")
     axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
-    axes.set_xlim(*_around(at, flat, recall))
+    least = max([floor.least for floor in found.plan.floor.floors if floor.measure == "recall"], default=0.0)
+    axes.set_xlim(*_around(at, flat, recall, least))
     axes.set_ylim(0.0, 1.02)
     unit = "probability" if found.winner.probability else "score"
     tidy(axes, f"threshold of the {unit}", "share")
@@ -141,10 +164,13 @@ def floored(found: Answer, flat: Flat) -> Figure:
     return figure
 
 
-def _around(at: float, flat: Flat, recall: Values) -> tuple[float, float]:
-    """The thresholds that matter: from where nearly all positives are found to where half of those found are lost."""
+def _around(at: float, flat: Flat, recall: Values, least: float) -> tuple[float, float]:
+    """The thresholds that matter: from where nearly all positives are found to where too many are lost.
+
+    These are as many as leave a recall of 0.2 below its floor, or half of those found where it has none.
+    """
     place = int(np.argmin(np.abs(flat.thresholds - at)))
-    lost, whole = np.flatnonzero(recall <= 0.5 * recall[place]), np.flatnonzero(recall >= 0.995)
+    lost, whole = np.flatnonzero(recall <= max(least - 0.2, 0.5 * recall[place])), np.flatnonzero(recall >= 0.995)
     low = flat.thresholds[whole[-1]] if len(whole) else flat.thresholds[0]
     high = flat.thresholds[lost[0]] if len(lost) else flat.thresholds[-1]
     low, high = min(low, flat.low, at), max(high, flat.high, at)

@@ -59,8 +59,9 @@ HOW = (
 
 UNDER_FLOOR = (
     "A floor of recall or precision is kept by the threshold alone, on held-out training rows; with a confidence, so "
-    "that it holds on new rows with that probability. Among the thresholds that keep it the measure decides. Where "
-    "none does, the threshold that comes nearest is shown, and the answer says so."
+    "that new rows keep it in the long run with that probability. A file with few of them may still miss it. Among the "
+    "thresholds that keep it the measure decides. Where none does, the threshold that comes nearest is shown, and the "
+    "answer says so."
 )
 
 RULES = {
@@ -180,12 +181,17 @@ CAPTIONS = {
 
 FLOORED_CAPTION = (
     "Recall, precision and the share of rows called positive around the recommended threshold, on rows held out in "
-    "training. Dashed: the floor. Higher thresholds break a floor of recall, and lower ones one of precision."
+    "training. Dashed: the floor. "
 )
+BROKEN = "Higher thresholds break a floor of recall, and lower ones one of precision."
+DISTANT = "So that new rows keep it with confidence {:g}, the rows at hand must keep the dotted line."
 
 
 def _caption(found: Answer, name: str) -> str:
-    return FLOORED_CAPTION if name == "threshold" and found.floored is not None else CAPTIONS[name]
+    floor = found.plan.floor
+    if name != "threshold" or floor is None:
+        return CAPTIONS[name]
+    return FLOORED_CAPTION + (BROKEN if floor.confidence is None else DISTANT.format(floor.confidence))
 
 
 def _section(found: Answer, images: dict[str, bytes]) -> str:

@@ -210,7 +210,8 @@ def _move(found: Answer) -> str:
     if np.isinf(threshold):
         return "no threshold is better than to " + ("predict no positive" if threshold > 0 else "predict all positive")
     flat, plain = found.winner.flat, found.plain
-    if flat is not None and found.winner.probability and flat.low <= USUAL <= flat.high:
+    # Under floors what is to be expected is said of the threshold that is saved, so no other one is proposed.
+    if found.floored is None and flat is not None and found.winner.probability and flat.low <= USUAL <= flat.high:
         tuned = f"than the tuned {threshold_text(threshold)}"
         if plain is not None and plain.mean < found.reference.mean:
             return f"its threshold may stay at {USUAL}, which is no worse {tuned}"

@@ -1,0 +1,127 @@
+"""Sentences and pictures of an answer under a floor do not contradict each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from compare.test_floored import PRECISION, rare
+from compare.test_run import FAST
+from setwise.compare import compare
+from setwise.compare.answer import Flat
+from setwise.compare.floor_words import chance_below, often
+from setwise.compare.floors import FlooredThreshold, Reached
+from setwise.compare.plan import FIRST, PLAIN
+from setwise.compare.report import write_report
+from setwise.compare.words import headline
+
+
+@pytest.fixture(scope="module")
+def found():
+    plan = replace(FAST, grid=(0.03, 1.0), bases=("linear",), floor=FlooredThreshold(recall=0.85, confidence=0.9))
+    return compare(rare(100, shift=1.6), [PRECISION], plan)[0]
+
+
+def with_shares(found, whole, parts, **plan):
+    """The answer with other shares of the recommended way, on all rows and on the outer test parts."""
+    key = found.winner.key
+    floored = replace(found.floored, all_rows={key: whole}, folds=tuple({key: part} for part in parts))
+    return replace(found, floored=floored, plan=replace(found.plan, **plan))
+
+
+def test_the_usual_threshold_is_that_of_the_recommended_model(found):
+    # At 0.5 the other constant has the better precision, and the less recall.
+    assert (found.winner.key, found.winner.constant) == ((FIRST, "threshold"), 1.0)
+    # The drawn curves are those of the recommended model, out of fold on all rows.
+    flat, usual = found.winner.flat, found.floored.all_rows[PLAIN]
+    drawn = flat.shares[:, np.searchsorted(flat.thresholds, 0.5)]
+    assert [usual.recall, usual.precision] == pytest.approx(drawn[:2], abs=0.02)
+    model = LogisticRegression(C=found.winner.constant).fit(found.problem.X, found.problem.y)
+    calls = (model.predict_proba(found.problem.X)[:, 1] >= 0.5).sum()
+    assert usual.called == pytest.approx(calls, abs=3)
+    assert "The same model at the usual 0.5 breaks the floor" in " ".join(headline(found)["HOW MUCH"])
+
+
+def test_a_threshold_with_a_floor_is_not_said_to_stay_at_one_half(found):
+    flat = replace(found.winner.flat, low=0.4, high=0.6)
+    one = replace(found, winner=replace(found.winner, threshold=0.59, flat=flat))
+    assert "move its threshold to 0.59" in headline(one)["WHAT TO DO"][0]
+
+
+def test_a_small_chance_is_not_called_none():
+    assert (often(0.0), often(0.004), often(0.149)) == ("less than 1 %", "less than 1 %", "15 %")
+
+
+@pytest.mark.parametrize(("right", "ends"), [(860, "."), (990, ", so the folds differ by more than chance.")])
+def test_one_miss_of_three_parts_is_by_chance_or_not(found, right, ends):
+    whole = Reached(right, 2000, 1000, 5000, True)
+    parts = [Reached(round(right * 2), 400, 200, 1000, right >= 85) for right in (95, 80, 90)]
+    text = " ".join(headline(with_shares(found, whole, parts))["HOW MUCH"])
+    chance = often(chance_below(0.85, 200, right / 1000))
+    assert (
+        "2 of 3 kept the floor. A part has only about 200 positive rows: at a recall of "
+        f".{right} it misses the floor by chance in {chance} of the cases{ends}"
+    ) in text
+
+
+def test_the_lower_figure_of_the_folds_is_explained(found):
+    whole = Reached(90, 300, 100, 1000, True)
+    for called, said in ((400, True), (300, False), (250, False)):
+        parts = [Reached(90, called, 100, 1000, True)] * 3
+        text = " ".join(headline(with_shares(found, whole, parts))["HOW MUCH"])
+        assert ("The precision to expect, .300, is higher: its threshold is tuned on the rows" in text) == said
+        assert ("fewer rows, which need more distance from the floor. A fair figure" in text) == said
+    free = with_shares(found, whole, [Reached(90, 400, 100, 1000, True)] * 3, floor=FlooredThreshold(recall=0.85))
+    assert "on fewer rows. A fair figure for new rows lies between the two." in " ".join(headline(free)["HOW MUCH"])
+
+
+def test_a_file_may_miss_the_floor_by_chance(found):
+    whole = Reached(900, 2000, 1000, 5000, True)
+    text = " ".join(headline(with_shares(found, whole, [whole] * 3))["EXPECT"])
+    chance = 100 * chance_below(0.85, 100, 0.9)
+    assert f"at .900 a file with 100 positive rows misses the floor by chance in {chance:.0f} % of the cases." in text
+    free = with_shares(found, whole, [whole] * 3, floor=FlooredThreshold(recall=0.85))
+    assert "long run" not in " ".join(headline(free)["EXPECT"])
+
+
+def test_few_rows_decide_where_few_may_be_missed(found):
+    said = ", so a few rows decide where the threshold is."
+    for n, few in ((100, True), (1000, False)):
+        whole = Reached(9 * n // 10, 2 * n, n, 5 * n, True)
+        text = headline(with_shares(found, whole, [whole] * 3))["HOW MUCH"][1]
+        assert f"of the {n:,} positive rows must be found" in text
+        assert text.endswith(said) == few
+
+
+def test_the_picture_says_why_the_threshold_keeps_a_distance(found, tmp_path):
+    pytest.importorskip("matplotlib")
+    from setwise.compare.pictures import floored
+
+    (axes,) = floored(found, found.winner.flat).axes
+    needed = next(line for line in axes.get_lines() if line.get_label() == "needed for 0.9")
+    assert needed.get_ydata()[0] == found.floored.all_rows[found.winner.key].recall
+    text = write_report(tmp_path, [found], "rare", 1.0)[0].read_text("utf-8")
+    assert "So that new rows keep it with confidence 0.9, the rows at hand must keep the dotted line" in text
+
+
+def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):
+    pytest.importorskip("matplotlib")
+    from setwise.compare.pictures import floored
+
+    at = np.linspace(0.0, 1.0, 401)
+    flat = Flat(at, at, 0.02, 0.03, 0.01, np.stack([1.0 - at, at, 1.0 - at]))
+    one = replace(found, winner=replace(found.winner, threshold=0.025, flat=flat))
+    low, high = floored(one, flat).axes[0].get_xlim()
+    assert low < 0.025
+    assert high == pytest.approx(0.35, abs=0.03)
+
+
+def test_a_way_that_breaks_the_floor_leaves_the_others_their_room(found):
+    pytest.importorskip("matplotlib")
+    from setwise.compare.pictures import ways
+
+    rows = tuple(replace(row, outer=row.outer * 0.0) if row.key == PLAIN else row for row in found.rows)
+    (axes,) = ways(replace(found, rows=rows)).axes
+    assert [text.get_text() for text in axes.texts] == ["breaks the floor, 1.000 \u2192"]
+    assert axes.get_xlim()[1] < 0.9

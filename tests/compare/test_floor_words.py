@@ -102,7 +102,10 @@ def test_the_picture_says_why_the_threshold_keeps_a_distance(found, tmp_path):
     needed = next(line for line in axes.get_lines() if line.get_label() == "needed for 0.9")
     assert needed.get_ydata()[0] == found.floored.all_rows[found.winner.key].recall
     text = write_report(tmp_path, [found], "rare", 1.0)[0].read_text("utf-8")
-    assert "So that new rows keep it with confidence 0.9, the rows at hand must keep the dotted line" in text
+    assert (
+        "So that new rows keep it with confidence 0.9, the rows at hand must keep more: for the recall the dotted line."
+        in text
+    )
 
 
 def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):

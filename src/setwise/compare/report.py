@@ -184,14 +184,17 @@ FLOORED_CAPTION = (
     "training. Dashed: the floor. "
 )
 BROKEN = "Higher thresholds break a floor of recall, and lower ones one of precision."
-DISTANT = "So that new rows keep it with confidence {:g}, the rows at hand must keep the dotted line."
+DISTANT = "So that new rows keep it with confidence {:g}, the rows at hand must keep more: {}"
+NEEDED = {True: "for the recall the dotted line.", False: "the threshold keeps a distance."}
 
 
 def _caption(found: Answer, name: str) -> str:
     floor = found.plan.floor
     if name != "threshold" or floor is None:
         return CAPTIONS[name]
-    return FLOORED_CAPTION + (BROKEN if floor.confidence is None else DISTANT.format(floor.confidence))
+    if floor.confidence is None:
+        return FLOORED_CAPTION + BROKEN
+    return FLOORED_CAPTION + DISTANT.format(floor.confidence, NEEDED[floor.recall is not None])
 
 
 def _section(found: Answer, images: dict[str, bytes]) -> str:

@@ -120,8 +120,8 @@ class FlooredThreshold(Lever):
         """The threshold; Refusal where none keeps the floors."""
         try:
             return FlooredAt(self.point(evidence.response().scores, task).threshold)
-        except UnmetFloor as sentence:
-            raise Refusal(str(sentence), FLOORS) from None
+        except UnmetFloor as unmet:
+            raise Refusal(unmet.sentence, FLOORS) from None
 
     def point(self, scores: Values, task: Task) -> OperatingPoint:
         """The best threshold of scores that keeps the floors; UnmetFloor where none does."""
@@ -133,9 +133,10 @@ class FlooredThreshold(Lever):
         for floor in self.floors:
             best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
             if best < floor.least - SLACK:
-                raise ValueError(
+                raise Refusal(
                     f"{floor.words} cannot be kept on {int(P)} positive rows: labels without any mistake would have a "
-                    f"lower bound of {best:.4g}."
+                    f"lower bound of {best:.4g}.",
+                    FLOORS,
                 )
 
     def reached(self, task: Task, labels: Bools) -> Reached:
@@ -189,9 +190,9 @@ class NearestThreshold(Lever):
         scores = evidence.response().scores
         try:
             return FlooredAt(self.floor.point(scores, task).threshold)
-        except UnmetFloor as sentence:
+        except UnmetFloor as unmet:
             if len(task.truth) == self.rows:
-                raise Refusal(str(sentence), FLOORS) from None
+                raise Refusal(unmet.sentence, FLOORS) from None
         floors = self.floor.floors
         near = nearest_threshold(task.sets, task.flat(scores), task.loss, floors)
         short = max(floor.least - value for floor, value in zip(floors, near.reached, strict=True))

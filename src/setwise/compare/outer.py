@@ -226,9 +226,9 @@ class _Judge:
         for source in fits.best(task, self.reference).tuned.values():
             try:
                 self.plan.floor.point(source.response().scores, task)
-            except UnmetFloor as sentence:
-                said = str(sentence)
-                unmet.append((sentence.reachable, f"{source.name}: {said[0].lower()}{said[1:]}"))
+            except UnmetFloor as short:
+                said = short.sentence
+                unmet.append((short.reachable, f"{source.name}: {said[0].lower()}{said[1:]}"))
             else:
                 return
         raise Refusal(f"no base model keeps {self.plan.floor.words} on all rows. Nearest is {max(unmet)[1]}", OPTIONS)

@@ -9,6 +9,8 @@ from scipy.special import betainc, betaincinv
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_choice, as_number, shown
+from setwise.core.pages import FLOORS
+from setwise.core.refusal import Refusal
 
 SLACK = 1e-12
 """Shares and probabilities may be so far beyond their limits: both are rounded."""
@@ -17,7 +19,7 @@ Shares = tuple[Values, Values]
 """Numbers of right decisions, and of all that they are a share of."""
 
 
-class UnmetFloor(ValueError):  # noqa: N818
+class UnmetFloor(Refusal):
     """Raised where no threshold meets a floor; ``reachable`` is the best value that one has.
 
     It is a value of what the call was given: where a false-positive rate was, the least rate, or with a confidence the
@@ -34,7 +36,7 @@ class UnmetFloor(ValueError):  # noqa: N818
     """
 
     def __init__(self, sentence: str, reachable: float) -> None:
-        super().__init__(sentence)
+        super().__init__(sentence, FLOORS)
         self.reachable = reachable
 
 

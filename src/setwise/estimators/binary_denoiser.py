@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
 from setwise.core.measure import Loss
-from setwise.core.pages import DENOISER
+from setwise.core.pages import AFTER_A_FIT, DENOISER
 from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
@@ -183,7 +183,8 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         of_weight = float(np.exp(-np.logaddexp(0.0, weights.observation)))
         self.noise_ = of_weight if pi is None else pi
         if found.interrupted:
-            warnings.warn(f"BinaryDenoiser was interrupted after {found.steps} steps.", RuntimeWarning, stacklevel=2)
+            words = f"BinaryDenoiser was interrupted after {found.steps} steps."
+            warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=2)
             raise KeyboardInterrupt
         return self
 

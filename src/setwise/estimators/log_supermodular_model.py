@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_array, as_count, as_kind, shown
+from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.binary_images import as_images, as_two, grid_cuts
 from setwise.estimators.log_likelihood import LogLikelihood, Part, mean_of, part_of, sum_of
 from setwise.estimators.threads import threads
@@ -117,7 +118,7 @@ class LogSupermodularModel(DensityMixin, Versioned):
         self.model_ = LogSupermodular(terms, found.weights.unary, found.weights.couplings)
         if found.interrupted:
             words = f"LogSupermodularModel was interrupted after {found.steps} steps."
-            warnings.warn(words, RuntimeWarning, stacklevel=2)
+            warnings.warn(words + AFTER_A_FIT.see, RuntimeWarning, stacklevel=2)
             raise KeyboardInterrupt
         return self
 

@@ -9,6 +9,8 @@ import numpy as np
 from setwise.core.arrays import Bools, Floats, Values
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, as_base_values
+from setwise.core.pages import NETWORKS_REFUSE
+from setwise.core.refusal import Refusal
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
@@ -78,12 +80,13 @@ def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> st
 
 
 def attracting(scores: Floats, edges: Floats) -> Values:
-    """The scores of edges, a part of ``scores``, as weights of 0 or above; ValueError where they repel."""
+    """The scores of edges, a part of ``scores``, as weights of 0 or above; Refusal where they repel."""
     least = edges.min() if edges.size else 0.0
     if least < -ROUNDING * max(scores.max(initial=0.0), -scores.min(initial=0.0)):
-        raise ValueError(
+        raise Refusal(
             f"MaxFlow needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0, or use "
-            "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts."
+            "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts.",
+            NETWORKS_REFUSE,
         )
     # What rounding has made of 0 cannot win anything, so bounds hold without it.
     return np.maximum(edges, 0.0, dtype=np.float64)

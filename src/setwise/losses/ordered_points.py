@@ -7,7 +7,9 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
 from setwise.core.checks import as_choice, as_count
 from setwise.core.measure import Loss
+from setwise.core.pages import PLACES_REFUSE
 from setwise.core.points import Misplaced
+from setwise.core.refusal import Refusal
 from setwise.core.set_function import SetFunction
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -70,7 +72,7 @@ class OrderedPoints(Loss):
 
     def check(self, batch: Batch) -> None:
         if isinstance(batch, Sets) and batch.totals is not None:
-            raise ValueError(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.")
+            raise Refusal(f"{self!r} refuses pieces of sets: it evaluates all points of a set together.", PLACES_REFUSE)
 
     def bind(self, batch: Batch) -> Structure:
         term = Misplaced(self.width, share=self.per == "pair")

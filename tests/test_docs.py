@@ -4,12 +4,14 @@ A text block that follows a Python block at once is what that block prints, up t
 number.
 """
 
+import ast
 import contextlib
 import io
 import re
 import runpy
 import shlex
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +35,9 @@ LINKED = sorted({*PAGES, *ROOT.glob("*.md")})
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+ELSEWHERE = re.compile(r"^(?:```py|python - <<'EOF')\n(.*?)^(?:```|EOF)$", re.MULTILINE | re.DOTALL)
+"""Python that needs another program, data that are not here, or long: blocks of ``py``, and what a shell hands over."""
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 COMMAND = re.compile(r"<!-- newcomer: (run|test) -->\n```bash\n(.+?)\n```")
 
@@ -55,6 +60,17 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
             exec(compile("\n" * line + found.group(1), str(page), "exec"), namespace)
         if found.group(2) is not None:
             assert_printed(printed.getvalue(), found.group(2))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ELSEWHERE.search(page.read_text("utf-8"))], ids=page_id)
+def test_python_that_runs_elsewhere_names_what_there_is(page):
+    for found in ELSEWHERE.finditer(page.read_text("utf-8")):
+        tree = ast.parse(found[1])
+        homes = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) and one.module.startswith("setwise")]
+        for home in homes:
+            module = import_module(home.module)
+            for name in home.names:
+                assert hasattr(module, name.name) or find_spec(f"{home.module}.{name.name}")
 
 
 def assert_printed(printed, expected):

@@ -21,6 +21,9 @@ WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setw
 
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 ARRAY = re.compile(r"Array|Values|Floats|Ints|Bools|Tensor")
+DATA = {"X", "Y", "y", "y_true", "y_pred", "predictions", "scores", "probabilities", "logits"}
+"""Arguments that are data whatever their annotation: their shape, or what each entry of a list is, must be told."""
+
 SHAPE = re.compile(r"\((?:\w|\.\.\.|[*+/]|, ?| )*,? ?\)|shape|scalar")
 NUMBER = re.compile(r"\b(?:int|float)\b")
 UNIT = re.compile(
@@ -107,7 +110,7 @@ class PublicName:
         for one in self.arguments:
             if one.name not in entries:
                 lacks.append(f"argument {one.name}")
-            elif ARRAY.search(str(one.annotation)) and not SHAPE.search(entries[one.name]):
+            elif (ARRAY.search(str(one.annotation)) or one.name in DATA) and not SHAPE.search(entries[one.name]):
                 lacks.append(f"shape of {one.name}")
             elif NUMBER.search(str(one.annotation)) and not self.is_record and not UNIT.search(entries[one.name]):
                 lacks.append(f"unit of {one.name}")

@@ -37,7 +37,8 @@ def mean_loss(
     Parameters
     ----------
     y : the labels (n,), of two kinds at most: a Dask array or series, or a list of delayed arrays
-    predictions : predicted labels for losses of labels, such as F1; scores for rankings, such as the ROC area
+    predictions : (n,) like ``y``: predicted labels for losses of labels, such as F1; scores for rankings, such as the
+        ROC area
     loss : a loss, or its name
     groups : the id of the set of each row, (n,); None makes all rows one set
     pos_label : the positive one of the labels

@@ -89,7 +89,8 @@ def gibbs_bound(
     Parameters
     ----------
     model : a fitted linear predictor of sets of labels whose loss is a MaxLoss, with any weights
-    X, Y : the training rows, two or more, and their sets of labels
+    X, Y : the training rows (n, d), two or more, and their sets of labels: n collections of labels, or (n, p) of 0
+        and 1
     sigma : the probability that the bound fails, above 0 and below 1
     largest : Lambda, which no cost exceeds for any set; None takes the largest one where costs do not depend on the set
     rescale : False keeps a = 1

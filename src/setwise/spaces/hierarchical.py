@@ -19,7 +19,7 @@ def hierarchical_precision(hierarchy: Hierarchy, Y: Any, predictions: Any) -> fl
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true and the predicted nodes of n rows: n collections of nodes, or (n, p) of 0 and 1
 
     Returns
     -------
@@ -51,7 +51,7 @@ def hierarchical_recall(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true and the predicted nodes of n rows: n collections of nodes, or (n, p) of 0 and 1
 
     Returns
     -------
@@ -85,7 +85,7 @@ def hierarchical_f1(hierarchy: Hierarchy, Y: Any, predictions: Any) -> float:
     Parameters
     ----------
     hierarchy : the nodes
-    Y, predictions : the true and the predicted nodes of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true and the predicted nodes of n rows: n collections of nodes, or (n, p) of 0 and 1
 
     Returns
     -------

@@ -22,7 +22,8 @@ def label_precision(space: Space, Y: Any, predictions: Any, average: str = "rows
     Parameters
     ----------
     space : the labels
-    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows: n collections of labels, or (n, p) of 0
+        and 1
     average : ``"rows"`` or ``"pooled"``
 
     Returns
@@ -63,7 +64,8 @@ def label_recall(space: Space, Y: Any, predictions: Any, average: str = "rows") 
     Parameters
     ----------
     space : the labels
-    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows: n collections of labels, or (n, p) of 0
+        and 1
     average : ``"rows"`` or ``"pooled"``
 
     Returns
@@ -100,7 +102,8 @@ def label_f1(space: Space, Y: Any, predictions: Any, average: str = "rows") -> f
     Parameters
     ----------
     space : the labels
-    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows, as for :meth:`Space.encode`
+    Y, predictions : the true sets Y_i and the predicted sets G_i of n rows: n collections of labels, or (n, p) of 0
+        and 1
     average : ``"rows"`` or ``"pooled"``
 
     Returns
@@ -138,7 +141,7 @@ def mean_average_precision(space: Space, Y: Any, scores: Any) -> float:
     Parameters
     ----------
     space : the labels
-    Y : the true sets of n rows, as for :meth:`Space.encode`; one of them or more is not empty
+    Y : the true sets of n rows: n collections of labels, or (n, p) of 0 and 1; one of them or more is not empty
     scores : (n, p) finite numbers, as of ``decision_function``
 
     Returns

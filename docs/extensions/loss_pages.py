@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 
 from api_pages import heading, summary, write
 from figures import as_rst, plain_style, save_both
+from loss_facts import absent_classes, absent_scores, class_rows, costs, monge, three_classes
 from loss_pictures import picture, surrogate_surface
 from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES, Trait
@@ -18,6 +19,9 @@ from setwise.losses import LOSSES, Loss
 
 SIZE = 6
 """The number of decisions of the set for which traits and surrogates are told; all 2^6 sets of mistakes are tried."""
+
+LARGE = 30
+"""The number of decisions of a set too large for enumeration, for which the method of inference is told too."""
 
 KINDS = {
     "labels": "Losses of labels 0 and 1",
@@ -54,35 +58,62 @@ class Shown:
     def properties(self) -> str:
         """The traits, and whether each holds for every ground truth or was seen for this one."""
         if self.loss.reads == "classes":
-            return "The loss is about several classes; its traits are those of the loss inside.\n\n"
+            shapes = " and ".join(trait.name.lower() for trait in SHAPES if trait in self.loss.traits)
+            promise = f"It promises to be {shapes} in the mistakes of a single class. " if shapes else ""
+            return (
+                f"{promise}It reads several classes, so it is not a loss of the counts of one set, and Monge is not "
+                "defined.\n\n"
+            )
         if self.loss.reads == "scores":
-            return "It reads an order of scores, not a set of mistakes, and has no traits.\n\n"
+            return (
+                "It reads an order of scores, not a set of mistakes, and has no traits. It is not a loss of counts, so "
+                "Monge is not defined.\n\n"
+            )
         found = examine(self.loss, self.truth)
         rows = [(trait.name.lower(), _yes(found.holds(trait)), _promise(self.loss, trait)) for trait in SHAPES]
-        monge = getattr(self.loss, "monge", None)
-        if isinstance(monge, bool):
-            rows.append(("Monge", _yes(monge), _yes(monge)))
+        rows.append(("Monge", *monge(self.loss, 2, SIZE - 2)))
         says = [f"- {trait.value}\n" for trait in Trait if trait in self.loss.traits and trait not in SHAPES]
         head = ("trait", "for 2 positives of 6", "promised for every target")
         return table(head, rows) + ("It " + "".join(says)[2:] if len(says) == 1 else "".join(says)) + "\n"
 
     def surrogates(self) -> str:
-        """Which surrogates are convex and tight, and what finds their maximum."""
+        """Which surrogates are convex and tight, and what finds their maximum at what cost."""
         if self.loss.reads == "classes":
-            return "Those of the loss inside, class by class.\n\n"
+            rows = class_rows(self.loss)
+            return "Bound to six decisions of three classes:\n\n" + _surrogate_table(rows) + self.cost()
         of_scores = self.loss.reads == "scores"
         found = order_verdicts(self.loss, self.truth) if of_scores else verdicts(
             self.loss, self.truth, examine(self.loss, self.truth)
         )  # fmt: skip
         names = {"lovasz": "LovaszHinge", "margin": "MarginRescaling", "slack": "SlackRescaling", "ramp": "Ramp"}
-        rows = [
-            (f":doc:`{names[one.surrogate]} </api/setwise.surrogates.{names[one.surrogate]}>`", one.words)
-            for one in found
-        ]
-        return table(("surrogate", "what holds"), rows)
+        return _surrogate_table([(names[one.surrogate], one.words) for one in found]) + self.cost()
+
+    def cost(self) -> str:
+        """What the maximum costs under margin and slack rescaling, for the small set and for a larger one."""
+        if self.loss.reads == "classes":
+            sets = [("6 decisions, 3 classes", self.loss.structure(three_classes(self.loss)))]
+        else:
+            large = self.kind.examples(LARGE)[0]
+            sets = [
+                (f"{SIZE} decisions", self.loss.structure(self.truth)),
+                (f"{LARGE} decisions", large.structure(Sets.single(np.arange(LARGE) < LARGE // 3))),
+            ]
+        rows = [(words, costs(bound, False), costs(bound, True)) for words, bound in sets]
+        if len(rows) > 1 and rows[0][1:] == rows[1][1:]:
+            rows = [(f"{SIZE} and {LARGE} decisions", *rows[0][1:])]
+        return (
+            "What the maximum costs, as the method chosen says itself (p decisions, P positives, N negatives):\n\n"
+            + table(("set", "margin rescaling, ramp", "slack rescaling"), rows)
+        )
 
     def conventions(self) -> str:
         """What the loss is where a class is absent from the target."""
+        if self.loss.reads == "classes":
+            head = ("absent from the target", "all six right", "one predicted", "all predicted")
+            return "Six decisions of the other two classes, of three:\n\n" + table(head, absent_classes(self.loss))
+        if self.loss.reads == "scores":
+            head = (f"target of {SIZE}", "falling scores", "equal scores")
+            return table(head, absent_scores(self.value, SIZE))
         predicted = (("nothing", [0] * SIZE), ("one", [1] + [0] * (SIZE - 1)), ("everything", [1] * SIZE))
         rows = [
             (words, *(self.value(target, np.array(guess)) for _, guess in predicted))
@@ -96,6 +127,11 @@ class Shown:
             return f"{self.loss(target, guess):.3g}"
         except ValueError:
             return "refused"
+
+
+def _surrogate_table(rows: list[tuple[str, str]]) -> str:
+    linked = [(f":doc:`{name} </api/setwise.surrogates.{name}>`", words) for name, words in rows]
+    return table(("surrogate", "what holds"), linked)
 
 
 def _yes(answer: bool | None) -> str:
@@ -125,7 +161,7 @@ def page(shown: Shown, pictures: str) -> str:
         heading("Surrogates, and what maximizes them", "-"),
         "For the same loss. How the words are meant: :doc:`/guide/surrogates` and :doc:`/guide/inference`.\n\n",
         shown.surrogates(),
-        heading("Where a class is absent", "-") + shown.conventions() if shown.loss.reads == "labels" else "",
+        heading("Where a class is absent", "-") + shown.conventions(),
     ]
     return "".join(parts)
 

@@ -1,15 +1,17 @@
 """The picture on the page of a loss: what mistakes cost, and the surface of the surrogate that suits it."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from setwise.core.classes import Classes
 from setwise.core.enumerate import table
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
-from setwise.losses import Loss
+from setwise.losses import Loss, OrderedPoints
 from setwise.plotting import surface
 from setwise.surrogates import LovaszHinge, MarginRescaling, Surrogate
 
@@ -17,13 +19,15 @@ POSITIVES, NEGATIVES = 4, 6
 BLUE = "#2a7fb8"
 
 
-def picture(loss: Loss) -> Figure | None:
-    """What mistakes cost, as a figure whose label describes it; None for losses of several classes."""
-    if loss.reads == "classes":
-        return None
+def picture(loss: Loss) -> Figure:
+    """What mistakes cost, as a figure whose label describes it."""
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    if loss.reads == "scores":
+    if isinstance(loss, OrderedPoints):
+        words = by_place(axes, loss)
+    elif loss.reads == "classes":
+        words = by_confusion(axes, loss)
+    elif loss.reads == "scores":
         words = by_swapped_pairs(axes, loss)
     elif Trait.COUNTS in loss.traits and Trait.CARDINALITY not in loss.traits:
         words = by_counts(axes, loss)
@@ -47,19 +51,60 @@ def by_counts(axes: Axes, loss: Loss) -> str:
         guess[:fn] = False
         guess[POSITIVES : POSITIVES + fp] = True
         values[fn, fp] = resized(loss, len(truth))(truth, guess)
-    shown = axes.imshow(values, origin="lower", cmap="viridis", vmin=0)
-    for fn, fp in np.ndindex(values.shape):
-        bright = values[fn, fp] > 0.6 * values.max()
-        axes.text(
-            fp, fn, f"{values[fn, fp]:.2f}", ha="center", va="center", fontsize=8, color="#123" if bright else "#eef"
-        )
-    axes.set(xlabel="false positives", ylabel="false negatives")
-    axes.figure.colorbar(shown, ax=axes, label="loss", shrink=0.8)
+    _map(axes, values, "false positives", "false negatives")
     return (
         f"{type(loss).__name__} for {POSITIVES} positives and {NEGATIVES} negatives, over the numbers of false "
         f"positives and false negatives: {values[0, 1]:.2f} for one false positive, {values[1, 0]:.2f} for one false "
         f"negative, {values.max():.2f} at most."
     )
+
+
+def by_confusion(axes: Axes, loss: Loss) -> str:
+    """A loss of three classes over the decisions of classes 1 and 0 that are taken for each other, as a map."""
+    others = 3
+    truth = np.repeat([1, 0, 2], [POSITIVES, NEGATIVES, others])
+    batch, values = Classes.single(truth, 3), np.empty((POSITIVES + 1, NEGATIVES + 1))
+    for missed, taken in np.ndindex(values.shape):
+        guess = truth.copy()
+        guess[:missed] = 0
+        guess[POSITIVES : POSITIVES + taken] = 1
+        values[missed, taken] = loss.values(batch, guess)[0]
+    _map(axes, values, "class 0 predicted as 1", "class 1 predicted as 0")
+    return (
+        f"{loss!r} for {POSITIVES} decisions of class 1, {NEGATIVES} of class 0 and {others} of class 2, which are "
+        f"right, over the numbers of decisions of classes 0 and 1 that are taken for each other: {values[0, 1]:.2f} "
+        f"for one of class 0, {values[1, 0]:.2f} for one of class 1, {values.max():.2f} at most."
+    )
+
+
+def by_place(axes: Axes, loss: OrderedPoints) -> str:
+    """The loss of the order of two points over the predicted place of the second, as a map."""
+    side, first, second = 5, (2, 2), (3, 4)
+    grid = replace(loss, width=side)
+    truth = np.array([row * side + column for row, column in (first, second)])
+    batch, values = Classes.single(truth, side * side), np.empty((side, side))
+    for state in range(side * side):
+        values.flat[state] = grid.values(batch, np.array([truth[0], state]))[0]
+    _map(axes, values, "predicted column of the second point", "predicted row")
+    axes.invert_yaxis()
+    for (row, column), name in ((first, "first"), (second, "second, true")):
+        axes.plot(column, row, "o", ms=24, mfc="none", mec="#d1495b", mew=2, label=name)
+        axes.annotate(name, (column, row), (0, -20), textcoords="offset points", ha="center", color="#d1495b")
+    return (
+        f"{grid!r} for two points, the first right in row {first[0]} and column {first[1]}, over the predicted place "
+        f"of the second, which truly lies in row {second[0]} and column {second[1]}: 0 wherever it is predicted below "
+        f"and to the right of the first, {values.max():.2g} elsewhere."
+    )
+
+
+def _map(axes: Axes, values: np.ndarray, across: str, up: str) -> None:
+    """A table of losses as a map with its numbers."""
+    shown = axes.imshow(values, origin="lower", cmap="viridis", vmin=0)
+    for i, j in np.ndindex(values.shape):
+        bright = values[i, j] > 0.6 * values.max()
+        axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", fontsize=8, color="#123" if bright else "#eef")
+    axes.set(xlabel=across, ylabel=up)
+    axes.figure.colorbar(shown, ax=axes, label="loss", shrink=0.8)
 
 
 def by_size(axes: Axes, loss: Loss) -> str:

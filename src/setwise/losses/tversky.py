@@ -88,8 +88,9 @@ class Tversky(CountLoss):
 
     @property
     def monge(self) -> bool | None:
-        """True for beta >= 1; for smaller beta the property need not hold."""
-        return True if self.beta >= 1.0 else None
+        """True for beta >= 1/2; for smaller beta the property need not hold."""
+        # The sign of the mixed derivative is that of -alpha fp - (1 - beta) fn - (2 beta - 1) P, and fn <= P.
+        return True if self.beta >= 0.5 else None
 
     def quotient(self, P: Values, N: Values) -> Quotient:
         # Without positives the formula is 1 wherever it is not 0/0; the loss of no mistake is not read from it.

@@ -22,7 +22,7 @@ from setwise.compare.winner import winner_of
 from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.checks import as_kind, as_number, shown
-from setwise.core.pages import OPTIONS
+from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
 from setwise.core.refusal import Refusal
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
@@ -167,9 +167,10 @@ def _outer(problem: Problem, whole: Rows, plan: Plan) -> Folds:
         for train, _ in folds:
             whole.take(train).folds(plan.inner, 0)
     except ValueError as error:
-        raise ValueError(
+        raise Refusal(
             f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
-            f"each: {error}"
+            f"each: {error}",
+            HOW_IT_CHOOSES,
         ) from None
     return folds
 
@@ -181,9 +182,10 @@ def check_size(problem: Problem, plan: Plan) -> None:
     fewest = int(np.bincount(problem.y.ravel(), minlength=2).min())
     needed = max(plan.folds, -(-plan.inner * plan.folds // (plan.folds - 1)))
     if fewest < needed:
-        raise ValueError(
+        raise Refusal(
             f"The problem {problem.name} is too small for {plan.folds} outer folds with {plan.inner} folds inside "
-            f"each: it has {fewest} rows of one class, and {needed} are needed."
+            f"each: it has {fewest} rows of one class, and {needed} are needed.",
+            HOW_IT_CHOOSES,
         )
 
 

@@ -61,6 +61,9 @@ def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:
         return StratifiedGroupKFold(k, shuffle=True, random_state=seed)
     if len(task.truth) < k:
         raise ValueError(f"cv={k} folds need {k} rows or more; got n_samples = {len(task.truth)}.")
+    largest = len(task.truth) if task.is_matrix else int(np.bincount(task.truth).max())
+    if largest < k:
+        raise ValueError(f"cv={k} folds need {k} rows or more of a label; the more frequent one has {largest}.")
     return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
 
 

@@ -92,11 +92,7 @@ def class_rows(loss: Loss) -> list[tuple[str, str]]:
         method = Auto().choice(loss.structure(batch), kind is SlackRescaling)
         assert method is not None
         shape = "not convex" if kind.name == "ramp" else "convex"
-        inner = binary_problems(method, loss.structure(batch))
-        # One class against the rest is one binary problem, and is solved as exactly as that one.
-        solver = Auto().choice(inner[0]) if len(inner) == 1 else method
-        assert solver is not None
-        exact = "with a bound of what it may miss" if solver.approximate else "exact"
+        exact = "exact" if is_exact(method, loss.structure(batch)) else "with a bound of what it may miss"
         rows.append((kind.__name__, f"{shape}; {type(method).__name__}, {method.about}, {exact}."))
     return rows
 
@@ -107,26 +103,34 @@ def binary_problems(method: Inference, structure: Structure) -> list[Structure]:
     return [term.structure for term in terms if isinstance(term, OneLabel)]
 
 
+def is_exact(method: Inference, structure: Structure) -> bool:
+    """Whether the method finds the maximum; one class against the rest is solved as exactly as its binary problem."""
+    inner = binary_problems(method, structure)
+    solver = Auto().choice(inner[0]) if len(inner) == 1 else method
+    return solver is not None and not solver.approximate
+
+
 def first_clause(refusal: Refusal) -> str:
     """The reason of a refusal, without the two parties and without the way out."""
     return refusal.sentence.split(". ")[0].split(": ", 1)[-1].rstrip(".")
 
 
 def costs(structure: Structure, slack: bool) -> str:
-    """The method that maximizes the loss under one rescaling, and what its documentation says that it costs."""
+    """The method that maximizes the loss under one rescaling, whether it is exact, and what it says that it costs."""
     try:
         method = Auto().choice(structure, slack)
     except Refusal:
         method = None
     if method is None:
         return "refused"
-    name = type(method).__name__
-    words = f":doc:`{name} </api/setwise.inference.{name}>`, {cost(method, structure, slack)}"
-    inner = binary_problems(method, structure)
+    name, exact = type(method).__name__, "exact" if is_exact(method, structure) else "each answer has a bound"
+    words, inner = f":doc:`{name} </api/setwise.inference.{name}>` ({exact}): ", binary_problems(method, structure)
+    if len(inner) == 1:
+        return f"{words}one binary problem, by {costs(inner[0], slack)}"
+    words += cost(method, structure, slack)
     if inner:
         assert isinstance(method, ByClass)
-        several = f"up to {method.max_iter} steps of {len(inner)} binary problems, each"
-        words += f": {several if len(inner) > 1 else 'one binary problem'} by {costs(inner[0], slack)}"
+        words += f"; up to {method.max_iter} steps of {len(inner)} binary problems, each by {costs(inner[0], slack)}"
     return words
 
 
@@ -135,13 +139,13 @@ def cost(method: Inference, structure: Structure, slack: bool) -> str:
     text = (inspect.getdoc(type(method)) or "").split("Parameters\n---")[0].split("Raises\n---")[0]
     if isinstance(method, CountSearch):
         cases = [" ".join(case.split()).rstrip(";.") for case in re.split(r"\n- ", text.split("Parameters")[0])[1:]]
-        return f"{method.about}: {count_case(cases, structure, slack)}"
+        return f"{method.about}; {count_case(cases, structure, slack)}"
     if "O(" in method.about:
         return method.about
     said = [sentence for sentence in re.split(r"(?<=[.]) (?=[A-Z*])", " ".join(text.split())) if "O(" in sentence]
     if not said and type(method).__name__ == "Enumeration":
         return f"{method.about}, 2^p for p decisions"
-    return f"{method.about}: {' '.join(said).rstrip('.')}" if said else method.about
+    return f"{method.about}. {' '.join(said).rstrip('.')}" if said else method.about
 
 
 def count_case(cases: list[str], structure: Structure, slack: bool) -> str:
@@ -157,7 +161,7 @@ def count_case(cases: list[str], structure: Structure, slack: bool) -> str:
     else:
         key = "bound and prune" if counts.bounded else "whole table"
     (case,) = [case for case in cases if key in case]
-    limits = f"; tables of up to {SCANNED_TABLE} cells are scanned, O(P N), larger ones up to ``budget`` cells"
+    limits = f"; up to {SCANNED_TABLE} cells are scanned, O(P N), more up to ``budget``, and beyond there is a bound"
     return case + limits if key == "bound and prune" else case
 
 

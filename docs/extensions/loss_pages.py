@@ -98,18 +98,23 @@ class Shown:
                 (f"{SIZE} decisions", self.loss.structure(self.truth)),
                 (f"{LARGE} decisions", large.structure(Sets.single(np.arange(LARGE) < LARGE // 3))),
             ]
-        rows = [(words, costs(bound, False), costs(bound, True)) for words, bound in sets]
-        if len(rows) > 1 and rows[0][1:] == rows[1][1:]:
-            rows = [(f"{SIZE} and {LARGE} decisions", *rows[0][1:])]
+        kinds = (("margin rescaling, ramp", False), ("slack rescaling", True))
+        rows = []
+        for name, slack in kinds:
+            found = [(f"{name}: {words}", costs(bound, slack)) for words, bound in sets]
+            # One row says what holds for both sets.
+            same = len({words for _, words in found}) == 1
+            rows += [(name, found[0][1])] if same else found
+        sizes = " and ".join(words for words, _ in sets)
         return (
-            "What the maximum costs, as the method chosen says itself (p decisions, P positives, N negatives):\n\n"
-            + table(("set", "margin rescaling, ramp", "slack rescaling"), rows)
+            f"What the maximum costs for sets of {sizes}, as the method that is chosen says itself (p decisions, P "
+            "positives, N negatives):\n\n" + table(("rescaling", "method and cost"), rows)
         )
 
     def conventions(self) -> str:
         """What the loss is where a class is absent from the target."""
         if self.loss.reads == "classes":
-            head = ("absent from the target", "all six right", "one predicted", "all predicted")
+            head = ("absent from the target", "all right", "one predicted as it", "all predicted as it")
             return "Six decisions of the other two classes, of three:\n\n" + table(head, absent_classes(self.loss))
         if self.loss.reads == "scores":
             head = (f"target of {SIZE}", "falling scores", "equal scores")

@@ -79,7 +79,7 @@ def by_confusion(axes: Axes, loss: Loss) -> str:
 
 def by_place(axes: Axes, loss: OrderedPoints) -> str:
     """The loss of the order of two points over the predicted place of the second, as a map."""
-    side, first, second = 5, (2, 2), (3, 4)
+    side, first, second = 5, (1, 1), (3, 3)
     grid = replace(loss, width=side)
     truth = np.array([row * side + column for row, column in (first, second)])
     batch, values = Classes.single(truth, side * side), np.empty((side, side))
@@ -87,9 +87,9 @@ def by_place(axes: Axes, loss: OrderedPoints) -> str:
         values.flat[state] = grid.values(batch, np.array([truth[0], state]))[0]
     _map(axes, values, "predicted column of the second point", "predicted row")
     axes.invert_yaxis()
-    for (row, column), name in ((first, "first"), (second, "second, true")):
-        axes.plot(column, row, "o", ms=24, mfc="none", mec="#d1495b", mew=2, label=name)
-        axes.annotate(name, (column, row), (0, -20), textcoords="offset points", ha="center", color="#d1495b")
+    for (row, column), name, color in ((first, "first", "#123"), (second, "second", "#eef")):
+        axes.plot(column, row, "o", ms=20, mfc="none", mec=color, mew=1.5)
+        axes.annotate(name, (column, row), (0, -18), textcoords="offset points", ha="center", color=color, fontsize=9)
     return (
         f"{grid!r} for two points, the first right in row {first[0]} and column {first[1]}, over the predicted place "
         f"of the second, which truly lies in row {second[0]} and column {second[1]}: 0 wherever it is predicted below "

@@ -21,8 +21,8 @@ class MeanOverClasses(Loss):
     """``(1/k) sum_c loss([y = c], [yhat = c])``: mean Jaccard, macro F1, and so on, for k labels.
 
     All classes have the same weight, and the range is that of the loss. A class that is absent from a set contributes
-    the loss of a set without positives. Margin rescaling is maximized by decoupling the classes, with a bound; the
-    other surrogates refuse this loss.
+    the loss of a set without positives. Margin rescaling and the ramp are maximized by decoupling the classes, with a
+    bound; the Lovász hinge and slack rescaling refuse this loss.
 
     Source: DD 3, which mentions losses of the counts of each class after Eq. 10.
 

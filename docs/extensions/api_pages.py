@@ -4,11 +4,13 @@ import inspect
 import re
 from importlib import import_module
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 from packages import PACKAGES
 from setwise.losses import LOSSES
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ENTRY = re.compile(r"(\S.*?) : (.*)")
 SECTIONS = {"Parameters", "Attributes", "Returns", "Yields", "Raises"}
@@ -53,7 +55,7 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
 
 
-def make(app: Sphinx) -> None:
+def make(app: "Sphinx") -> None:
     """Write the pages; a name that two packages export stands where it comes first, a loss on its own page."""
     folder, seen = Path(app.srcdir) / "api", set()
     pages = set(LOSSES.values())
@@ -76,12 +78,12 @@ def make(app: Sphinx) -> None:
         write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")
 
 
-def skip(_app: Sphinx, _what: str, name: str, _held: object, skipped: bool, _options: object) -> bool:
+def skip(_app: "Sphinx", _what: str, name: str, _held: object, skipped: bool, _options: object) -> bool:
     """Leave out what scikit-learn adds to estimators, whose docstrings refer to its own site."""
     return skipped or (name.startswith("set_") and name.endswith("_request"))
 
 
-def whole_entries(_app: Sphinx, _what: str, _name: str, _held: object, _options: object, lines: list[str]) -> None:
+def whole_entries(_app: "Sphinx", _what: str, _name: str, _held: object, _options: object, lines: list[str]) -> None:
     """Put what follows ``name :`` below the name, where numpydoc looks for a type, and link what a source names."""
     out, section = [], ""
     for line, below in zip(lines, [*lines[1:], ""], strict=False):
@@ -93,7 +95,7 @@ def whole_entries(_app: Sphinx, _what: str, _name: str, _held: object, _options:
     lines[:] = out
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Makes the pages when a build begins."""
     app.connect("builder-inited", make)
     app.connect("autodoc-skip-member", skip)

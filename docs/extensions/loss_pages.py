@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sphinx.application import Sphinx
 
 from api_pages import heading, summary, write
 from figures import as_rst, plain_style, save_both
@@ -16,6 +15,9 @@ from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES, Trait
 from setwise.description import examine, order_verdicts, verdicts
 from setwise.losses import LOSSES, Loss
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 SIZE = 6
 """The number of decisions of the set for which traits and surrogates are told; all 2^6 sets of mistakes are tried."""
@@ -171,7 +173,7 @@ def page(shown: Shown, pictures: str) -> str:
     return "".join(parts)
 
 
-def make(app: Sphinx) -> None:
+def make(app: "Sphinx") -> None:
     """Write a page for each loss, and the index of these pages."""
     folder = Path(app.srcdir) / "losses"
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
@@ -196,7 +198,7 @@ def make(app: Sphinx) -> None:
     write(folder / "index.rst", f"{text}.. toctree::\n   :hidden:\n\n{tree}")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Makes the pages when a build begins."""
     app.connect("builder-inited", make)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -37,7 +37,7 @@ def margins(y: ArrayLike, scores: ArrayLike) -> Values:
 
 
 def margin_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
-    """``max_A l(A) - m(A)``, with ``m(A)`` the sum of the margins of A (LH Eq. 21)."""
+    """``max_A l(A) - m(A)``, with ``m(A)`` the sum of the margins of A (LH Eq. 21, as Eq. 25 writes it)."""
     m = margins(y, scores)
     return float(np.max(table(loss, y) - subsets(len(m)) @ m))
 
@@ -50,7 +50,7 @@ def ramp(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
 
 
 def slack_rescaling(loss: Loss, y: ArrayLike, scores: ArrayLike) -> float:
-    """``max_A l(A) (1 - m(A))``, with ``m(A)`` the sum of the margins of A (LH Eq. 22)."""
+    """``max_A l(A) (1 - m(A))``, with ``m(A)`` the sum of the margins of A (LH Eq. 22, as Eq. 23 writes it)."""
     m, values = margins(y, scores), table(loss, y)
     # A labeling that is not allowed has the value -inf, whose product with a negative factor would be +inf.
     allowed = values > -np.inf

@@ -4,7 +4,7 @@ The protocol was fixed before the first test result; only seconds and objectives
 
 *Images.* All 591 of MSRC v2 at half size, mostly 160 x 107 pixels, with the cleaned label maps. The class is positive,
 all the rest negative, pixels without a label included. Most images do not show the class, so there are about 55 (cow)
-and 45 (car) negative pixels for each positive one; DD has 24 to 168 on VOC 2009 and 2010, which can't be had. Nor can
+and 44 (car) negative pixels for each positive one; DD has 24 to 168 on VOC 2009 and 2010, which can't be had. Nor can
 color SIFT and detectors: the features are those of :func:`setwise.graphs.from_image`, 43 of color, texture, position
 and simple filters, which tell classes far less well. A second pair of tables adds words, as DD has them of SIFT: the
 shares of 128 k-means words of 5 x 5 color patches in each superpixel, learned from the training images of the split.

@@ -35,7 +35,8 @@ class HighOrderMessages(Inference):
 
     Parameters
     ----------
-    damping : the share of the way to the answer that a message goes, in (0, 1]; HOL names .95
+    damping : the share of the way to the answer that a message goes, in (0, 1]. HOL names .95, but not whether it is
+        the share of the new message, as here, or of the old one
     max_iter : the largest number of rounds
 
     Raises

@@ -8,12 +8,14 @@ import setwise
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extensions"))
 
+from source_links import line_of_code as linkcode_resolve  # noqa: E402, F401
+
 project, author, project_copyright = "setwise", "The setwise developers", "The setwise developers"
 version = release = setwise.__version__
 language = "en"
 
 extensions = [
-    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design",
+    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.linkcode", "sphinx_copybutton", "sphinx_design",
     "sphinx_gallery.gen_gallery", "api_pages", "drawings", "formulas", "loss_pages", "source_links", "thumbnails",
 ]  # fmt: skip
 exclude_patterns = ["extensions", "gallery/**/*.py", "gallery/*.ipynb", "**/*.py.md5"]

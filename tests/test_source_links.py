@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("sphinx")
 
-from source_links import lead_to_pages
+from source_links import files_of_names, lead_to_pages, line_of_code
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -26,3 +26,23 @@ def test_links_to_code_lead_to_pages(page, link, leads):
     source = [f"A [link]({link}) of a page."]
     lead_to_pages(SimpleNamespace(srcdir=DOCS), page, source)
     assert source == [f"A [link]({leads}) of a page."]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "file", "defines"),
+    [
+        ("setwise.losses", "Jaccard", "src/setwise/losses/", "class Jaccard"),
+        ("setwise", "SetClassifier.fit", "src/setwise/estimators/set_classifier.py", "def fit("),
+        ("setwise.datasets", "textured_objects", "src/setwise/datasets/", "def textured_objects("),
+        ("setwise.surrogates", "SURROGATES", None, None),
+    ],
+)
+def test_names_lead_to_the_line_of_their_code(module, name, file, defines):
+    found = line_of_code("py", {"module": module, "fullname": name})
+    if file is None:
+        assert found is None
+    else:
+        page, line = found.removeprefix("../source/").split(".html#line-")
+        assert page.startswith(file.removesuffix(".py"))
+        assert defines in (DOCS.parent / f"{page}.py").read_text("utf-8").splitlines()[int(line) - 1]
+        assert f"{page}.py" in set(files_of_names())

@@ -1,10 +1,14 @@
 """Links of pages to files of the repository: each such file of code becomes a page with numbered lines.
 
 ``[text](../../src/package/file.py#Class.method)`` leads to the line where the file defines that name. On a code host,
-which does not know the anchor, it opens the file. A link to a whole example leads to its page in the gallery.
+which does not know the anchor, it opens the file. A link to a whole example leads to its page in the gallery. The pages
+of public names and of losses link each class, function and method to its line.
 """
 
+import inspect
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from docutils import nodes
@@ -12,7 +16,9 @@ from sphinx.application import Sphinx
 
 from api_pages import write
 from definitions import definitions
+from packages import PACKAGES
 
+ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
 EXAMPLE = re.compile(r"examples/(plot_\w+)\.py")
 
@@ -25,16 +31,47 @@ def page_of(relative: str, anchor: str = "") -> str:
 
 def make(app: Sphinx) -> None:
     """Write a page for each file of code that a page links to."""
-    root, docs = Path(app.srcdir).parent, Path(app.srcdir)
+    for relative in {*linked_files(Path(app.srcdir)), *files_of_names()}:
+        up = "../" * (relative.count("/") + 2)
+        body = f".. literalinclude:: {up}{relative}\n   :language: python\n   :linenos:\n   :lineno-match:\n"
+        page = Path(app.srcdir) / f"{page_of(relative, '#')}.rst"
+        write(page, f":orphan:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
+
+
+def linked_files(docs: Path) -> Iterator[str]:
+    """The files of code that pages link to, but for examples as a whole."""
     for text in docs.rglob("*.md"):
         for link, anchor in LINK.findall(text.read_text("utf-8")):
-            relative = (text.parent / link).resolve().relative_to(root).as_posix()
-            page = page_of(relative, anchor)
-            if page.startswith("gallery/"):
-                continue
-            up = "../" * (relative.count("/") + 2)
-            body = f".. literalinclude:: {up}{relative}\n   :language: python\n   :linenos:\n   :lineno-match:\n"
-            write(docs / f"{page}.rst", f":orphan:\n\n{relative}\n{'=' * len(relative)}\n\n{body}")
+            relative = (text.parent / link).resolve().relative_to(docs.parent).as_posix()
+            if not page_of(relative, anchor).startswith("gallery/"):
+                yield relative
+
+
+def files_of_names() -> Iterator[str]:
+    """The files that define the public classes and functions."""
+    for module in map(import_module, PACKAGES):
+        yield from filter(None, (file_of(getattr(module, name)) for name in module.__all__))
+
+
+def file_of(held: object) -> str | None:
+    """The file of the repository that defines a class or function; None for all else."""
+    code = inspect.unwrap(held) if callable(held) else held
+    if not (inspect.isclass(code) or inspect.isfunction(code)):
+        return None
+    _, _, below = Path(inspect.getfile(code)).as_posix().rpartition("/setwise/")
+    return f"src/setwise/{below}"
+
+
+def line_of_code(_domain: str, info: dict[str, str]) -> str | None:
+    """The address of the line that defines a name of a page in ``api`` or ``losses``; None where it has none."""
+    first, _, part = info["fullname"].partition(".")
+    held = getattr(import_module(info["module"]), first)
+    relative = file_of(held)
+    if relative is None:
+        return None
+    name = getattr(held, "__name__", first) + (f".{part}" if part else "")
+    line = definitions((ROOT / relative).read_text("utf-8")).get(name)
+    return None if line is None else f"../{page_of(relative, '#')}.html#line-{line}"
 
 
 def lead_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -105,7 +105,10 @@ def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     (one,) = results(tmp_path / "r")
     count = int(sick.sum())
     positive = f"Positive is sick = yes: {count} of 300 rows ({count / 3:.1f} %)."
-    assert f"{positive} It is the later of 'no' and 'yes'; --positive no turns it." in out
+    assert (
+        f"{positive} It was taken by default, as the later of 'no' and 'yes'; for the other one give --positive no."
+        in out
+    )
     # The test file has the latest rows, so that no word is lost on dates.
     assert "folds are random" not in out
     assert one["data"] == {
@@ -198,14 +201,14 @@ def test_floors_are_asked_for_and_counted(files, tmp_path, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "Left out of --levers: ramp; a floor is kept by a threshold alone." in out
     assert "Left out of --levers: gfm; not for this kind of data or of measure." in out
-    assert "t.csv: precision" in out
+    assert "t.csv: precision at a recall of at least 0.8 with confidence 0.8 =" in out
     report = (tmp_path / "r" / "report.html").read_text("utf-8")
     # Where the address of the site is known, words are links.
     report = re.sub("</?a[^>]*>", "", report)
     assert "tuned threshold: of the thresholds that keep the floor" in report
     assert "<p>A floor of recall or precision is kept by the threshold alone" in report
     assert re.search(r"keeps a recall of at least 0.8 with confidence 0.8 out of .* [012] of 2 kept the floor", out)
-    assert re.search(r"EXPECT New rows of the same kind should have recall \.\d+ \(95 % interval .* and precision", out)
+    assert re.search(r"EXPECT New rows of the same kind should have recall \.\d+ \(at least .* and precision", out)
     assert "--confidence 0.95" not in out
     assert run(files / "t.csv", *words, *LEAST, "--precision-at-least", "0.95", "--out", tmp_path / "s") == 2
     assert "is not met by any threshold" in capsys.readouterr().err

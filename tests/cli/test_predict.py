@@ -56,7 +56,7 @@ def test_another_process_labels_shuffled_columns_with_unseen_words_and_gaps(fold
     yes = sum(row["label"] == "yes" for row in found)
     said = " ".join(done.stdout.split())
     assert re.fullmatch(
-        rf"60 rows labelled, {yes} yes \({100 * yes / 60:.1f} %\), at threshold [.\d]+: \S+/labels.csv", said
+        rf"60 rows labelled: {yes} as yes \({100 * yes / 60:.1f} %\), at threshold [.\d]+, in \S+/labels.csv", said
     )
     assert list(found[0]) == ["extra", "bag", "label", "probability"]
     assert [row["extra"] for row in found] == new["extra"]
@@ -240,4 +240,4 @@ def test_words_of_any_kind_are_written_so_that_they_can_be_read_again(tmp_path, 
     assert run("predict", tmp_path / "m.skops", tmp_path / "new.npz", "--out", tmp_path / "l.csv") == 0
     with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as file:
         assert [row["label"] for row in csv.DictReader(file)] == names
-    assert " ".join(capsys.readouterr().out.split()).startswith("2 rows labelled, 1 日本 x (50.0 %): ")
+    assert " ".join(capsys.readouterr().out.split()).startswith("2 rows labelled: 1 as 日本 x (50.0 %), in ")

@@ -10,7 +10,7 @@ from compare.test_floored import PRECISION, rare
 from compare.test_run import FAST
 from setwise.compare import compare
 from setwise.compare.answer import Flat
-from setwise.compare.floor_words import chance_below, often
+from setwise.compare.floor_words import chance_below, lower, needed_of, often
 from setwise.compare.floors import FlooredThreshold, Reached
 from setwise.compare.plan import FIRST, PLAIN
 from setwise.compare.report import write_report
@@ -70,10 +70,12 @@ def test_the_lower_figure_of_the_folds_is_explained(found):
     for called, said in ((400, True), (300, False), (250, False)):
         parts = [Reached(90, called, 100, 1000, True)] * 3
         text = " ".join(headline(with_shares(found, whole, parts))["HOW MUCH"])
-        assert ("The precision to expect, .300, is higher: its threshold is tuned on the rows" in text) == said
-        assert ("fewer rows, which need more distance from the floor. A fair figure" in text) == said
+        assert ("A fair precision for new rows lies between .225 and .300: the first is of" in text) == said
+        assert ("fewer rows, which need more distance from the floor, the second of one" in text) == said
     free = with_shares(found, whole, [Reached(90, 400, 100, 1000, True)] * 3, floor=FlooredThreshold(recall=0.85))
-    assert "on fewer rows. A fair figure for new rows lies between the two." in " ".join(headline(free)["HOW MUCH"])
+    assert "chosen on fewer rows, the second of one chosen on the rows that it is judged" in " ".join(
+        headline(free)["HOW MUCH"]
+    )
 
 
 def test_a_file_may_miss_the_floor_by_chance(found):
@@ -90,7 +92,8 @@ def test_few_rows_decide_where_few_may_be_missed(found):
     for n, few in ((100, True), (1000, False)):
         whole = Reached(9 * n // 10, 2 * n, n, 5 * n, True)
         text = headline(with_shares(found, whole, [whole] * 3))["HOW MUCH"][1]
-        assert f"of the {n:,} positive rows must be found" in text
+        needed = needed_of(found.plan.floor.floors[0], n)
+        assert f"{needed} of the {n:,} positive rows (.{round(1000 * needed / n)}) must be found" in text
         assert text.endswith(said) == few
 
 
@@ -99,13 +102,15 @@ def test_the_picture_says_why_the_threshold_keeps_a_distance(found, tmp_path):
     from setwise.compare.pictures import floored
 
     (axes,) = floored(found, found.winner.flat).axes
-    needed = next(line for line in axes.get_lines() if line.get_label() == "needed for 0.9")
-    assert needed.get_ydata()[0] == found.floored.all_rows[found.winner.key].recall
+    (band,) = [one for one in axes.collections if one.get_label() == "lower end: recall that is 90 % sure"]
+    corners, at = band.get_paths()[0].vertices, found.winner.threshold
+    places = np.unique(corners[:, 0])
+    ends = corners[corners[:, 0] == places[np.argmin(np.abs(places - at))], 1]
+    reached = found.floored.all_rows[found.winner.key]
+    assert ends.min() == pytest.approx(lower(reached.found, reached.positives, 0.9), abs=0.02)
+    assert ends.max() == pytest.approx(reached.recall, abs=0.02)
     text = write_report(tmp_path, [found], "rare", 1.0)[0].read_text("utf-8")
-    assert (
-        "So that new rows keep it with confidence 0.9, the rows at hand must keep more: for the recall the dotted line."
-        in text
-    )
+    assert "So that new rows keep it with confidence 0.9, the lower end of the band below the recall must" in text
 
 
 def test_the_threshold_is_drawn_where_the_recall_is_near_the_floor(found):
@@ -126,5 +131,5 @@ def test_a_way_that_breaks_the_floor_leaves_the_others_their_room(found):
 
     rows = tuple(replace(row, outer=row.outer * 0.0) if row.key == PLAIN else row for row in found.rows)
     (axes,) = ways(replace(found, rows=rows)).axes
-    assert [text.get_text() for text in axes.texts] == ["breaks the floor, 1.000 \u2192"]
+    assert [text.get_text() for text in axes.texts] == ["logistic regression: 1.000, breaks the floor \u2192"]
     assert axes.get_xlim()[1] < 0.9

@@ -214,7 +214,10 @@ def test_pickles_and_other_files_are_refused(path):
         path.write_bytes(content)
         refused(path)
     skops.dump(LogisticRegression(), path)
-    assert refused(path) == "m.skops is not a model saved by setwise: it holds LogisticRegression."
+    assert (
+        refused(path)
+        == "m.skops is not a model saved by setwise: it holds LogisticRegression, which skops.io.load reads."
+    )
     skops.dump({"a": 1}, path)
     refused(path)
     write(path, {"other.json": "{}"})

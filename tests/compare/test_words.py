@@ -49,7 +49,7 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     assert what_to_do(found) == [
         "Stay with logistic regression; move its threshold to 0.27.",
         "Nothing beats it clearly: the best other way by the training rows, boosted trees with a tuned threshold, "
-        f"+.017, interval {signed(low)} to {signed(high)}.",
+        f"gains +.017 on rows that it did not see, interval {signed(low)} to {signed(high)}.",
     ]
     assert "The tuned threshold gains +.100 over the usual 0.5 (.400)." in headline(found)["HOW MUCH"][1]
     worse = made_up(plain=(0.4, 0.4, 0.4), other=(0.4, 0.6, 0.45), choices=(OTHER, REFERENCE, OTHER), winner=STAYED)
@@ -62,7 +62,7 @@ def test_what_is_not_clear_says_stay_and_names_the_best_other_way_by_its_inner_l
     # The gain is that of the choice, which is not what is recommended.
     low, high = found.gain.interval()
     assert sure[1] == (
-        "To follow it would have gained +.043 over logistic regression with a tuned threshold, 95 % interval "
+        "To follow it each time would have gained +.043 over logistic regression with a tuned threshold, 95 % interval "
         f"{signed(low)} to {signed(high)}, which is not surely above 0."
     )
 

@@ -68,7 +68,7 @@ def test_no_page_is_left_over():
 
 
 def test_the_sentence_that_closes_a_message():
-    assert pages.EMPTY_MODELS.see == ' See "Empty models" in the guide.'
+    assert pages.EMPTY_MODELS.see == ' See "Empty models" in guide/learners.'
 
 
 def test_the_address_is_that_of_the_metadata(monkeypatch):

@@ -54,7 +54,7 @@ def test_ctrl_c_in_logistic_regression_keeps_its_best_steps(monkeypatch):
     model = clone(MODEL)
     said = interrupted(model, monkeypatch, start.PlacedLogistic, "_objective", 6)
     words = "interrupted in its start; these are the best weights so far, and nothing is certified of them"
-    assert said == [f'FileClassifier was {words}. See "What is known after a fit" in the guide.']
+    assert said == [f'FileClassifier was {words}. See "What is known after a fit" in guide/estimator.']
     assert (model.status_, model.stop_reason_, model.n_iter_) == ("interrupted", words, 0)
     assert model.surrogate_ == "ramp"
     assert model.lower_bound_ == -np.inf

@@ -22,7 +22,7 @@ def details(found: Answer) -> list[str]:
     """All details: the threshold, the constant, the coefficients, the columns, the saved file, what was left out."""
     sentences, winner = _range(found), found.winner
     if winner.constant is not None:
-        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}.")
+        sentences.append(f"C of {BASES[winner.key[0]].title}: {winner.constant:g}, from {_grid(found)}{_end(found)}.")
     if winner.coefficients:
         sentences.append(coefficients_text(winner.coefficients))
     return [*sentences, *_columns(found.problem), *_saved(found), *found.problem.notes, *found.notes]
@@ -96,6 +96,12 @@ def foreign(problem: Problem, measured: Measured) -> tuple[str, ...]:
     if problem.many:
         return ("class_weight", *(("gfm", "stack") if measured.average != "samples" else ()))
     return ("gfm", "label_thresholds", *(("stack",) if problem.groups is None else ()))
+
+
+def _end(found: Answer) -> str:
+    """That the constant stands at the upper end of its grid; the lower end is nearly a constant model."""
+    largest = len(found.plan.grid) > 1 and found.winner.constant == max(found.plan.grid)
+    return ", the largest that was tried" if largest else ""
 
 
 def _grid(found: Answer) -> str:

@@ -61,7 +61,10 @@ def labels(problem: Problem) -> str:
         return f"Positive is {name}{positive}: {rows}."
     later = f"the later of {other!r} and {positive!r}"
     if 2 * count <= n:
-        return f"Positive is {name}{positive}: {rows}. It is {later}; --positive {quote(other)} turns it."
+        return (
+            f"Positive is {name}{positive}: {rows}. It was taken by default, as {later}; for the other one give "
+            f"--positive {quote(other)}."
+        )
     return (
         f"Positive is {name}{positive}: {rows}. It was taken by default, as {later}, and is the more frequent one. To "
         f"find the rows with {name}{other}, give --positive {quote(other)}."

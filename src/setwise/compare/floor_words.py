@@ -36,8 +36,6 @@ def expected(found: Answer) -> list[str]:
     reached = found.floored.all_rows[found.winner.key]
     floor, alone = found.plan.floor, found.problem.groups is None
     shares = [_with_interval(name, reached, floor) if alone else _share(name, reached) for name in _names(floor)]
-    if alone:
-        shares[0] = shares[0].replace("(", f"({100 * LEVEL:.0f} % interval ", 1)
     ends = "" if alone else "; rows of a group are not independent, so intervals are not known"
     called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
     hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
@@ -63,14 +61,18 @@ def _in_a_file(floor: FlooredThreshold, reached: Reached) -> list[str]:
 
 
 def _with_interval(name: str, reached: Reached, floor: FlooredThreshold) -> str:
-    """A share with its exact interval, and where a floor is to hold with confidence with its sure lower bound."""
+    """A share with its exact interval, and where a floor is to hold with confidence before it its sure lower bound.
+
+    The first share to show says the level of the intervals.
+    """
     low, high = interval(*reached.of(name))
     sure = ""
     for one in floor.floors:
         if one.measure == name and one.confidence is not None:
             least = lower(*reached.of(name), one.confidence)
-            sure = f", at least {figure(least)} with confidence {one.confidence:g}"
-    return f"{_share(name, reached)} ({figure(low)} to {figure(high)}{sure})"
+            sure = f"at least {figure(least)} with confidence {one.confidence:g}; "
+    level = f"{100 * LEVEL:.0f} % interval " if name == _names(floor)[0] else ""
+    return f"{_share(name, reached)} ({sure}{level}{figure(low)} to {figure(high)})"
 
 
 def interval(right: int, whole: int) -> tuple[float, float]:
@@ -118,7 +120,7 @@ def _needed(floor: FlooredThreshold, reached: Reached) -> str:
     P = reached.positives
     needed = needed_of(floor.floors[0], P)
     few = ", so a few rows decide where the threshold is" if P - needed < FEW else ""
-    return f", for which {needed:,} of the {P:,} positive rows must be found{few}"
+    return f", for which {needed:,} of the {P:,} positive rows ({figure(needed / P)}) must be found{few}"
 
 
 def _two_figures(found: Answer) -> list[str]:
@@ -137,9 +139,10 @@ def _two_figures(found: Answer) -> list[str]:
     if np.mean([getattr(one, name) for one in folds]) > getattr(whole, name) - APART:
         return []
     more = "" if floor.confidence is None else ", which need more distance from the floor"
+    low, high = float(np.mean([getattr(one, name) for one in folds])), getattr(whole, name)
     return [
-        f"The {name} to expect, {figure(getattr(whole, name))}, is higher: its threshold is tuned on the rows that it "
-        f"is judged on, and that of a fold on fewer rows{more}. A fair figure for new rows lies between the two."
+        f"A fair {name} for new rows lies between {figure(low)} and {figure(high)}: the first is of thresholds chosen "
+        f"on fewer rows{more}, the second of one chosen on the rows that it is judged on."
     ]
 
 

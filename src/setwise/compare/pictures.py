@@ -14,7 +14,7 @@ from setwise.compare.answer import Answer, Flat
 from setwise.compare.bases import BASES
 from setwise.compare.figures import figure as as_text
 from setwise.compare.figures import signed, threshold_text
-from setwise.compare.floor_words import needed_of
+from setwise.compare.floor_words import lower
 from setwise.compare.table_words import axes_of, breaks
 from setwise.compare.way_words import lever_title
 from setwise.core.arrays import Values
@@ -29,10 +29,14 @@ def pictures(found: Answer) -> dict[str, bytes]:
     """The pictures of an answer as PNG files by name; those that have nothing to show are left out."""
     # A single bar says what the answer says in a line.
     figures = {"gain": gain(found)} if len(found.parts) > 1 else {}
-    figures["ways"] = ways(found)
     flat = found.winner.flat
-    if flat is not None and len(flat.thresholds) > 2:
-        figures["threshold"] = threshold(found, flat) if flat.shares is None else floored(found, flat)
+    if flat is None or len(flat.thresholds) < 3:
+        figures["ways"] = ways(found)
+    elif flat.shares is None:
+        figures |= {"ways": ways(found), "threshold": threshold(found, flat)}
+    else:
+        # Under a floor the threshold is the answer.
+        figures |= {"threshold": floored(found, flat), "ways": ways(found)}
     if found.winner.predict:
         figures["plane"] = plane(found)
     if found.winner.coefficients:
@@ -91,7 +95,8 @@ def ways(found: Answer) -> Figure:
     axes.plot(*spot, "o", markersize=13, markerfacecolor="none", markeredgecolor=BLACK, label="recommended")
     for row in found.rows:
         if breaks(found, row):
-            _broken(axes, found.measured.shown(row.mean), levers.index(row.lever) + shift[bases.index(row.base)])
+            place = levers.index(row.lever) + shift[bases.index(row.base)]
+            _broken(axes, found.measured.shown(row.mean), place, BASES[row.base].title)
     axes.set_ylim(-0.6, len(levers) - 0.4)
     axes.set_yticks(range(len(levers)), [lever_title(lever) for lever in levers])
     axes.invert_yaxis()
@@ -100,16 +105,23 @@ def ways(found: Answer) -> Figure:
     return figure
 
 
-def _broken(axes: Axes, value: float, place: float) -> None:
+def _broken(axes: Axes, value: float, place: float, base: str) -> None:
     """Mark a way that breaks the floor; one beyond the others, which keep their room, is named at the edge."""
     low, high = axes.get_xlim()
-    words = "breaks the floor"
     if low <= value <= high:
         axes.plot(value, place, "x", color=BLACK, markersize=10, markeredgewidth=1.6)
-        axes.annotate(words, (value, place), xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9)
+        axes.annotate(
+            f"{base}, breaks the floor",
+            (value, place),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+        )
         return
     right = value > high
-    text = f"{words}, {as_text(value)} \u2192" if right else f"\u2190 {as_text(value)}, {words}"
+    text = f"{base}: {as_text(value)}, breaks the floor"
+    text = f"{text} \u2192" if right else f"\u2190 {text}"
     axes.annotate(text, (0.98 if right else 0.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=9,
                   ha="right" if right else "left")  # fmt: skip
     axes.set_xlim(low, high)
@@ -120,7 +132,7 @@ def threshold(found: Answer, flat: Flat) -> Figure:
     figure = Figure(figsize=(8.4, 2.9), layout="constrained")
     axes = figure.add_subplot()
     axes.plot(flat.thresholds, [found.measured.shown(loss) for loss in flat.losses], color=BLUE, linewidth=1.8)
-    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label="nearly as good")
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat))
     axes.axvline(float(found.winner.threshold), color=BLACK, linewidth=1.4,
                  label=f"recommended: {threshold_text(float(found.winner.threshold))}")  # fmt: skip
     if found.winner.probability:
@@ -129,6 +141,11 @@ def threshold(found: Answer, flat: Flat) -> Figure:
     tidy(axes, f"threshold of the {unit}", _plain(found.measured.title))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     return figure
+
+
+def _nearly(flat: Flat, more: str = "") -> str:
+    """What the thresholds of the flat range have in common."""
+    return f"at most {as_text(flat.tolerance)} worse{more}"
 
 
 def floored(found: Answer, flat: Flat) -> Figure:
@@ -147,13 +164,14 @@ def floored(found: Answer, flat: Flat) -> Figure:
     for floor in found.plan.floor.floors:
         if floor.measure == "recall" and floor.confidence is not None:
             positives = found.floored.all_rows[found.winner.key].positives
-            axes.axhline(needed_of(floor, positives) / positives, color=BLUE, linewidth=1.2, linestyle=":",
-                         label=f"needed for {floor.confidence:g}")  # fmt: skip
-    axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="called positive")
+            sure = [lower(round(share * positives), positives, floor.confidence) for share in recall]
+            axes.fill_between(flat.thresholds, sure, recall, color=BLUE, alpha=0.2, linewidth=0,
+                              label=f"lower end: recall that is {100 * floor.confidence:.3g} % sure")  # fmt: skip
+    axes.plot(flat.thresholds, called, color=GRAY, linewidth=1.4, linestyle="-.", label="rows called positive")
     if found.measured.title not in ("recall", "precision"):
         shown = [found.measured.shown(loss) for loss in flat.losses]
         axes.plot(flat.thresholds, shown, color=GREEN, linewidth=1.4, label=_plain(found.measured.title))
-    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label="nearly as good")
+    axes.axvspan(flat.low, flat.high, color=ORANGE, alpha=0.25, linewidth=0, label=_nearly(flat, ", floor kept"))
     axes.axvline(at, color=BLACK, linewidth=1.4, label=f"recommended: {threshold_text(at)}")
     least = max([floor.least for floor in found.plan.floor.floors if floor.measure == "recall"], default=0.0)
     axes.set_xlim(*_around(at, flat, recall, least))
@@ -218,7 +236,9 @@ def coefficients(found: Answer, weights: Mapping[str, float], most: int = 15) ->
     axes.set_yticks(range(len(largest)), [_plain(name)[:40] for name, _ in largest])
     axes.invert_yaxis()
     axes.axvline(0, color=BLACK, linewidth=0.8)
-    tidy(axes, "coefficient of the feature, in its standard deviations", "")
+    unit = "change for one standard deviation of the feature"
+    unit = f"{unit}, in the log-odds of the positive label" if found.winner.probability else unit
+    tidy(axes, unit, "")
     return figure
 
 

@@ -53,7 +53,7 @@ def predict_command(
     text = _table(held, rows, group, labels, scores)
     if out is not None:
         _write(out, text)
-    where = "" if out is None else f": {out}"
+    where = "" if out is None else f", in {out}"
     return text, note, f"{_counted(held, labels)}{where}"
 
 
@@ -61,8 +61,8 @@ def _counted(held: SavedModel, labels: NDArray[np.int64]) -> str:
     """How many rows are labelled, and how many of them get each label."""
     n, at = len(labels), held.threshold
     rows = f"{n:,} row{'' if n == 1 else 's'} labelled"
-    shares = [f"{count:,} {name} ({percent(count / max(n, 1))})" for name, count in _counts(held, labels)]
-    text = f"{rows}, {listed(shares)}"
+    shares = [f"{count:,} as {name} ({percent(count / max(n, 1))})" for name, count in _counts(held, labels)]
+    text = f"{rows}: {listed(shares)}"
     return f"{text}, at threshold {threshold_text(at)}" if isinstance(at, float) else text
 
 

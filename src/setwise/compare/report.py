@@ -17,7 +17,7 @@ from setwise.compare.other_words import cells_of, rows_text
 from setwise.compare.results import results_of
 from setwise.compare.table_words import axes_of, breaks, cell
 from setwise.compare.way_words import lever_title, way
-from setwise.compare.words import headline
+from setwise.compare.words import heading, headline
 from setwise.core import pages
 from setwise.core.pages import Page
 
@@ -171,7 +171,7 @@ def drawn(found: Answer) -> dict[str, bytes]:
 CAPTIONS = {
     "gain": "Left: the parts of the gain, as under Why, with 95 % intervals. Right: what the "
     "repeated choice gains over logistic regression with a tuned threshold in each outer fold.",
-    "ways": "All ways on the outer folds, with standard errors. The recommended one has a ring.",
+    "ways": "All ways on the outer folds, ± one standard error. The recommended one has a ring.",
     "threshold": "The measure at other thresholds of the recommended model, on rows held out in training.",
     "plane": "What is predicted positive by the reference and by the recommended way: the side of the line on which "
     "the positive rows lie.",
@@ -184,8 +184,11 @@ FLOORED_CAPTION = (
     "training. Dashed: the floor. "
 )
 BROKEN = "Higher thresholds break a floor of recall, and lower ones one of precision."
-DISTANT = "So that new rows keep it with confidence {:g}, the rows at hand must keep more: {}"
-NEEDED = {True: "for the recall the dotted line.", False: "the threshold keeps a distance."}
+DISTANT = "So that new rows keep it with confidence {:g}, {}"
+NEEDED = {
+    True: "the lower end of the band below the recall must keep it: that much recall is sure.",
+    False: "the rows at hand must keep more: the threshold keeps a distance.",
+}
 
 
 def _caption(found: Answer, name: str) -> str:
@@ -209,10 +212,10 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
         for name, data in images.items()
     )
     rest = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*details(found), *refusals(found)])
-    heading = f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>"
-    code = f"{heading}<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
+    above = f"<h3>{linked('The same in Python', pages.FROM_PYTHON)}</h3>"
+    code = f"{above}<pre>{escape(found.winner.code)}</pre>" if found.winner.code else ""
     return (
-        f"<h2>{escape(found.problem.name)}: {escape(found.measured.title)}</h2>"
+        f"<h2>{escape(heading(found))}</h2>"
         f"<p>{'<br>'.join(map(escape, facts(found)))}<br>"
         f'<span class="note">{linked(kind(found).rstrip("."), pages.SETS)}.</span></p>'
         f'<dl class="answer">{answer}</dl>'
@@ -226,7 +229,8 @@ def _section(found: Answer, images: dict[str, bytes]) -> str:
 def linked(words: str, page: Page) -> str:
     """The words as HTML, with a link to the page that explains them where the address of the site is known."""
     text = escape(words)
-    return text if page.address is None else f'<a href="{escape(page.address)}">{text}</a>'
+    where = escape(f"{page.title}, in {page.name}")
+    return text if page.address is None else f'<a href="{escape(page.address)}" title="{where}">{text}</a>'
 
 
 def _table(found: Answer) -> str:
@@ -283,9 +287,15 @@ def _page(title: str, parts: Sequence[str], made: str, pictured: bool, floored: 
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f'<h1>{escape(title)}</h1><p class="note">{escape(made)}</p>{"".join(parts)}'
-        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}"
+        f"<h2>{linked('How this was found', pages.HOW_IT_CHOOSES)}</h2>{how}{missing}{_documented()}"
         "</body></html>\n"
     )
+
+
+def _documented() -> str:
+    """Where the pages are that words link to; nothing where the site has no address."""
+    where = "pages of the documentation; in a clone of the repository they are files below docs"
+    return "" if pages.FLOORS.address is None else f'<p class="note">Words with a dotted line link to {where}.</p>'
 
 
 def _slug(text: str) -> str:

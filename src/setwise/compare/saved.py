@@ -272,7 +272,7 @@ def load_model(path: str | Path) -> SavedModel:
         trusted = _refuse_unknown(skops, path, path.name)
         found = skops.load(path, trusted=trusted)
         if not isinstance(found, SavedModel):
-            raise ValueError(f"it holds {type(found).__name__}")
+            raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
         check_content(found)
         # The fields are checked as those of a new object are.
         model = replace(found)

@@ -10,14 +10,14 @@ from setwise.compare.other_words import cells_of, other_table
 from setwise.compare.table_words import legend, table
 from setwise.compare.text import wrap
 from setwise.compare.way_words import way
-from setwise.compare.words import headline, what_to_do
+from setwise.compare.words import heading, headline, what_to_do
 
 WIDTH, INDENT = 100, 13
 
 
 def section(found: Answer, bold: bool) -> str:
     """The text of one answer: the problem, the parts of the answer, the table, and the details."""
-    head = f"{found.problem.name}: {found.measured.title}"
+    head = heading(found)
     # That all rows are one set is what a reader takes for granted.
     several = found.problem.many or found.problem.groups is not None
     lines = [head, "=" * len(head), *map(wrap, [*facts(found), *([kind(found)] if several else [])]), ""]

@@ -29,6 +29,12 @@ def headline(found: Answer) -> dict[str, list[str]]:
     }
 
 
+def heading(found: Answer) -> str:
+    """The data and the measure, with the floors that it is judged under."""
+    floor = "" if found.plan.floor is None else f" at {found.plan.floor.words}"
+    return f"{found.problem.name}: {found.measured.title}{floor}"
+
+
 def what_to_do(found: Answer) -> list[str]:
     """The verdict in a sentence or two, and where rows of a file were left out, how to train on all of them."""
     return [*_verdict(found), *train_on_all(found)]
@@ -49,8 +55,8 @@ def _verdict(found: Answer) -> list[str]:
     verb = "Nothing beats it clearly" if beats or found.chosen != found.reference.key else "Nothing beats it"
     return [
         *sentences,
-        f"{verb}: the best other way by the training rows, {way(other.key)}, {signed(gain.mean)}, interval "
-        f"{between(*gain.interval())}.",
+        f"{verb}: the best other way by the training rows, {way(other.key)}, gains {signed(gain.mean)} on rows that it "
+        f"did not see, interval {between(*gain.interval())}.",
     ]
 
 
@@ -93,7 +99,13 @@ def on_test_file(found: Answer) -> list[str]:
 
 
 def how_sure(found: Answer) -> list[str]:
-    """The interval of the gain of the repeated choice."""
+    """The interval of the gain of the repeated choice; under floors it says where the sureness of the shares stands."""
+    if found.floored is None:
+        return _choice(found)
+    return ["How sure the floor is stands under EXPECT; this is about the choice of the model.", *_choice(found)]
+
+
+def _choice(found: Answer) -> list[str]:
     # Under floors 0.5 is shown, but it is never a choice.
     ways = sum(row.usable and (found.floored is None or row.key != PLAIN) for row in found.rows)
     folds = len(found.choices)
@@ -120,7 +132,9 @@ def how_sure(found: Answer) -> list[str]:
         sure = found.gain.interval()[0] > 0
         stay = f"but on all rows the choice fell on {reference}" if sure else "which is not surely above 0"
         gains = f"was repeated in {folds} outer folds without the rows it is judged on"
-        chosen = [f"To follow it would have gained {gain} over {reference}, 95 % interval {interval}, {stay}."]
+        chosen = [
+            f"To follow it each time would have gained {gain} over {reference}, 95 % interval {interval}, {stay}."
+        ]
     return [f"The choice among {ways} ways {gains}. It fell on {votes}.", *chosen]
 
 

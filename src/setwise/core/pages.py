@@ -36,15 +36,20 @@ class Page:
 
     @property
     def see(self) -> str:
-        """The sentence that closes a message; it begins with a space."""
-        return f' See "{self.title}" in the guide.'
+        """The sentence that closes a message, with the heading and the page; it begins with a space."""
+        return f' See "{self.title}" in {self.name}.'
+
+    @property
+    def name(self) -> str:
+        """The page below ``docs`` in a clone, and on the site, without its ending."""
+        return self.path.partition("#")[0]
 
     @property
     def address(self) -> str | None:
         """Where the page is on the site; None where the metadata do not tell the address of the site."""
         site = documentation()
-        name, mark, anchor = self.path.partition("#")
-        return None if site is None else f"{site}{name}.html{mark}{anchor}"
+        _, mark, anchor = self.path.partition("#")
+        return None if site is None else f"{site}{self.name}.html{mark}{anchor}"
 
 
 AFTER_A_FIT = Page("What is known after a fit", "guide/estimator#what-is-known-after-a-fit")

@@ -1,5 +1,7 @@
 """The chooser keeps its promise: each answer ends in a few lines of code. Their run is in ``test_docs.py``."""
 
+import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -33,3 +35,22 @@ def test_an_answer_has_a_few_lines_of_code(title):
     for block in blocks:
         lines = [line for line in block.splitlines() if line and not re.match("import |from ", line)]
         assert 1 <= len(lines) <= 7
+
+
+def unknown(blocks):
+    """The names that blocks of code read and that neither they nor Python define."""
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    defined = {alias.asname or alias.name for node in nodes for alias in getattr(node, "names", [])}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    defined |= {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(dir(builtins))
+    return sorted({node.id for node in names} - defined)
+
+
+@pytest.mark.parametrize("title", ANSWERS)
+def test_an_answer_needs_no_other_one(title):
+    first = CODE.search(PAGE.read_text("utf-8"))[1]
+    assert not unknown([first, *CODE.findall(ANSWERS[title])])
+
+
+def test_a_name_of_another_answer_is_seen():
+    assert unknown(["import numpy as np", "labels = decide(np.exp(logits))"]) == ["decide", "logits"]

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,16 @@ def project(folder, version, changes):
     (folder / "made.py").write_text(f'__version__ = "{version}"\n', "utf-8")
     (folder / "CHANGELOG.md").write_text(changes, "utf-8")
     return folder
+
+
+def test_the_site_is_served_from_the_same_sources(text):
+    yaml = pytest.importorskip("yaml", reason="pyyaml comes with the extra docs")
+    served = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text("utf-8"))
+    assert (ROOT / served["sphinx"]["configuration"]).exists()
+    assert served["sphinx"]["fail_on_warning"]
+    assert served["python"]["install"] == [{"method": "pip", "path": ".", "extra_requirements": ["docs"]}]
+    # Both build with the same Python and the same PyTorch.
+    assert f'python-version: "{served["build"]["tools"]["python"]}"' in text
+    assert all(line.removeprefix("pip install ") in text for line in served["build"]["jobs"]["post_install"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"]["Documentation"] == "https://setwise.readthedocs.io/en/stable/"

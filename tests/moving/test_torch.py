@@ -114,6 +114,12 @@ def test_what_is_said_of_monai(dice):
     assert dice()(3 * one_hot - 0.5, one_hot) < 0
     with pytest.raises(ValueError, match="probabilities"):
         LovaszSoftmaxLoss(from_logits=False)(3 * one_hot - 0.5, target)
+    # Sums above 65,504 are infinite in float16, and the loss of labels at random is near 1.
+    large, labels = torch.zeros(1, 1, 512, 512), torch.randint(0, 2, (1, 1, 512, 512), generator=generator)
+    wide, narrow = (dice(sigmoid=True)(large.to(dtype), labels) for dtype in (torch.float32, torch.float16))
+    assert wide == pytest.approx(0.5, abs=0.01)
+    assert not abs(narrow - wide) < 0.1
+    assert LovaszHingeLoss()(large.half(), labels) == LovaszHingeLoss()(large, labels)
     # A class that is absent costs almost 1 though its probability is small.
     sure = (8 * one_hot).softmax(dim=1)
     each = dice(reduction="none")(sure, one_hot).flatten(1)

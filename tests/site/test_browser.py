@@ -18,7 +18,7 @@ MAIN = (
     "losses/index", "losses/jaccard", "api/setwise", "api/setwise.SetClassifier", "how/index", "how/surrogates",
     "papers/index", "papers/lovasz_hinge", "moving/index", "performance/index",
 )  # fmt: skip
-"""The pages of which pictures are taken, where they exist."""
+"""The pages that are seen in both modes at both widths, where they exist."""
 
 FAULTS = """() => {
     const faults = [], wide = document.documentElement.scrollWidth;
@@ -128,9 +128,21 @@ def set_mode(page, mode):
     assert page.evaluate("document.documentElement.dataset.theme") == mode
 
 
-def test_every_page_on_a_phone(folder, address, tab):
-    """Every page opens without an error, is as narrow as a phone, and shows and describes all its pictures."""
-    page, found = tab(PHONE), []
+def shot(page, name, size, mode):
+    """Take a picture of the page into the folder that SETWISE_SCREENSHOTS names, for someone to look at."""
+    named = os.environ.get("SETWISE_SCREENSHOTS")
+    if named:
+        target = Path(named) / f"{name.replace('/', '-')}_{size['width']}_{mode}.png"
+        page.screenshot(path=target, full_page=True)
+        assert target.stat().st_size
+
+
+@pytest.mark.parametrize(("size", "mode"), [(PHONE, "dark"), (DESK, "light")], ids=["phone", "desk"])
+def test_every_page(folder, address, tab, size, mode):
+    """Every page opens without an error, is no wider than its window, and shows and describes all its pictures."""
+    page, found = tab(size), []
+    page.goto(f"{address}/index.html")
+    set_mode(page, mode)
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
     pages = [file for file in files if not file.startswith("_")]
     assert pages
@@ -139,6 +151,7 @@ def test_every_page_on_a_phone(folder, address, tab):
         page.goto(f"{address}/{file}", wait_until="load")
         page.evaluate(LOADED)
         found += [f"{file} {fault}" for fault in [*page.faults, *page.evaluate(FAULTS)]]
+        shot(page, file.removesuffix(".html"), size, mode)
     assert not found, "\n".join(found)
 
 
@@ -198,20 +211,15 @@ def test_pictures_follow_the_mode(folder, address, tab):
             assert all(pictures.nth(i).is_visible() == visible for i in range(pictures.count()))
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-def test_screenshots(folder, address, tab, size, mode):
-    """Takes pictures of the main pages for someone to look at, into the folder that SETWISE_SCREENSHOTS names."""
-    named = os.environ.get("SETWISE_SCREENSHOTS")
-    if not named:
-        pytest.skip("SETWISE_SCREENSHOTS does not name a folder for pictures.")
+@pytest.mark.parametrize(("size", "mode"), [(PHONE, "light"), (DESK, "dark")], ids=["phone", "desk"])
+def test_main_pages_in_the_other_mode(folder, address, tab, size, mode):
+    """The main pages have no fault in the mode in which ``test_every_page`` did not see them."""
     page = tab(size)
     page.goto(f"{address}/index.html")
     set_mode(page, mode)
     for name in MAIN:
         if (folder / f"{name}.html").is_file():
             page.goto(f"{address}/{name}.html")
-            target = Path(named) / f"{name.replace('/', '-')}_{size['width']}_{mode}.png"
-            page.screenshot(path=target, full_page=True)
-            assert target.stat().st_size
+            page.faults += page.evaluate(FAULTS)
+            shot(page, name, size, mode)
     assert not page.faults

@@ -89,7 +89,7 @@ def pattern(samples: NDArray[np.float64], name: str, unit: str) -> list[str]:
             outcome = "holds" if duel.difference < 0 else "fails"
         sentences.append(
             f"{loss} at test: the paper's pattern (training on it, {own}, is best) {outcome}. {own} has "
-            f"{samples[row, column].mean():.4f}, the best other way, {NAMES[rival]}, "
+            f"{samples[row, column].mean():.4f}, the best of LH's other ways, {NAMES[rival]}, "
             f"{samples[rival, column].mean():.4f} (difference {duel.difference:+.4f}, 95 % interval "
             f"± {duel.width:.4f} over {samples.shape[2]} {unit})."
         )

@@ -101,8 +101,8 @@ below.axhline(0, color="#888888", linewidth=1)
 below.set(ylim=(-9, None), ylabel="score minus threshold", xlabel="minute (vertical line: the fault begins)")
 for axes in (above, below):
     axes.axvline(start, color="#888888", linewidth=2)
-above.legend(loc="upper left")
-below.legend(loc="lower right")
+for axes in (above, below):
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 fig.suptitle("One machine: the first alarm (dot) of two models")
 fig.set_label(
     "Readings of a machine and the scores of two models over an hour. After the fault begins the vibration jumps and "

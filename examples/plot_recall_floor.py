@@ -94,10 +94,12 @@ fig, panels = plt.subplots(2, 1, figsize=(6.4, 4.2), sharex=True, sharey=True, l
 for (name, rows), axes, color in zip(held.items(), panels, ("#d1495b", "#edae49"), strict=True):
     recall, precision = np.transpose(rows)
     share = np.mean(recall >= FLOOR)
-    print(f"{name:10} the floor held in {share:.0%} of the cuts, mean precision {precision.mean():.2f}")
+    print(f"{name:10} the floor held in {100 * share:.0f} % of the cuts, mean precision {precision.mean():.2f}")
     axes.hist(recall, np.arange(0.7, 1.0001, 0.02), color=color)
     axes.axvline(FLOOR, color="#888888", linewidth=2)
-    axes.text(0.7, 29, f"{name}: the floor held in {share:.0%}\nof the cuts, mean precision {precision.mean():.2f}")
+    axes.text(
+        0.7, 29, f"{name}: the floor held in {100 * share:.0f} %\nof the cuts, mean precision {precision.mean():.2f}"
+    )
     axes.set(xlim=(0.695, 1.005), ylabel="cuts")
 panels[1].set_xlabel("recall on the two thirds of the rows that are new (line: floor)")
 fig.suptitle("A floor that is just met holds on new rows about half the time")

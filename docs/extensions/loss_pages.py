@@ -76,7 +76,7 @@ class Shown:
         rows.append(("Monge", *monge(self.loss, 2, SIZE - 2)))
         says = [f"- {trait.value}\n" for trait in Trait if trait in self.loss.traits and trait not in SHAPES]
         head = ("trait", "for 2 positives of 6", "promised for every target")
-        return table(head, rows) + ("It " + "".join(says)[2:] if len(says) == 1 else "".join(says)) + "\n"
+        return table(head, rows) + (f"It {says[0][2:].strip()}.\n" if len(says) == 1 else "".join(says)) + "\n"
 
     def surrogates(self) -> str:
         """Which surrogates are convex and tight, and what finds their maximum at what cost."""

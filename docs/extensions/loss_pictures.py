@@ -88,8 +88,8 @@ def by_place(axes: Axes, loss: OrderedPoints) -> str:
     _map(axes, values, "predicted column of the second point", "predicted row")
     axes.invert_yaxis()
     for (row, column), name, color in ((first, "first", "#123"), (second, "second", "#eef")):
-        axes.plot(column, row, "o", ms=20, mfc="none", mec=color, mew=1.5)
-        axes.annotate(name, (column, row), (0, -18), textcoords="offset points", ha="center", color=color, fontsize=9)
+        axes.plot(column, row, "o", ms=28, mfc="none", mec=color, mew=1.5)
+        axes.annotate(name, (column, row), (0, -24), textcoords="offset points", ha="center", color=color, fontsize=9)
     return (
         f"{grid!r} for two points, the first right in row {first[0]} and column {first[1]}, over the predicted place "
         f"of the second, which truly lies in row {second[0]} and column {second[1]}: 0 wherever it is predicted below "
@@ -135,7 +135,7 @@ def _ranges(axes: Axes, loss: Loss, values: np.ndarray, sizes: np.ndarray, label
     axes.fill_between(steps, low, high, color=BLUE, alpha=0.25, label="least to largest")
     axes.plot(steps, mean, "o-", color=BLUE, label="mean")
     axes.set(xlabel=label, ylabel="loss", ylim=(0, None))
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
     return (
         f"{type(loss).__name__} for {which}, over the number of {label.removeprefix('number of ')}: the mean of all "
         f"cases and their range, from {values.min():.2g} to {values.max():.2g}."

@@ -1,4 +1,7 @@
-"""Every public name has a docstring: what it takes, returns and refuses, its source, and an example that runs."""
+"""Every public name has a docstring: what it takes, returns and refuses, its source, and an example that runs.
+
+So has every method of an estimator, but for source and example, which are those of its class.
+"""
 
 import doctest
 import importlib
@@ -8,8 +11,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from packages import PACKAGES
-from public_names import EXTRA, public_names
+from packages import PACKAGES, WITH_METHODS
+from public_names import EXTRA, public_methods, public_names
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -24,6 +27,14 @@ def names(request):
 
 def test_every_public_name_says_all_that_a_user_needs(names):
     lacking = {str(name): name.missing for name in names if name.missing}
+    assert not lacking, "\n" + "\n".join(f"{name}: {', '.join(lacks)}" for name, lacks in lacking.items())
+
+
+@pytest.mark.parametrize("package", WITH_METHODS)
+def test_every_method_says_what_it_takes_returns_and_refuses(package):
+    if package in EXTRA:
+        pytest.importorskip(EXTRA[package])
+    lacking = {str(name): name.missing for name in public_methods(package) if name.missing}
     assert not lacking, "\n" + "\n".join(f"{name}: {', '.join(lacks)}" for name, lacks in lacking.items())
 
 

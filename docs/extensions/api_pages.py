@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packages import PACKAGES
+from packages import PACKAGES, own_methods
 from setwise.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ def summary(held: object) -> str:
 
 
 def page(package: str, name: str, held: object) -> str:
-    """The page of one name. Methods are shown where they have a docstring of their own."""
+    """The page of one name. It shows methods with a docstring of their own, and those that an estimator inherits."""
     full = f"{package}.{name}"
     if inspect.isclass(held):
-        body = f".. autoclass:: {full}\n   :members:\n"
+        methods = ", ".join(own_methods(held)) if hasattr(held, "fit") else ""
+        body = f".. autoclass:: {full}\n   :members: {methods}".rstrip() + "\n"
     else:
         body = f".. autofunction:: {full}\n" if inspect.isroutine(held) else f".. autodata:: {full}\n   :no-value:\n"
     return heading(name) + f"``from {package} import {name}``\n\n" + body

@@ -1,8 +1,29 @@
 """The packages whose names are public: the site has a page for each name, and a test reads each docstring."""
 
+from types import FunctionType
+from typing import Any
+
 PACKAGES = (
     "setwise", "setwise.losses", "setwise.surrogates", "setwise.inference", "setwise.models", "setwise.risks",
     "setwise.learners", "setwise.decisions", "setwise.probabilistic", "setwise.spaces", "setwise.graphs",
     "setwise.datasets", "setwise.estimators", "setwise.torch", "setwise.boosting", "setwise.dask", "setwise.plotting",
     "setwise.compare", "setwise.experiments",
 )  # fmt: skip
+
+WITH_METHODS = ("setwise", "setwise.estimators", "setwise.dask")
+"""The packages of classes whose methods are public one by one: a docstring tells their arguments and results."""
+
+
+def own_methods(kind: type[Any]) -> dict[str, FunctionType]:
+    """The public methods of a class by their names, those of base classes in setwise included.
+
+    What scikit-learn defines is left out, also what it adds to its subclasses.
+    """
+    found = {}
+    for name in filter(lambda name: not name.startswith("_"), dir(kind)):
+        held = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+        # ``available_if`` keeps the function as ``fn``, a method of the class as ``__func__``.
+        function = getattr(held, "fn", getattr(held, "__func__", held))
+        if isinstance(function, FunctionType) and function.__module__.startswith("setwise."):
+            found[name] = function
+    return found

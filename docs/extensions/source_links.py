@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from api_pages import write
 from definitions import definitions
-from packages import PACKAGES
+from packages import PACKAGES, own_methods
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(((?:\.\./)+(?:src|tests|benchmarks|examples)/[\w./-]+?\.py)(#[\w.]+)?\)")
@@ -48,9 +49,16 @@ def linked_files(docs: Path) -> Iterator[str]:
 
 
 def files_of_names() -> Iterator[str]:
-    """The files that define the public classes and functions."""
+    """The files that define the public classes and functions, and the methods that estimators inherit."""
     for module in map(import_module, PACKAGES):
-        yield from filter(None, (file_of(getattr(module, name)) for name in module.__all__))
+        for held in (getattr(module, name) for name in module.__all__):
+            homes = {home_of(held, name) for name in own_methods(held)} if hasattr(held, "fit") else set()
+            yield from filter(None, map(file_of, [held, *homes]))
+
+
+def home_of(kind: type[Any], part: str) -> type[Any]:
+    """The class that defines a part of a class: itself or a base."""
+    return next((base for base in kind.__mro__ if part in vars(base)), kind)
 
 
 def file_of(held: object) -> str | None:
@@ -66,6 +74,7 @@ def line_of_code(_domain: str, info: dict[str, str]) -> str | None:
     """The address of the line that defines a name of a page in ``api`` or ``losses``; None where it has none."""
     first, _, part = info["fullname"].partition(".")
     held = getattr(import_module(info["module"]), first)
+    held = home_of(held, part) if part and inspect.isclass(held) else held
     relative = file_of(held)
     if relative is None:
         return None

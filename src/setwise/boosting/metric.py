@@ -66,7 +66,8 @@ class Metric:
 
     Parameters
     ----------
-    loss, groups, booster, threshold : as in :func:`metric`
+    loss, booster, threshold : as in :func:`metric`
+    groups : (n,) ids of sets, as there
 
     Raises
     ------

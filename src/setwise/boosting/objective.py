@@ -94,7 +94,8 @@ class Objective:
 
     Parameters
     ----------
-    loss, groups, surrogate, scale : as in :func:`objective`
+    loss, surrogate, scale : as in :func:`objective`
+    groups : (n,) ids of sets, as there
 
     Raises
     ------

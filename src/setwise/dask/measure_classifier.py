@@ -124,7 +124,24 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
         self.client = client
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose the threshold for all rows of X, a Dask collection, with labels y (n,)."""
+        """Choose the threshold of least loss for all rows as one set.
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed objects, of what the estimator takes
+        y : the labels (n,), in partitions that go with those of X
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, rows and labels that do not fit together, scores that are not finite,
+            and losses that are no function of the counts of mistakes
+        TypeError : for rows that are no Dask collection
+        NotFittedError : for an estimator that was not fitted
+        """
         self._validate_params()
         loss = as_loss(self.loss)
         with cluster(self.client) as client:
@@ -140,15 +157,60 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The label of each row, as a collection of the kind of X; an array for rows of this process."""
+        """The labels of the rows: the positive one where the score reaches ``best_threshold_``.
+
+        Parameters
+        ----------
+        X : a Dask array (n, ...) or dataframe, or a list of delayed objects, of what the estimator takes; also rows of
+            this process
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``, a collection of the kind of X, which is not computed yet; an array for rows of
+            this process
+
+        Raises
+        ------
+        NotFittedError : before ``fit``; rows are refused when they are computed
+        """
         return mapped(self._scoring.labels, X, self.classes_.dtype, untouched)
 
     def decision_function(self, X: Any) -> Any:
-        """The score of each row for the positive label, which is predicted where it reaches ``best_threshold_``."""
+        """The scores of the rows for the positive label, which is predicted where they reach ``best_threshold_``.
+
+        Parameters
+        ----------
+        X : a Dask array (n, ...) or dataframe, or a list of delayed objects, of what the estimator takes; also rows of
+            this process
+
+        Returns
+        -------
+        scores : (n,), a collection of the kind of X, which is not computed yet; an array for rows of this process
+
+        Raises
+        ------
+        NotFittedError : before ``fit``; rows are refused when they are computed
+        """
         return mapped(self._scoring.scores, X, np.float64, untouched)
 
     def score(self, X: Any, y: Any) -> float:
-        """``1 - loss`` of all rows of (X, y) as one set, exact however they are spread."""
+        """``1 - loss`` of all rows of (X, y) as one set, exact however they are spread.
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed objects, of what the estimator takes
+        y : the labels (n,), in partitions that go with those of X
+
+        Returns
+        -------
+        score : one number, 1 where there is no loss
+
+        Raises
+        ------
+        ValueError : for rows and labels that do not fit together, and labels that were not fitted
+        TypeError : for rows that are no Dask collection
+        NotFittedError : before ``fit``
+        """
         scoring = self._scoring
         with cluster(self.client) as client:
             found = placed_rows(client, X, y, None, untouched)

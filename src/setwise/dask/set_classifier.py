@@ -113,23 +113,81 @@ class SetClassifier(OnCluster, PlacedClassifier):
         groups : the id of the set of each row, (n,); None makes all rows one set
         checkpoint, resume : as in :meth:`setwise.SetClassifier.fit`. The file is that of this process; it belongs to
             the rows in their partitions, on any workers
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, for rows, labels and groups that do not fit together, and for a
+            checkpoint that cannot be gone on from
+        Refusal : a ValueError, where loss, surrogate, learner and target do not fit each other
+        TypeError : for rows that are no Dask collection
+        FileExistsError : where there is a file ``checkpoint`` already, without ``resume``
         """
         self._validate_params()
         with cluster(self.client) as client:
             return self._fit(placed_rows(client, X, y, groups, persist=self.persist), checkpoint, resume)
 
     def decision_function(self, X: Any) -> Any:
-        """The score of each row, as a collection of the kind of X; an array for an array of NumPy."""
+        """The scores ``w x + b`` of the rows.
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed matrices; also an array of NumPy
+
+        Returns
+        -------
+        scores : (n,), a collection of the kind of X, which is not computed yet; an array for an array of NumPy
+
+        Raises
+        ------
+        ValueError : for a dataframe with other columns than in ``fit``; other rows are refused when they are computed
+        NotFittedError : before ``fit``
+        """
         self._check_names(X)
         return mapped(self._scorer.scores, X, np.float64)
 
     def predict(self, X: Any) -> Any:
-        """The label of each row, as a collection of the kind of X; an array for an array of NumPy."""
+        """The labels of the rows: the positive one where the score is above 0.
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed matrices; also an array of NumPy
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``, a collection of the kind of X, which is not computed yet; an array for an array
+            of NumPy
+
+        Raises
+        ------
+        ValueError : for a dataframe with other columns than in ``fit``; other rows are refused when they are computed
+        NotFittedError : before ``fit``
+        """
         self._check_names(X)
         return mapped(self._scorer.labels, X, self.classes_.dtype)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread."""
+        """``1 - mean loss`` over the sets of (X, y), exact however their rows are spread.
+
+        Parameters
+        ----------
+        X : a Dask array (n, d) or dataframe, or a list of delayed matrices
+        y : the labels (n,), in partitions that go with those of X
+        groups : the id of the set of each row, (n,); None makes all rows one set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for rows, labels and groups that do not fit together or do not fit the model
+        TypeError : for rows that are no Dask collection
+        NotFittedError : before ``fit``
+        """
         self._check_names(X)
         with cluster(self.client) as client:
             return self._score(placed_rows(client, X, y, groups, persist=self.persist))

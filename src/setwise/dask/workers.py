@@ -75,10 +75,39 @@ class Workers(Places):
         self._calls, self._token = count(), uuid4().hex
 
     def hold(self, futures: Sequence[Future]) -> KeptOnWorkers:
-        """What workers have computed of each partition, as lists of packs."""
+        """What workers have computed of each partition, kept where it is, as a list for each pack.
+
+        Parameters
+        ----------
+        futures : one for each partition, in their order
+
+        Returns
+        -------
+        kept : the futures of the lists
+
+        Raises
+        ------
+        IndexError : for fewer futures than partitions
+        """
         return KeptOnWorkers([self.client.submit(list, [futures[k] for k in pack], pure=False) for pack in self.packs])
 
     def keep(self, function: Callable[..., Any], *arguments: Any) -> KeptOnWorkers:
+        """Call a function once for each partition, and leave the results on the workers.
+
+        Parameters
+        ----------
+        function : what is called, without a state of its own
+        *arguments : a :class:`~setwise.risks.places.Kept` or :class:`~setwise.risks.places.Each` stands for what it has
+            of a partition; any other one is sent to all of them
+
+        Returns
+        -------
+        kept : the futures of the results; an error of the function is raised where they are asked for
+
+        Raises
+        ------
+        AttributeError : for a function without a name
+        """
         # The dashboard groups tasks by what stands before the token.
         name = function.__qualname__.lower().strip("_").replace(".", "-")
         key, number = f"{name}-{self._token}", next(self._calls)
@@ -96,6 +125,22 @@ class Workers(Places):
         )
 
     def tell(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a function once for each partition, and return the results, which should be small.
+
+        Parameters
+        ----------
+        function : what is called, without a state of its own
+        *arguments : a :class:`~setwise.risks.places.Kept` or :class:`~setwise.risks.places.Each` stands for what it has
+            of a partition; any other one is sent to all of them
+
+        Returns
+        -------
+        results : a list (n_places,) in the order of the partitions
+
+        Raises
+        ------
+        Exception : any error of the function
+        """
         answers = chain.from_iterable(self.client.gather(list(self.keep(function, *arguments).futures)))
         found: list[Any] = [None] * self.count
         for k, answer in zip(self._places, answers, strict=True):
@@ -103,7 +148,21 @@ class Workers(Places):
         return found
 
     def rows(self, X: Kept, intercept: float) -> Kept:
-        """The rows of each partition; what is loaded anew keeps its lengths, 8 bytes a row."""
+        """The rows of each partition as a :class:`~setwise.models.RowBlock`; what is loaded anew keeps their lengths.
+
+        Parameters
+        ----------
+        X : the kept matrices of the partitions, (n_k, d) each
+        intercept : the value of the constant feature, in the unit of the others; 0 adds none
+
+        Returns
+        -------
+        kept : the rows of each partition
+
+        Raises
+        ------
+        ValueError : where it is computed, for rows that are not finite
+        """
         if not isinstance(X, Anew):
             return self.keep(RowBlock, X, intercept)
         lengths = self.keep(_lengths, X, intercept)

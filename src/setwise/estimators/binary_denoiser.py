@@ -145,6 +145,16 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         X : (n, h, w), or a list of images (h, w), of 0 and 1, and -1 for pixels that were not seen
         y : clean images of the same shapes, of 0 and 1, and -1 for pixels that are not known; an image of -1 is known
             from X alone. None where none is known
+
+        Returns
+        -------
+        self : the fitted denoiser
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and images that are not 0 and 1 or of other shapes
+        Refusal : a ValueError, where noise, bias, observation, decode and images do not fit each other
+        TypeError : for anything but an array or a list of images
         """
         self._validate_params()
         threads(self.n_jobs)
@@ -189,14 +199,48 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         return self
 
     def predict_marginals(self, X: Any) -> list[Values]:
-        """The probability of label 1 of each pixel, a list of (h, w): the share of the drawn images that have it."""
+        """The probability of label 1 of each pixel: the share of the drawn images that have it.
+
+        Parameters
+        ----------
+        X : (n, h, w), or a list of n images (h, w), of 0 and 1, and -1 for pixels that were not seen; of the shape of
+            those in ``fit`` where biases or noise belong to single pixels
+
+        Returns
+        -------
+        probabilities : a list of n arrays (h, w)
+
+        Raises
+        ------
+        ValueError : for images that are not 0, 1 and -1, or of another shape than in ``fit`` where that is fixed
+        Refusal : a ValueError, where ``draws="exact"`` takes too long
+        TypeError : for anything but an array or a list of images
+        NotFittedError : before ``fit``
+        """
         how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
             found = map_units(how.probabilities, numbered(X, models, self._weight > 0.0))
         return [one.reshape(shape) for one, shape in zip(found, shapes, strict=True)]
 
     def transform(self, X: Any) -> Any:
-        """The restored images, 0 and 1: an array (n, h, w) where X is one, else a list."""
+        """The restored images, decided as ``decode`` says.
+
+        Parameters
+        ----------
+        X : (n, h, w), or a list of n images (h, w), of 0 and 1, and -1 for pixels that were not seen; of the shape of
+            those in ``fit`` where biases or noise belong to single pixels
+
+        Returns
+        -------
+        images : int8 of 0 and 1, an array (n, h, w) where X is one, else a list of n arrays (h, w)
+
+        Raises
+        ------
+        ValueError : for images that are not 0, 1 and -1, or of another shape than in ``fit`` where that is fixed
+        Refusal : a ValueError, where ``draws="exact"`` takes too long, and for a ``decode`` that reads no labels
+        TypeError : for anything but an array or a list of images
+        NotFittedError : before ``fit``
+        """
         how, (models, shapes) = self._restoration(), self._models(X)
         with allowed(threads(self.n_jobs)):
             found = map_units(how.labels, numbered(X, models, self._weight > 0.0))
@@ -211,7 +255,20 @@ class BinaryDenoiser(TransformerMixin, Versioned):
 
         Parameters
         ----------
-        X, y : as in :meth:`fit`
+        X : (n, h, w), or a list of n images (h, w), of 0 and 1, and -1 for pixels that were not seen; of the shape of
+            those in ``fit`` where biases or noise belong to single pixels
+        y : clean images of the same shapes, of 0 and 1, and -1 for pixels that are not known; None where none is known
+
+        Returns
+        -------
+        LogLikelihood
+            The estimate ``value`` with its ``interval`` and ``error``, and the ``certain`` interval, in nats
+
+        Raises
+        ------
+        ValueError : for images that are not 0, 1 and -1, or of shapes that do not fit
+        TypeError : for anything but an array or a list of images
+        NotFittedError : before ``fit``
         """
         noisy, clean = (as_images(X, "X", unknown=True), None) if y is None else as_pair(X, y)
         models, _ = self._models(noisy)
@@ -234,6 +291,23 @@ class BinaryDenoiser(TransformerMixin, Versioned):
         """The share of known pixels that are restored right, over all images; without y the estimate for X.
 
         That is the value of :meth:`log_likelihood` of the noisy images alone.
+
+        Parameters
+        ----------
+        X : (n, h, w), or a list of n images (h, w), of 0 and 1, and -1 for pixels that were not seen; of the shape of
+            those in ``fit`` where biases or noise belong to single pixels
+        y : clean images of the same shapes, of 0 and 1, and -1 for pixels that are not known; None where none is known
+
+        Returns
+        -------
+        score : a share from 0 to 1; without y a mean log-likelihood per pixel, in nats
+
+        Raises
+        ------
+        ValueError : for images that are not 0, 1 and -1, or of shapes that do not fit, and for y without a known pixel
+        Refusal : a ValueError, where :meth:`transform` refuses
+        TypeError : for anything but an array or a list of images
+        NotFittedError : before ``fit``
         """
         if y is None:
             return self.log_likelihood(X).value

@@ -121,23 +121,85 @@ class FileClassifier(PlacedClassifier):
             Sets whose rows lie in several blocks take more memory, so the rows of a set should follow each other
         features : the names of the columns of numbers to learn from; None takes all but y and groups
         checkpoint, resume : as in :meth:`SetClassifier.fit`; ``memory`` must be the same when the fit goes on
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, for rows, labels and groups that do not fit together, for columns that
+            the file does not have, and for a checkpoint that cannot be gone on from
+        Refusal : a ValueError, where loss, surrogate, learner and rows do not fit each other, and where ``memory`` is
+            too small for the rows and sets
+        TypeError : for rows that are neither a path nor an array
+        FileNotFoundError : where the path leads to no file
+        FileExistsError : where there is a file ``checkpoint`` already, without ``resume``
         """
         self._validate_params()
         found = placed_rows(X, y, groups, features, Budget.of(self.memory), threads(self.n_jobs))
         return self._fit(found, checkpoint, resume)
 
     def decision_function(self, X: Any) -> Values:
-        """The score of each row of a file or an array, (n,)."""
+        """The scores ``w x + b`` of the rows of a file or an array.
+
+        Parameters
+        ----------
+        X : the path of a Parquet file that has the columns of ``fit``; or an array (n, d)
+
+        Returns
+        -------
+        scores : (n,)
+
+        Raises
+        ------
+        ValueError : for rows that have other features than in ``fit``
+        TypeError : for rows that are neither a path nor an array
+        FileNotFoundError : where the path leads to no file
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._mapped(self._scorer.scores, X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of a file or an array, (n,)."""
+        """The labels of the rows of a file or an array: the positive one where the score is above 0.
+
+        Parameters
+        ----------
+        X : the path of a Parquet file that has the columns of ``fit``; or an array (n, d)
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``
+
+        Raises
+        ------
+        ValueError, TypeError, FileNotFoundError : for rows that :meth:`decision_function` refuses
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._mapped(self._scorer.labels, X)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """``1 - mean loss`` over the sets of a file or an array, given as in :meth:`fit`."""
+        """``1 - mean loss`` over the sets of a file or an array, which are made as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X : the path of a Parquet file that has the columns of ``fit``; or an array (n, d)
+        y : the name of the column of the labels; for an array X the labels themselves, (n,)
+        groups : the name of the column of the ids of sets; for an array X the ids, (n,). None makes all rows one set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for rows, labels and groups that do not fit together or do not fit the model
+        Refusal : a ValueError, where ``memory`` is too small for the rows and sets
+        TypeError, FileNotFoundError : for rows that :meth:`decision_function` refuses
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._score(placed_rows(X, y, groups, self._names(X), Budget.of(self.memory), threads(self.n_jobs)))
 

@@ -167,6 +167,16 @@ class GraphClassifier(ClassifierMixin, Versioned):
         labels : a list of arrays (p,), the labels of the nodes of each graph, numbers or text. The number
             -1 marks a label that is unknown: such a node counts nothing in the loss
         groups : (number of graphs,) the id of the set of each graph; None makes each graph a set
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and graphs, labels and groups that do not fit together
+        Refusal : a ValueError, where loss, surrogate, inference and graphs do not fit each other
+        TypeError : for anything but a list of graphs, and a list of their labels
         """
         self._validate_params()
         return self._fit(graphs, labels, groups, None)
@@ -193,16 +203,46 @@ class GraphClassifier(ClassifierMixin, Versioned):
         return self
 
     def predict(self, graphs: Any) -> list[NDArray[Any]]:
-        """The labels of the nodes of each graph, a list of arrays (p,): those of greatest score."""
+        """The labels of the nodes of each graph: the labeling of greatest score.
+
+        Parameters
+        ----------
+        graphs : a list of :class:`setwise.graphs.Graph` with the numbers of features of those in ``fit``
+
+        Returns
+        -------
+        labels : a list of arrays (p,) of ``classes_``, one for each graph of p nodes
+
+        Raises
+        ------
+        ValueError : for graphs with other features than in ``fit``, and for an empty list
+        TypeError : for anything but a list of graphs
+        NotFittedError : before ``fit``
+        """
         networks = self._read(graphs)
         return networks.split(self.classes_[self._labels(networks).astype(np.int64)])
 
     def decision_function(self, graphs: Any) -> list[Values]:
-        """The difference of the max-marginals of each node, a list of arrays (p,).
+        """The difference of the max-marginals of each node.
 
         It is the greatest score of a labeling in which the node is positive, less that of one in which it is not, and
-        above 0 exactly where :meth:`predict` is positive. With k > 2 labels it is the max-marginal of each label,
-        (p, k), on trees; other graphs are refused.
+        above 0 exactly where :meth:`predict` is positive. With k > 2 labels it is the max-marginal of each label, on
+        trees.
+
+        Parameters
+        ----------
+        graphs : a list of :class:`setwise.graphs.Graph` with the numbers of features of those in ``fit``
+
+        Returns
+        -------
+        scores : a list of arrays, one for each graph of p nodes: (p,), or (p, k) with k > 2 labels
+
+        Raises
+        ------
+        Refusal : a ValueError, for more than two labels on graphs with cycles
+        ValueError : for graphs with other features than in ``fit``, and for an empty list
+        TypeError : for anything but a list of graphs
+        NotFittedError : before ``fit``
         """
         networks = self._read(graphs)
         return networks.split(self._marginals(networks))
@@ -211,6 +251,22 @@ class GraphClassifier(ClassifierMixin, Versioned):
         """``1 - mean loss`` over the sets, which are made as in :meth:`fit`.
 
         It compares labels of nodes: of superpixels, that is not the measure of the painted masks; see :meth:`evaluate`.
+
+        Parameters
+        ----------
+        graphs : a list of :class:`setwise.graphs.Graph` with the numbers of features of those in ``fit``
+        labels : a list of arrays (p,), the labels of the nodes of each graph, -1 where unknown
+        groups : (number of graphs,) the id of the set of each graph; None makes each graph a set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for graphs, labels and groups that do not fit together or do not fit the model
+        TypeError : for anything but a list of graphs, and a list of their labels
+        NotFittedError : before ``fit``
         """
         return self.evaluate(graphs, labels, groups).score
 

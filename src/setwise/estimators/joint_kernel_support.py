@@ -105,6 +105,18 @@ class JointKernelSupport(LabelPredictor):
         ----------
         X : (n, d), dense or CSR; in large spaces what the space takes
         Y : a list of n collections of labels, one or more of them not empty, or an array (n, p) of 0 and 1
+
+        Returns
+        -------
+        self : the fitted estimator
+
+        Raises
+        ------
+        ValueError : for parameters out of range, inputs and sets of labels that do not fit together, sets of which all
+            are empty, and a kernel that is not symmetric and positive semidefinite
+        Refusal : a ValueError, for kernels but ``"linear"`` in large spaces, and losses that do not read labels
+        TypeError : for features that are neither numbers nor text, and labels that are no collections
+        OverflowError : where products of rows are too large for float64
         """
         self._validate_params()
         with self._unchanged_by_errors():

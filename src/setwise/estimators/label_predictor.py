@@ -51,12 +51,44 @@ class LabelPredictor(Versioned, ABC):
         """The layout of inputs, without right labels, and their scores, where labels are not listed."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row and label, (n, p), where labels are listed."""
+        """The score f(x, y) of each row with each label, where labels are listed.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        scores : (n, p), the columns in the order of ``space_.names``
+
+        Raises
+        ------
+        Refusal : a ValueError, in large spaces, whose labels are not listed
+        ValueError : for inputs that are not finite numbers, or have other features than in ``fit``
+        TypeError : for features that are neither numbers nor text
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
+        """
         self._listed("decision_function", "Use top(X, k).")
         return self._listed_scores(X)
 
     def predict_matrix(self, X: Any) -> Bools:
-        """Which labels are predicted for each row, (n, p), where labels are listed: those with a score above 0."""
+        """Which labels are predicted for each row, where labels are listed: those with a score above 0.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        predicted : (n, p) bool, the columns in the order of ``space_.names``
+
+        Raises
+        ------
+        Refusal : a ValueError, in large spaces, whose labels are not listed
+        ValueError, TypeError, OverflowError : for rows that :meth:`decision_function` refuses
+        NotFittedError : before ``fit``
+        """
         self._listed("predict_matrix", "Use predict(X).")
         return self._listed_scores(X) > 0.0
 
@@ -65,9 +97,21 @@ class LabelPredictor(Versioned, ABC):
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : (n, d), dense or CSR, with the features of ``fit``; in large spaces a list of n inputs, as the space takes
+            them
         max_labels : the most labels of an input, those of largest scores, best first. None is no limit where labels are
             listed, in the order of the space, and 100 for large spaces, best first, with a warning where there are more
+
+        Returns
+        -------
+        labels : a list of n lists of labels
+
+        Raises
+        ------
+        ValueError : for inputs that do not fit the model, and for ``max_labels`` below 1
+        TypeError : for features that are neither numbers nor text, and for ``max_labels`` that is no whole number
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
         """
         check_is_fitted(self)
         limit = None if max_labels is None else as_count(max_labels, "max_labels")
@@ -81,15 +125,51 @@ class LabelPredictor(Versioned, ABC):
         return named([row[:LABELS] for row in found])
 
     def top(self, X: Any, k: int) -> list[list[Scored]]:
-        """The k labels of largest scores of each input with these, best first, or all where there are fewer."""
+        """The k labels of largest scores of each input with these, best first, or all where there are fewer.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``; in large spaces a list of n inputs, as the space takes
+            them
+        k : how many labels, 1 or more
+
+        Returns
+        -------
+        best : a list of n lists of pairs of a label and its score
+
+        Raises
+        ------
+        ValueError : for inputs that do not fit the model, and for k below 1
+        TypeError : for features that are neither numbers nor text, and for k that is no whole number
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._best(X, as_count(k, "k"), -np.inf)
 
     def score(self, X: Any, Y: Any) -> float:
-        """``1 - mean loss`` of the predictions for the inputs X; Y as in :meth:`fit`.
+        """``1 - mean loss`` of the predictions for the inputs X with right labels Y; the loss is ``loss_``.
 
         In large spaces all labels with scores above 0 count, listed by :meth:`predict` or not; where costs are others
         than 0 and 1, the best 100 of an input.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``; in large spaces a list of n inputs, as the space takes
+            them
+        Y : a list of n collections of labels, which may be empty; where labels are listed also an array (n, p) of 0 and
+            1
+
+        Returns
+        -------
+        score : one number, 1 where no input has a loss
+
+        Raises
+        ------
+        ValueError : for labels that the space does not have, and inputs that do not fit Y or the model
+        TypeError : for features that are neither numbers nor text, and labels that are no collections
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
         """
         check_is_fitted(self)
         if not isinstance(self.space_, Space):

@@ -83,6 +83,16 @@ class LinearLabelPredictor(LabelPredictor):
         X : (n, d), dense or CSR; in large spaces what the space takes, as a list of arrays
         Y : a list of n collections of labels, which may be empty; where labels are listed also an array (n, p) of 0 and
             1
+
+        Returns
+        -------
+        self : the fitted estimator
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and inputs and sets of labels that do not fit together
+        Refusal : a ValueError, where space, loss, surrogate and kernel do not fit each other
+        TypeError : for features that are neither numbers nor text, and labels that are no collections
         """
         self._validate_params()
         problem, trained = self._trained(X, Y)
@@ -103,10 +113,26 @@ class LinearLabelPredictor(LabelPredictor):
         return layout, features.scores(self.coef_)
 
     def certain(self, X: Any) -> Bools:
-        """Which of the decisions (n, p) no further optimization can change, where labels are listed.
+        """Which decisions about labels no further optimization can change, where labels are listed.
 
         They have ``|f| > sqrt(2 gap) |psi(x, y)|``, for the minimizer of the objective is within ``sqrt(2 gap)`` of the
-        weights. Refusal after the ramp, whose minimum is local.
+        weights.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        certain : (n, p) bool, the columns in the order of ``space_.names``
+
+        Raises
+        ------
+        Refusal : a ValueError, after the ramp, whose minimum is local, and in large spaces
+        ValueError : for inputs that are not finite numbers, or have other features than in ``fit``
+        TypeError : for features that are neither numbers nor text
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
         """
         self._listed("certain", "Use top(X, k), and duality_gap_.")
         if np.isnan(self._radius):

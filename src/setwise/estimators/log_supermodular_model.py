@@ -99,9 +99,23 @@ class LogSupermodularModel(DensityMixin, Versioned):
         self.step = step
 
     def fit(self, Y: Any, y: None = None) -> Self:
-        """Learn from rows (n, p), or images (n, h, w) of one shape, of 0 and 1.
+        """Learn from rows or images.
 
         After Ctrl-C the weights so far are stored, a warning says so, and KeyboardInterrupt is raised.
+
+        Parameters
+        ----------
+        Y : rows (n, p), or images (n, h, w) of one shape, of 0 and 1
+        y : not read
+
+        Returns
+        -------
+        self : the fitted model
+
+        Raises
+        ------
+        ValueError : for parameters out of range, labels that are not 0 and 1, and terms that do not fit
+        TypeError : for terms that are no list of base functions, and Y that is neither rows nor images
         """
         self._validate_params()
         threads(self.n_jobs)
@@ -123,7 +137,23 @@ class LogSupermodularModel(DensityMixin, Versioned):
         return self
 
     def log_likelihood(self, Y: Any) -> LogLikelihood:
-        """The mean log-likelihood of Y per label: an estimate of a lower bound, and a certain interval."""
+        """The mean log-likelihood of Y per label: an estimate of a lower bound, and a certain interval.
+
+        Parameters
+        ----------
+        Y : rows (n, p), or images (n, h, w), of 0 and 1, of the shape of those in ``fit``
+
+        Returns
+        -------
+        LogLikelihood
+            The estimate ``value`` with its ``interval`` and ``error``, and the ``certain`` interval, in nats
+
+        Raises
+        ------
+        ValueError : for labels that are not 0 and 1, or of another shape than in ``fit``
+        TypeError : for Y that is neither rows nor images
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         rows, shape = self._rows(Y)
         if shape != self._shape:
@@ -134,16 +164,56 @@ class LogSupermodularModel(DensityMixin, Versioned):
         return mean_of([mean], [(-1.0, found)], rows.shape[1])
 
     def score(self, Y: Any, y: None = None) -> float:
-        """The value of :meth:`log_likelihood`, an estimate, whose error stands there."""
+        """The value of :meth:`log_likelihood`, an estimate, whose error stands there.
+
+        Parameters
+        ----------
+        Y : rows (n, p), or images (n, h, w), of 0 and 1, of the shape of those in ``fit``
+        y : not read
+
+        Returns
+        -------
+        score : a mean log-likelihood per label, in nats
+
+        Raises
+        ------
+        ValueError, TypeError : for labels that :meth:`log_likelihood` refuses
+        NotFittedError : before ``fit``
+        """
         return self.log_likelihood(Y).value
 
     def predict_marginals(self) -> Values:
-        """The probability of label 1 of each label, of the shape of a row: the share of perturbed labelings."""
+        """The probability of label 1 of each label: the share of perturbed labelings that have it.
+
+        Returns
+        -------
+        probabilities : (p,), or (h, w) for images
+
+        Raises
+        ------
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return np.asarray(self._bound().marginals.reshape(self._shape))
 
     def sample(self, size: int = 1, random_state: Any = None) -> NDArray[np.int8]:
-        """Exact samples of the model, (size, ...), by coupling from the past; refused where that takes too long."""
+        """Exact samples of the model, by coupling from the past.
+
+        Parameters
+        ----------
+        size : the number of samples, 1 or more
+        random_state : None, a whole number, a Generator of NumPy, or a RandomState
+
+        Returns
+        -------
+        samples : (size, p), or (size, h, w) for images, int8 of 0 and 1
+
+        Raises
+        ------
+        Refusal : a ValueError, where the chains do not meet within their budget, and for terms without such chains
+        ValueError, TypeError : for a size or a seed of another kind
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         as_count(size, "size")
         # scikit-learn's kind of random state is taken too.

@@ -178,7 +178,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
 
         Parameters
         ----------
-        X : n rows, whatever the estimator takes
+        X : n rows, (n, ...), whatever the estimator takes
         y : (n,) with two labels, or (n, p) of 0 and 1
         groups : (n,) the id of the group of each row. Folds never split a group; for y (n,) each group is a set. With
             metadata routing they go to the fits of the estimator too, if it requests them
@@ -188,6 +188,18 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
             made anew, since a model is no plain array
         resume : whether to take from the file what it holds of this fit, if there is one; a file of other data, another
             loss, other folds or other parameters is refused
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, for rows, labels and groups that do not fit together, and for a file
+            that cannot be gone on from
+        Refusal : a ValueError, where loss, levers, folds and target do not fit each other
+        TypeError : for levers that are neither names nor levers
+        FileExistsError : where there is a file ``checkpoint`` already, without ``resume``
         """
         self._validate_params()
         if groups is None:
@@ -210,10 +222,22 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
         return self
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> NDArray[Any]:
-        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1.
+        """The labels that the chosen lever predicts.
 
-        With ``groups`` the rows of a group may be decided together; without them the label of a row depends on this row
-        alone.
+        Parameters
+        ----------
+        X : n rows, (n, ...), whatever the estimator takes
+        groups : (n,) the id of the group of each row. With them the rows of a group may be decided together; without
+            them the label of a row depends on this row alone
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``, or for a label matrix (n, p) of 0 and 1
+
+        Raises
+        ------
+        ValueError : for groups that do not fit the rows, and for scores of the estimator that are not finite
+        NotFittedError : before ``fit``
         """
         check_is_fitted(self)
         if self._grouped and groups is None and self.rule_.joint:
@@ -228,18 +252,61 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
 
     @available_if(base_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """The probabilities of the estimator, as it gives them; for a label matrix fitted label by label (n, p)."""
+        """The probabilities of ``estimator_``, as it gives them; it is there where the estimator has this method.
+
+        Parameters
+        ----------
+        X : n rows, (n, ...), whatever the estimator takes
+
+        Returns
+        -------
+        probabilities : (n, 2) in the order of the estimator's own ``classes_``; of a label matrix that was fitted label
+            by label (n, p), of label 1
+
+        Raises
+        ------
+        NotFittedError : before ``fit``; for what does not fit the rows the estimator has errors of its own
+        """
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     @available_if(base_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
-        """The scores of the estimator, as it gives them."""
+        """The scores of ``estimator_``, as it gives them; it is there where the estimator has this method.
+
+        Parameters
+        ----------
+        X : n rows, (n, ...), whatever the estimator takes
+
+        Returns
+        -------
+        scores : (n,), or for a label matrix (n, p)
+
+        Raises
+        ------
+        NotFittedError : before ``fit``; for what does not fit the rows the estimator has errors of its own
+        """
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
     def score(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`."""
+        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
+
+        Parameters
+        ----------
+        X : n rows, (n, ...), whatever the estimator takes
+        y : (n,) of labels that were fitted, or (n, p) of 0 and 1
+        groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for labels and groups that do not fit the predictions or were not fitted
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)
@@ -319,7 +386,12 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
                 setattr(self, name, getattr(self.estimator_, name))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them."""
+        """Which arguments go where: ``groups`` and ``sample_weight`` to fit, and to the estimator if it wants them.
+
+        Returns
+        -------
+        router : a ``MetadataRouter`` of scikit-learn
+        """
         router = MetadataRouter(owner=self).add_self_request(self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return router.add(estimator=self._base(None), method_mapping=mapping)

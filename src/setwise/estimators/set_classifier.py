@@ -216,6 +216,18 @@ class SetClassifier(ClassifierMixin, Versioned):
             and at the end; or a :class:`setwise.learners.Checkpoint`, which says how often
         resume : whether to go on from what the file holds of this fit, if there is one; a file of other data, another
             loss or other parameters but ``tol``, ``max_iter`` and those of the computation is refused
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, for rows, labels and groups that do not fit together, for values that
+            are not finite, and for a file that cannot be gone on from
+        Refusal : a ValueError, where loss, surrogate, learner and target do not fit each other
+        TypeError : for features that are neither numbers nor text, and parameters of another kind
+        FileExistsError : where there is a file ``checkpoint`` already, without ``resume``
         """
         self._validate_params()
         if groups is None:
@@ -245,18 +257,48 @@ class SetClassifier(ClassifierMixin, Versioned):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each row, (n,), or of each row and label or class, (n, p)."""
+        """The scores ``w x + b`` of the rows; positive decisions have one above 0.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        scores : (n,), or (n, p) for a label matrix of p columns or p > 2 classes
+
+        Raises
+        ------
+        ValueError : for rows that are not finite numbers, or have other features than in ``fit``
+        TypeError : for features that are neither numbers nor text
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         X = as_matrix(self, X, reset=False)
         scores = linear_scores(X, self.coef_, self.intercept_)
         return scores[:, 0] if self._layout == "vector" else scores
 
     def predict(self, X: Any, return_certain: bool = False) -> Any:
-        """The predicted label of each row, (n,), or a label matrix (n, p) of 0 and 1.
+        """The labels of the rows: positive where the score is above 0, or of several classes the one of largest score.
 
-        With ``return_certain`` also a mask of the same shape: the predictions that no further optimization of the
-        objective can change, because ``|f(x)| > sqrt(2 gap) |x|``. Refusal after a ramp, whose minimum is local, and
-        with ``C=0``.
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+        return_certain : whether to return also which predictions no further optimization of the objective can change,
+            because ``|f(x)| > sqrt(2 gap) |x|``
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``, or for a label matrix (n, p) of 0 and 1
+        certain : a mask of the same shape, with ``return_certain`` only
+
+        Raises
+        ------
+        Refusal : for ``return_certain`` after a ramp, whose minimum is local, and with ``C=0``
+        ValueError, OverflowError : for rows that :meth:`decision_function` refuses
+        TypeError : for features that are neither numbers nor text, and ``return_certain`` that is no truth value
+        NotFittedError : before ``fit``
         """
         scores = self.decision_function(X)
         if as_flag(return_certain, "return_certain") and np.isnan(self._radius):
@@ -280,7 +322,26 @@ class SetClassifier(ClassifierMixin, Versioned):
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`."""
+        """``1 - mean loss`` over the sets of (X, y), which are made as in :meth:`fit`; the loss is ``loss_``.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+        y : (n,) of labels that were fitted, or (n, p) of 0 and 1
+        groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for rows, labels, groups and weights that do not fit together or do not fit the model
+        TypeError : for features that are neither numbers nor text
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
+        """
         scores = self.decision_function(X)
         if groups is None:
             warn_of_dropped_groups("score")

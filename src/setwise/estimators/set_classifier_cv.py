@@ -106,7 +106,25 @@ class SetClassifierCV(ClassifierMixin, Versioned):
     def fit(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Choose C on held-out folds and train on all rows; the parameters are those of :meth:`SetClassifier.fit`."""
+        """Choose C on held-out folds and train on all rows.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR
+        y : (n,) with two labels or more, or (n, p) of 0 and 1
+        groups : (n,) the id of the set of each row, for y (n,) only; folds never split a set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and for rows, labels, groups and folds that do not fit together
+        Refusal : a ValueError, where estimator, folds and target do not fit each other
+        TypeError : for features that are neither numbers nor text
+        """
         self._validate_params()
         if groups is None:
             warn_of_dropped_groups("fit", type(self).__name__)
@@ -143,17 +161,66 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The scores of ``estimator_``."""
+        """The scores of ``estimator_``, by :meth:`SetClassifier.decision_function`.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        scores : (n,), or (n, p) for a label matrix of p columns or p > 2 classes
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError : for rows that ``estimator_`` refuses
+        NotFittedError : before ``fit``
+        """
         return self._fitted.decision_function(X)
 
     def predict(self, X: Any, return_certain: bool = False) -> Any:
-        """The predictions of ``estimator_``."""
+        """The labels that ``estimator_`` predicts, by :meth:`SetClassifier.predict`.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+        return_certain : whether to return also which predictions no further optimization of the objective can change
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``, or for a label matrix (n, p) of 0 and 1
+        certain : a mask of the same shape, with ``return_certain`` only
+
+        Raises
+        ------
+        Refusal : for ``return_certain`` after a ramp, and where the ``C_`` that was chosen is 0
+        ValueError, TypeError, OverflowError : for arguments that ``estimator_`` refuses
+        NotFittedError : before ``fit``
+        """
         return self._fitted.predict(X, return_certain)
 
     def score(
         self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """``1 - mean loss`` over the sets of (X, y), as :meth:`SetClassifier.score`."""
+        """``1 - mean loss`` over the sets of (X, y), by :meth:`SetClassifier.score` of ``estimator_``.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+        y : (n,) of labels that were fitted, or (n, p) of 0 and 1
+        groups : (n,) the id of the set of each row, for y (n,) only; None makes all rows one set
+        sample_weight : (n,) the weight of the set of each row, equal for all rows of a set
+
+        Returns
+        -------
+        score : one number, 1 where no set has a loss
+
+        Raises
+        ------
+        ValueError : for rows, labels, groups and weights that do not fit together or do not fit the model
+        TypeError, OverflowError : for rows that ``estimator_`` refuses
+        NotFittedError : before ``fit``
+        """
         return self._fitted.score(X, y, groups, sample_weight)
 
     @property

@@ -51,7 +51,7 @@ class SVMperf(ClassifierMixin, Versioned):
     false alarms, so its own value may be smaller; in sets without positives its Q is 0 whatever is predicted.)
 
     In QuaPy it stands where its class of the same name does: ``CC(SVMperf(loss="q"))``, and ``newELM`` and its likes
-    after ``quapy.method.aggregative.SVMperf = SVMperf``.
+    after ``quapy.method.aggregative.SVMperf = SVMperf``. As there, :meth:`score` is the accuracy, whatever ``loss`` is.
 
     Parameters
     ----------
@@ -119,10 +119,25 @@ class SVMperf(ClassifierMixin, Versioned):
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Train on the sample of the rows of X (n, d), dense or CSR, with y (n,) of two labels, as one set.
+        """Train on all rows as one set.
 
         A fit that raises an error leaves the estimator as it was. After Ctrl-C the best weights so far are stored, a
         warning says so, and KeyboardInterrupt is raised.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR
+        y : (n,) with two labels, the second one in sorted order positive
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, rows and labels that do not fit together, and a single label
+        Refusal : a ValueError, for more than two labels
+        TypeError : for features that are neither numbers nor text
         """
         self._validate_params()
         loss = NAMED[self.loss] if isinstance(self.loss, str) else self.loss
@@ -146,14 +161,68 @@ class SVMperf(ClassifierMixin, Versioned):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score f(x) of each row, (n,)."""
+        """``f(x) = w x + b`` of the rows.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        scores : (n,)
+
+        Raises
+        ------
+        ValueError : for rows that are not finite numbers, or have other features than in ``fit``
+        TypeError : for features that are neither numbers nor text
+        OverflowError : where scores are too large for float64
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._model.decision_function(X)
 
     def predict(self, X: Any) -> Any:
-        """The label of each row, (n,): the second one of ``classes_`` where the score is above 0."""
+        """The labels of the rows: the second one of ``classes_`` where ``f(x)`` is above 0.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError : for rows that :meth:`decision_function` refuses
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         return self._model.predict(X)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy, ``sum of v_i over right rows / sum of v_i``, whatever ``loss`` is; weights v are 1 by default.
+
+        So it is in QuaPy. For a measure of the whole sample take a loss of :mod:`setwise.losses` of :meth:`predict`, or
+        ``SetClassifier``, whose score is ``1 - loss``.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``
+        y : (n,) labels
+        sample_weight : (n,) the weight of each row
+
+        Returns
+        -------
+        score : one number from 0 to 1
+
+        Raises
+        ------
+        ValueError : for labels and weights that do not fit the rows
+        ValueError, TypeError, OverflowError : for rows that :meth:`decision_function` refuses
+        NotFittedError : before ``fit``
+        """
+        return float(super().score(X, y, sample_weight))
 
     def _keep(self, model: SetClassifier) -> None:
         """Store a fitted model and what it says of itself."""

@@ -85,7 +85,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.sparse_threshold = sparse_threshold
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn scales, medians and categories from the rows of X (n, d); ``y`` is not read."""
+        """Learn scales, medians and categories from rows.
+
+        Parameters
+        ----------
+        X : (n, d), numbers and codes of words, NaN for gaps, as :func:`setwise.datasets.load_table` gives
+        y : not read; (n,) or None
+
+        Returns
+        -------
+        self : the fitted encoder
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and rows that do not fit the columns
+        TypeError : for columns that are no list of columns
+        """
         _as_columns(self.columns)
         build, most = _FORMS[as_choice(self.form, "form", _FORMS)]
         largest = LARGEST[self.form] if self.max_categories is None else self.max_categories
@@ -101,13 +116,40 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features of the rows of X, (n, k) float64, dense or CSR; without NaN for linear models."""
+        """The features of rows.
+
+        Parameters
+        ----------
+        X : (n, d), as in ``fit``
+
+        Returns
+        -------
+        features : (n, k) float64, dense or CSR; without NaN for linear models
+
+        Raises
+        ------
+        ValueError : for rows that do not fit the columns
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         found = self.encoder_.transform(self._checked(X, reset=False))
         return found.tocsr() if issparse(found) else np.asarray(found, dtype=np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``."""
+        """The names of the k features: ``age``, ``age is missing``, ``city = Rome``, ``city is rare``.
+
+        Parameters
+        ----------
+        input_features : not read; names are those of ``columns``
+
+        Returns
+        -------
+        names : (k,) texts
+
+        Raises
+        ------
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         parts = self.encoder_.named_transformers_
         split = dict(zip(("numbers", "categories"), _split(self.columns), strict=True))

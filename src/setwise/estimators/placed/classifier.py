@@ -107,7 +107,17 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         self.verbose = verbose
 
     def to_local(self) -> SetClassifier:
-        """The fitted :class:`~setwise.SetClassifier` of this process, which knows nothing of places."""
+        """The fitted :class:`~setwise.SetClassifier` of this process, which knows nothing of places.
+
+        Returns
+        -------
+        local : a SetClassifier with the weights, labels and certificates of this one. Its ``certain_share_`` is nan,
+            because the rows of the training are elsewhere
+
+        Raises
+        ------
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         local = SetClassifier(**{name: getattr(self, name) for name in SHARED})
         for name in vars(self):

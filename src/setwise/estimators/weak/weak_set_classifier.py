@@ -198,7 +198,8 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         """Train on rows, their bags, and what is known of either.
 
         The values of bags are one value for all, a mapping from ids of bags, or an array with one value for each bag,
-        in the sorted order of the ids, or for each row. None and NaN are unknown. A mapping may hold other bags too.
+        (bags,) in the sorted order of the ids, or for each row, (n,). None and NaN are unknown. A mapping may hold
+        other bags too.
         A series of pandas whose index holds the ids of the bags is a mapping; with another index it is an array.
         Counts are of all rows of a bag, those with known labels included. For k classes, counts and proportions have
         k numbers each; for all bags these are ``[[...]]``, or ``(...)`` where ``classes`` or ``y`` show k classes and
@@ -217,6 +218,16 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         proportions : shares of positives, from 0 to 1
         at_least : least numbers of positives
         between : pairs of the least and the largest number of positives
+
+        Returns
+        -------
+        self : the fitted classifier
+
+        Raises
+        ------
+        ValueError : for parameters out of range, and rows, bags and knowledge that do not fit together
+        Refusal : a ValueError, where estimator, method, loss and target do not fit each other
+        TypeError : for features of linear models that are neither numbers nor text
         """
         self._validate_params()
         if groups is None:
@@ -233,7 +244,21 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The log-odds of each row, (n,), or of each row and class against the rest, (n, k)."""
+        """The log-odds of the rows, of each class against the rest where there are more than two.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``, or whatever the estimator takes
+
+        Returns
+        -------
+        scores : (n,), or (n, k) for k > 2 classes
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError : for rows that the model or the estimator refuses
+        NotFittedError : before ``fit``
+        """
         check_is_fitted(self)
         if self.estimator is None:
             scores = linear_scores(as_matrix(self, X, reset=False), self.coef_, self.intercept_)
@@ -242,7 +267,21 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, (n, k); for k > 2 classes those of one against the rest, normalized."""
+        """The probability of each class; for k > 2 classes those of one against the rest, normalized to the sum 1.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``, or whatever the estimator takes
+
+        Returns
+        -------
+        probabilities : (n, k) in the order of ``classes_``
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError : for rows that the model or the estimator refuses
+        NotFittedError : before ``fit``
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
@@ -250,7 +289,21 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         return np.asarray(each / each.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row, (n,): the most probable one, or with ``loss`` what its threshold says."""
+        """The label of each row: the most probable one, or with ``loss`` what its threshold says.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``, or whatever the estimator takes
+
+        Returns
+        -------
+        labels : (n,) of ``classes_``
+
+        Raises
+        ------
+        ValueError, TypeError, OverflowError : for rows that the model or the estimator refuses
+        NotFittedError : before ``fit``
+        """
         scores = self.decision_function(X)
         codes = (scores > self.threshold_).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
@@ -259,7 +312,23 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         """The ids of the bags, their sizes, mean and most probable numbers of positives, and Pr(one or more).
 
         With independent decisions the last is ``1 - prod (1 - p_i)``, so a bag is positive if one of its rows is.
-        ``groups`` are the ids (n,) of the bags of the rows; None makes all rows one bag.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``, or whatever the estimator takes
+        groups : (n,) the id of the bag of each row; None makes all rows one bag
+
+        Returns
+        -------
+        BagPredictions
+            ``ids``, ``sizes``, ``mean``, ``most_probable`` and ``at_least_one``, (bags,) each; the last three (bags, k)
+            for k > 2 classes
+
+        Raises
+        ------
+        ValueError : for groups that do not fit the rows
+        ValueError, TypeError, OverflowError : for rows that the model or the estimator refuses
+        NotFittedError : before ``fit``
         """
         scores = self._log_odds(X)
         return predicted(Bagging.of(groups, len(scores)), scores)
@@ -279,8 +348,29 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
         """The share of the known labels ``y`` that are predicted; without y the mean ``log Pr(what is known)`` of bags.
 
         For k > 2 classes the second is also a mean over the classes, each against the rest, of bags and classes of
-        which something is known. ``sample_weight`` (n,) are weights of rows for the first; those of rows without a
-        known label do not count.
+        which something is known. The values of bags are given as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X : (n, d), dense or CSR, with the features of ``fit``, or whatever the estimator takes
+        y : (n,) labels, in which -1, None and NaN are unknown; None if no label is known
+        groups : (n,) the id of the bag of each row; None makes all rows one bag
+        counts : numbers of positives
+        proportions : shares of positives, from 0 to 1
+        at_least : least numbers of positives
+        between : pairs of the least and the largest number of positives
+        sample_weight : (n,) weights of rows, where labels are known; those of rows without a known label do not count
+
+        Returns
+        -------
+        score : a share from 0 to 1; where no label is known a mean log-likelihood of bags, in nats
+
+        Raises
+        ------
+        ValueError : for rows, bags and knowledge that do not fit together or do not fit the model, where nothing is
+            known, and for ``sample_weight`` without a known label
+        TypeError, OverflowError : for rows that the model or the estimator refuses
+        NotFittedError : before ``fit``
         """
         if groups is None:
             warn_of_dropped_groups("score", type(self).__name__)

@@ -26,6 +26,7 @@ _HOMES = {
     "SVMperf": "setwise.estimators",
     "SetClassifier": "setwise.estimators",
     "SetClassifierCV": "setwise.estimators",
+    "VacuousBoundWarning": "setwise.estimators",
     "WeakSetClassifier": "setwise.estimators",
     "describe": "setwise.description",
     "gibbs_bound": "setwise.estimators",

@@ -15,6 +15,7 @@ from setwise.estimators.set_classifier_cv import SetClassifierCV
 from setwise.estimators.ssvm import SSVM
 from setwise.estimators.svmperf import SVMperf
 from setwise.estimators.table_encoder import TableEncoder, tree_categories
+from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "SetClassifier",
     "SetClassifierCV",
     "TableEncoder",
+    "VacuousBoundWarning",
     "WeakSetClassifier",
     "gibbs_bound",
     "tree_categories",

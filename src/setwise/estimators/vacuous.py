@@ -17,7 +17,36 @@ VACUOUS, DOUBTFUL = 0.95, 0.5
 
 
 class VacuousBoundWarning(UserWarning):
-    """Warns that a convex surrogate promises no less than predicting a constant."""
+    """Warns that a convex surrogate promises no less loss than a constant prediction has.
+
+    Its bound is then at least .95 of the loss of the best constant labeling, or w = 0 is optimal: no labels, or all,
+    may be predicted. Estimators of sets of labels also warn where ``surrogate="auto"`` took the ramp instead. The fit
+    has ended well, so this is no ``ConvergenceWarning``. docs/how/surrogates.md tells how such a bound comes about.
+
+    Examples
+    --------
+    The two classes overlap, and the bound of the Lovász hinge is empty; the filter hides that, and nothing else:
+
+    >>> import warnings
+    >>> from setwise import SetClassifier, VacuousBoundWarning
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((200, 2)), np.arange(200) % 4 == 0
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", VacuousBoundWarning)
+    ...     model = SetClassifier("jaccard", surrogate="lovasz").fit(X, y)
+    >>> bool(model.predict(X).any())
+    False
+
+    The filter ``"error"`` makes an exception of it, as for a search over parameters:
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", VacuousBoundWarning)
+    ...     try:
+    ...         model = SetClassifier("jaccard", surrogate="lovasz").fit(X, y)
+    ...     except VacuousBoundWarning as warning:
+    ...         print(str(warning).split(" here")[0])
+    the convex surrogate 'lovasz' promises no less loss
+    """
 
 
 def least_constant_loss(loss: Loss, grouping: Grouping, weights: Values) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setwise import SetClassifier
-from setwise.core.sets import Sets
+from setwise.core import Sets
 from setwise.datasets.early_detection import early_detection, early_stage
 from setwise.losses import EarlyDetection, Hamming
 from setwise.plotting import plane

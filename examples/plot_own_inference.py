@@ -26,11 +26,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setwise import SetClassifier
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.set_function import SetFunction
-from setwise.core.sets import Sets
-from setwise.core.structure import Structure
-from setwise.inference import Auto, Enumeration
+from setwise.core import SetFunction, Sets, Structure
+from setwise.inference import Auto, Enumeration, Inference, Maximizer
 from setwise.inference.binary import unfit
 from setwise.losses import Loss, Trait
 from setwise.surrogates import MarginRescaling

@@ -23,7 +23,7 @@ from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 
 from setwise import MeasureClassifier, SetClassifier, describe, plotting
-from setwise.core.refusal import BrokenPromise
+from setwise.core import BrokenPromise
 from setwise.losses import CountFunctionLoss, Trait
 
 lot_costs = CountFunctionLoss(lambda fn, fp: np.minimum(5 * fn + fp, 20))

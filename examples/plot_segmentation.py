@@ -24,7 +24,7 @@ from skimage.segmentation import slic
 from sklearn.linear_model import LogisticRegression
 
 from setwise import GraphClassifier, plotting
-from setwise.core.graphs import Graphs
+from setwise.core import Graphs
 from setwise.datasets import textured_objects
 from setwise.graphs import from_image
 from setwise.inference import DualDecomposition

@@ -27,6 +27,19 @@ class Batch(ABC):
     ----------
     labels : (total,) true labels, in 0..n_labels-1; -1 marks a label that is unknown
     offsets : (n+1,) int64; set ``i`` owns the decisions ``offsets[i]:offsets[i+1]``
+
+    Source: own; docs/notation.md tells what the letters stand for.
+
+    Examples
+    --------
+    >>> from setwise.core import Batch, Sets
+    >>> batch: Batch = Sets.rows([[1, 0, 1], [0, 0, 1]])
+    >>> len(batch), batch.total, batch.sizes.tolist(), batch.n_scores
+    (2, 6, [3, 3], 6)
+    >>> # <s, phi(y) - target> of each set: what a labeling wins over the truth.
+    >>> scores, guess = np.array([2.0, 1.0, 0.5, 1.0, -1.0, 3.0]), np.array([1, 1, 0, 0, 0, 1])
+    >>> batch.won(scores, guess).tolist()
+    [0.5, 0.0]
     """
 
     labels: NDArray[Any]

@@ -26,6 +26,8 @@ class ClassGraphs(Network):
     those of its nodes, k for each, then those of its edges. An unknown label has no score in :meth:`encode`, nor have
     its edges.
 
+    Source: DD Eq. 5, for k labels and tables of edges.
+
     Parameters
     ----------
     labels : (total,) int64 in 0..k-1; -1 marks a label that is unknown
@@ -34,6 +36,24 @@ class ClassGraphs(Network):
         listed set by set
     k : the number of labels, at least 2
     tables : whether an edge has a score for each pair of labels
+
+    Raises
+    ------
+    ValueError : for labels that are no int64 in -1..k-1, empty sets, offsets that do not rise from 0 to total, edges
+        that do not join two nodes of one set, or are not listed set by set, and k below 2
+    TypeError : for k that is no whole number, and ``tables`` that is neither True nor False
+
+    Examples
+    --------
+    Two nodes with three labels and an edge between them; then the edge has a score for each pair of labels:
+
+    >>> from setwise.core import ClassGraphs
+    >>> labels, offsets, edges = np.array([2, 2]), np.array([0, 2]), np.array([[0, 1]])
+    >>> batch = ClassGraphs(labels, offsets, edges, k=3)
+    >>> batch.n_scores, batch.encode(labels).tolist()
+    (7, [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+    >>> ClassGraphs(labels, offsets, edges, k=3, tables=True).n_scores
+    15
     """
 
     labels: NDArray[np.int64]

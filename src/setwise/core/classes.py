@@ -18,11 +18,32 @@ from setwise.kernels.segments import chosen_offsets
 class Classes(Batch):
     """``n`` sets of independent decisions with k labels and one score for each label: phi(y) is the one-hot code of y.
 
+    :meth:`single` makes one set of an array of labels 0..k-1.
+
+    Source: Crammer and Singer (2001) for a score of each label.
+
     Parameters
     ----------
     labels : (total,) int64 in 0..k-1; -1 marks a label that is unknown
     offsets : (n+1,) int64, strictly increasing from 0 to total
     k : the number of labels, at least 2
+
+    Raises
+    ------
+    ValueError : for labels that are no int64 in -1..k-1, empty sets, offsets that do not rise from 0 to total, and k
+        below 2
+    TypeError : for k that is no whole number
+
+    Examples
+    --------
+    Three decisions with three labels; the scores of a decision lie side by side:
+
+    >>> from setwise.core import Classes
+    >>> batch = Classes.single([0, 2, 1], k=3)
+    >>> batch.n_scores, batch.target.tolist()
+    (9, [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    >>> batch.decide(np.array([0.1, 0.2, 0.0, 0.0, 0.0, 1.0, 0.5, 0.4, 0.3])).tolist()
+    [1, 2, 0]
     """
 
     labels: NDArray[np.int64]

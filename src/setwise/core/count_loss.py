@@ -21,7 +21,35 @@ class CountLoss(Loss):
     """``l_y(A) = f(fn, fp, P, N)`` of the false negatives, false positives, positives and negatives of the set.
 
     A subclass gives :meth:`of_counts`, vectorized over float64 arrays, and everything else follows from it. The other
-    methods state properties of f with which inference finds the maximum faster.
+    methods state properties of f with which inference finds the maximum faster. docs/guide/own_loss.md makes one step
+    by step.
+
+    Source: Joachims (2005) for losses of counts; the properties are own (docs/guide/inference.md).
+
+    Raises
+    ------
+    BrokenPromise : where the loss is bound to sets, for a promise of ``Trait.MODULAR`` that f does not keep there
+    Refusal : a ValueError, where a loss with :meth:`predicted` is bound to networks
+
+    Examples
+    --------
+    The share of decisions that are wrong, with misses four times as expensive:
+
+    >>> from dataclasses import dataclass
+    >>> from setwise.core import CountLoss
+    >>> from setwise.losses import Trait
+    >>> @dataclass(frozen=True)
+    ... class Missed(CountLoss):
+    ...     traits = frozenset({Trait.INCREASING, Trait.MODULAR, Trait.COUNTS})
+    ...
+    ...     @classmethod
+    ...     def examples(cls, p):
+    ...         return [cls()]
+    ...
+    ...     def of_counts(self, fn, fp, P, N):
+    ...         return (4.0 * fn + fp) / (P + N)
+    >>> Missed()([1, 1, 0, 0], [1, 0, 1, 0])
+    1.25
     """
 
     @abstractmethod

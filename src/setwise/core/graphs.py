@@ -24,7 +24,10 @@ class Graphs(Network):
 
     The score of a labeling is ``sum_i s_i y_i + sum_e s_e [y_a = y_b]``, where a and b are the ends of edge e: an Ising
     or Potts model of two labels. A set may be one graph or several, for its nodes need not be connected; its loss joins
-    them. The scores of a set are those of its nodes, then those of its edges.
+    them. The scores of a set are those of its nodes, then those of its edges. :meth:`images` joins the pixels of images
+    with their neighbors.
+
+    Source: DD Eq. 5.
 
     Parameters
     ----------
@@ -36,6 +39,26 @@ class Graphs(Network):
     Attributes
     ----------
     grids : the grids of which the sets consist, if :meth:`images` has made them, else None; cuts are faster then
+
+    Raises
+    ------
+    ValueError : for labels of other kinds, empty sets, offsets that do not rise from 0 to total, and edges that do not
+        join two nodes of one set, or are not listed set by set
+
+    Examples
+    --------
+    A chain of three nodes; an edge is won where both of its ends have the same label:
+
+    >>> from setwise.core import Graphs, Structure
+    >>> from setwise.inference import Auto
+    >>> batch = Graphs(np.array([True, False, True]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))
+    >>> batch.n_scores, batch.encode(np.array([1, 1, 0])).tolist()
+    (5, [1.0, 1.0, 0.0, 1.0, 0.0])
+    >>> # The labeling of greatest score: the node in the middle follows its neighbors.
+    >>> Auto().prepare(Structure(batch)).maximize([1.0, -0.5, 1.0, 0.4, 0.4]).labels.tolist()
+    [True, True, True]
+    >>> Graphs.images(np.array([[[True, False], [False, False]]])).edges.tolist()
+    [[0, 1], [2, 3], [0, 2], [1, 3]]
     """
 
     labels: NDArray[Any]

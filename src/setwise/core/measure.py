@@ -49,7 +49,7 @@ class Measure(ABC):
     def values(self, batch: Batch, predictions: ArrayLike) -> Values:
         """The measure of every set, (n,), for flat predictions (total,) of the kind in ``reads``.
 
-        A measure of scores takes :class:`setwise.core.graphs.Graphs` too: the scores are one for each node, as the
+        A measure of scores takes :class:`setwise.core.Graphs` too: the scores are one for each node, as the
         differences of its max-marginals.
         """
         as_kind(batch, "batch", Batch, "Sets.single(y)")
@@ -95,7 +95,7 @@ class Loss(Measure):
     positive numbers.
 
     A subclass gives its formula once, in :meth:`bind`; values, gains and marginals follow from the terms that this
-    method returns. One for a function of the counts is shorter: see :class:`setwise.core.count_loss.CountLoss`.
+    method returns. One for a function of the counts is shorter: see :class:`setwise.core.CountLoss`.
 
     Source: LH Eq. 9.
 

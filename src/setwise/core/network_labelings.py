@@ -21,7 +21,7 @@ class Labelings(Flips):
 
     Parameters
     ----------
-    networks : the batch of networks, as :class:`setwise.core.graphs.Graphs`; its own labels say nothing
+    networks : the batch of networks, as :class:`setwise.core.Graphs`; its own labels say nothing
     truths : for each network its right labelings, (m_i, nodes) whole numbers in 0..k-1, distinct; m_i may be 0. None
         for no right labelings at all, as in batches to predict
     """

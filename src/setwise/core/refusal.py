@@ -14,6 +14,7 @@ class Refusal(ValueError):  # noqa: N818  (the word of the field)
 
     Examples
     --------
+    >>> from setwise.core import Refusal
     >>> from setwise.surrogates import LovaszHinge
     >>> try:
     ...     LovaszHinge("f1")
@@ -37,4 +38,18 @@ class Refusal(ValueError):  # noqa: N818  (the word of the field)
 
 
 class BrokenPromise(ValueError):  # noqa: N818
-    """Raised where a result contradicts a promise that a loss, a risk or a user made; the message names it."""
+    """Raised where a result contradicts a promise that a loss, a risk or a user made; the message names it.
+
+    Examples
+    --------
+    A product of counts is not submodular, since the gain of a mistake grows as mistakes of the other kind gather:
+
+    >>> from setwise.core import BrokenPromise, Sets
+    >>> from setwise.losses import CountFunctionLoss, Trait
+    >>> false = CountFunctionLoss(lambda fn, fp: fn * fp, promises=[Trait.INCREASING, Trait.SUBMODULAR])
+    >>> try:
+    ...     false.structure(Sets.single([1, 1, 0, 0]))
+    ... except BrokenPromise as broken:
+    ...     print(str(broken).split(":")[0])
+    CountFunctionLoss(<lambda>, INCREASING, SUBMODULAR) breaks its promise
+    """

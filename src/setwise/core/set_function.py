@@ -17,17 +17,37 @@ from setwise.core.traits import SHAPES, Trait
 @final
 @dataclass(frozen=True, eq=False)
 class SetFunction(MistakesTerm):
-    """``factor f(A)`` for any set function f of the mistakes of each set.
+    """``factor f(A)`` for any set function f of the mistakes of each set: a term of a :class:`Structure`.
+
+    If ``gain`` or ``marginal`` is None, ``value`` is called for each mistake instead.
+
+    Source: LH Eq. 9 for ``l_y(A)``.
 
     Parameters
     ----------
     value : a function of the batch and a mask of mistakes (total,) that returns f of every set, (n,)
     promises : the traits of f
-    gain : a function of the batch and :class:`Orders` that returns what each mistake adds, (m,)
-    marginal : a function of the batch and a mask of mistakes that returns what each further mistake adds, (total,)
+    gain : a function of the batch and :class:`setwise.core.sets.Orders` that returns what each mistake adds, (m,)
+    marginal : a function of the batch and a mask of mistakes (total,) that returns what each further mistake adds,
+        (total,)
     factor : the positive factor of f
 
-    If ``gain`` or ``marginal`` is None, ``value`` is called for each mistake instead.
+    Raises
+    ------
+    BrokenPromise : by learners, where a plane shows that f does not keep its ``promises``; nothing is checked here
+
+    Examples
+    --------
+    1 for a set with any mistake, on two sets of two decisions:
+
+    >>> from setwise.core import SetFunction, Sets, Structure
+    >>> from setwise.losses import Trait
+    >>> def any_wrong(batch, mistakes):
+    ...     return np.maximum.reduceat(mistakes, batch.offsets[:-1]).astype(float)
+    >>> promises = frozenset({Trait.INCREASING, Trait.SUBMODULAR, Trait.CARDINALITY, Trait.LABEL_FREE})
+    >>> structure = Structure(Sets.rows([[1, 0], [1, 1]]), (SetFunction(any_wrong, promises),))
+    >>> structure.values(np.array([1, 0, 0, 0])).tolist(), (2.0 * structure).values(np.array([1, 0, 0, 0])).tolist()
+    ([0.0, 1.0], [0.0, 2.0])
     """
 
     value: Callable[[Sets, Bools], Values]

@@ -18,12 +18,35 @@ from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, se
 class Sets(Batch):
     """``n`` sets of independent binary decisions with one score each: ``phi(y) = y``, and every labeling is allowed.
 
+    :meth:`single` makes one set of an array of 0 and 1, and :meth:`rows` a set of each row of a label matrix.
+
+    Source: own; docs/notation.md tells what the letters stand for.
+
     Parameters
     ----------
     labels : (total,) bool, or int8 of -1, 0, 1 where -1 marks an unknown label
     offsets : (n+1,) int64, strictly increasing from 0 to total, so that no set is empty
     compared : (total,) the vector with which labelings are compared in score; None compares with the labels
     totals : (n, 2) the numbers of negatives and positives in the whole sets, if this batch holds only a piece of each
+
+    Raises
+    ------
+    ValueError : for labels of other kinds, empty sets, offsets that do not rise from 0 to total, ``compared`` outside
+        of [0, 1], and ``totals`` below the numbers in this batch
+
+    Examples
+    --------
+    Sets of three and of two decisions, then the rows of a label matrix, and one set:
+
+    >>> from setwise.core import Sets
+    >>> from setwise.losses import Jaccard
+    >>> batch = Sets(np.array([True, True, False, False, True]), np.array([0, 3, 5]))
+    >>> batch.positives.tolist(), batch.negatives.tolist()
+    ([2, 1], [1, 1])
+    >>> Jaccard().values(batch, [1, 0, 0, 1, 1]).tolist()
+    [0.5, 0.5]
+    >>> len(Sets.rows([[1, 0], [1, 1], [0, 0]])), len(Sets.single([1, 0, 0]))
+    (3, 1)
     """
 
     labels: NDArray[Any]

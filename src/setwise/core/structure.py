@@ -26,11 +26,34 @@ class Structure:
 
     Inference reads the terms, which hold as data all that makes a search fast. So sums and multiples lose nothing.
 
+    Source: LH Eq. 9 for ``l_y(A)``; docs/adr/0007-structure-is-a-value-bound-once.md tells why it is bound once.
+
     Parameters
     ----------
     batch : the true labels and the layout of the scores
     terms : instances of :class:`setwise.core.terms.Term`, merged where possible; no terms at all are the loss 0
     source : the name of the structure in sentences, usually the loss that made it
+
+    Raises
+    ------
+    TypeError : for a batch and terms of other kinds
+    ValueError : for terms that do not fit the batch
+    Refusal : a ValueError, for sums of structures of different batches; and by methods that only set functions of
+        mistakes have, for other terms
+
+    Examples
+    --------
+    Losses make structures; without terms a structure has the loss 0, and inference finds the best score alone:
+
+    >>> from setwise.core import Sets, Structure
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming, Jaccard
+    >>> batch = Sets.rows([[1, 1, 0], [1, 0, 0]])
+    >>> structure = Jaccard().structure(batch) + 2.0 * Hamming().structure(batch)
+    >>> structure.values(np.array([1, 0, 0, 1, 0, 0])).tolist()
+    [2.5, 0.0]
+    >>> Auto().prepare(Structure(batch)).maximize([1.0, -1.0, 2.0, -1.0, 0.0, 3.0]).labels.tolist()
+    [True, False, True, False, False, True]
     """
 
     batch: Batch

@@ -36,7 +36,7 @@ def bagged_threshold(
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : a loss of labels, or its name; for a single set a function of counts
     n_resamples : how many resamples are drawn: of decisions for a single set, of whole sets where there are several

@@ -61,7 +61,7 @@ def constrained_threshold(
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or its name
     floor : one floor or a list of floors, as ``Floor("recall", 0.9, confidence=0.95)``
@@ -122,7 +122,7 @@ def precision_at_recall(
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     recall : the least recall ``tp / P``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
@@ -164,7 +164,7 @@ def recall_at_precision(
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     precision : the least precision ``tp / (tp + fp)``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
@@ -205,7 +205,7 @@ def recall_at_false_positive_rate(
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     rate : the largest false-positive rate ``fp / N``, in [0, 1]
     confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand

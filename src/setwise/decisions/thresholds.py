@@ -28,7 +28,7 @@ def best_threshold(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) -> 
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; decisions of
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; decisions of
         unknown label (-1 in a batch) have no loss and are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or its name
@@ -65,7 +65,7 @@ def threshold_curve(y: ArrayLike | Sets, scores: ArrayLike, loss: Loss | str) ->
 
     Parameters
     ----------
-    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.sets.Sets`; unknown labels are left out
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
     scores : (p,) or flat (total,), finite; the larger, the more likely positive
     loss : any loss of labels, or its name
 

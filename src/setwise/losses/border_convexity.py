@@ -28,7 +28,7 @@ class BorderConvexity(Loss):
 
     The local border convexity of images of which a core and a rim are known; at least 0. A batch tells the trimap by
     its labels: 1 definitely inside, 0 definitely outside, -1 the band between them. On
-    :class:`setwise.core.graphs.Graphs` the paths are shortest ones along edges, through unknown nodes alone: first from
+    :class:`setwise.core.Graphs` the paths are shortest ones along edges, through unknown nodes alone: first from
     each node next to a 0, by number, that no path before passes, then from each other node that no path before passes,
     farthest first. A path goes on to the neighbor of smallest number that is one step closer to a node next to a 1.
     Unknown nodes from which no path leads to a 1 are free. A batch without unknown labels has the number of mistakes as

@@ -15,7 +15,7 @@ class LandmarkModel(Features):
     """``s_(i, v) = <w_i, x_v>`` for point i in state v, or ``<w_i, x_(i, v)>`` (HOL 5.1).
 
     A set has k points, each of which is in one of S states, as the g*g cells of a grid. Its batch is
-    :class:`setwise.core.classes.Classes` with S labels and k decisions a set. The points share the features of the
+    :class:`setwise.core.Classes` with S labels and k decisions a set. The points share the features of the
     states, or each has its own. ``w`` holds the weights of the points one after another, (k * d,). There is no
     intercept, for it would add the same to all states of a point.
 

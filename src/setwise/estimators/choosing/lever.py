@@ -71,11 +71,22 @@ class Rule(ABC):
 class Lever(ABC):
     """A way to get labels out of a base model. A subclass in ``setwise.estimators.levers`` is found by its name.
 
+    ``MeasureClassifier`` takes objects of subclasses from anywhere.
+
+    Source: own; described in docs/guide/measure.md.
+
     Attributes
     ----------
     name : the short name, unique among levers
     many_numbers : whether tuning fits so many numbers that, to judge it on a fold, the base models behind its evidence
         must not have seen that fold. This takes k (k - 1) / 2 more fits of the base model for k folds
+
+    Examples
+    --------
+    >>> from setwise.estimators.levers import Lever, Ramp, Threshold
+    >>> levers: list[Lever] = [Threshold(), Ramp(C=100.0)]
+    >>> [(lever.name, lever.many_numbers, lever.fits) for lever in levers]
+    [('threshold', False, (1.0,)), ('ramp', True, (1.0,))]
     """
 
     name: ClassVar[str]

@@ -8,7 +8,12 @@ from setwise.core.registry import discover
 from setwise.estimators.choosing.lever import Lever
 
 LEVERS = discover(__name__, Lever)  # type: ignore[type-abstract]
-"""All classes of levers by their short names."""
+"""All classes of levers by their short names.
+
+>>> from setwise.estimators.levers import LEVERS
+>>> LEVERS["class_weight"].__name__, len(LEVERS)
+('ClassWeight', 8)
+"""
 
 # Each class can be imported from here by its own name.
 globals().update({kind.__name__: kind for kind in LEVERS.values()})
@@ -19,10 +24,26 @@ __all__ = ["LEVERS", "Lever", "as_levers", *(kind.__name__ for kind in LEVERS.va
 def as_levers(levers: Any) -> tuple[Lever, ...]:
     """Levers by their names, or lever objects; ``"auto"`` stands for all with their defaults, one name for one lever.
 
+    Source: this library.
+
+    Parameters
+    ----------
+    levers : ``"auto"``, a name, a lever, or a list of names and levers
+
+    Returns
+    -------
+    levers : a tuple of lever objects
+
     Raises
     ------
     TypeError : for anything but names and levers
     ValueError : for a name that no lever has, and for two levers of one name
+
+    Examples
+    --------
+    >>> from setwise.estimators.levers import Decision, as_levers
+    >>> as_levers([Decision("isotonic"), "ramp"])
+    (Decision(calibration='isotonic'), Ramp(C=10000.0))
     """
     if isinstance(levers, str) and levers == "auto":
         return tuple(kind() for kind in LEVERS.values())

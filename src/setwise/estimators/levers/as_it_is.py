@@ -11,7 +11,21 @@ from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 @final
 @dataclass(frozen=True)
 class AsItIs(Lever):
-    """``estimator.predict(X)``, unchanged."""
+    """``estimator.predict(X)``, unchanged.
+
+    Source: own; it tells what all else gains.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import AsItIs
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [AsItIs()], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'as_it_is']
+    """
 
     name: ClassVar[str] = "as_it_is"
 

@@ -26,7 +26,24 @@ class ClassWeight(Lever):
     Parameters
     ----------
     weights : the weights w above 0, each of which needs a fit of the base model for each fold; None takes the default
-    n_resamples : once w is chosen, t is steadied as in :class:`~setwise.estimators.levers.Threshold`
+    n_resamples : once w is chosen, t is steadied by so many resamples, as in
+        :class:`~setwise.estimators.levers.Threshold`
+
+    Raises
+    ------
+    ValueError : for weights that are not above 0, and a number of resamples below 0
+    TypeError : for what is no number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import ClassWeight
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [ClassWeight((1.0, 4.0))], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'class_weight']
     """
 
     weights: tuple[float, ...] | None = None

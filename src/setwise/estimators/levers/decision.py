@@ -26,9 +26,26 @@ class Decision(Lever):
     is then a threshold, which is fixed, so that the label of a row depends on this row alone. Unlike the tuned
     threshold it is not chosen by the labels but by the probabilities, and so less noisy where these are right.
 
+    Source: own; the labelings are those of :func:`setwise.decisions.least_expected_loss`.
+
     Parameters
     ----------
     calibration : ``"sigmoid"`` or ``"isotonic"``, fitted to the out-of-fold log-odds or scores of all labels together
+
+    Raises
+    ------
+    ValueError : for another calibration
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import Decision
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [Decision("isotonic")], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'decision']
     """
 
     calibration: str = "sigmoid"

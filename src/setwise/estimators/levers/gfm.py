@@ -42,7 +42,23 @@ class GFM(Lever):
 
     Parameters
     ----------
-    C : the inverse strength of the regularizer of these models
+    C : the inverse strength of the regularizer of these models, above 0
+
+    Raises
+    ------
+    ValueError : for C that is not above 0
+    TypeError : for C that is no number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import GFM
+    >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [GFM()], cv=3, random_state=0).fit(X, Y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'gfm']
     """
 
     C: float = 1.0

@@ -16,6 +16,19 @@ class LabelThresholds(Lever):
 
     Labels that are rare or that the base model ranks badly get thresholds of their own. For means over rows they are
     lowered one after another, which need not reach the least loss.
+
+    Source: own; the thresholds are those of :func:`setwise.decisions.label_thresholds`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import LabelThresholds
+    >>> X, Y = make_multilabel_classification(100, n_features=5, n_classes=3, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "jaccard", [LabelThresholds()], cv=3, random_state=0).fit(X, Y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'label_thresholds']
     """
 
     name: ClassVar[str] = "label_thresholds"

@@ -22,9 +22,27 @@ class Ramp(Lever):
     threshold. Columns that a ``TableEncoder`` in front of the base model reads as words are left out. For a label
     matrix the features are the log-odds of all labels.
 
+    Source: own; measured in docs/results.md.
+
     Parameters
     ----------
     C : the weight of the surrogate against the distance from the start, as in :class:`~setwise.SetClassifier`
+
+    Raises
+    ------
+    ValueError : for C that is not above 0
+    TypeError : for C that is no number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import Ramp
+    >>> X, y = make_classification(200, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> model = MeasureClassifier(LogisticRegression(), "f1", [Ramp(C=100.0)], cv=3, random_state=0).fit(X, y)
+    >>> [candidate.lever for candidate in model.candidates_]
+    ['threshold', 'ramp']
     """
 
     C: float = 10000.0

@@ -21,9 +21,29 @@ class Threshold(Lever):
     matrix holds more decisions, and a loss that is no function of counts has no resamples of a single set: there t is
     the best of all cut points.
 
+    Source: own; measured in docs/guide/thresholds.md.
+
     Parameters
     ----------
     n_resamples : how many resamples are drawn; 0 takes the best of all cut points
+
+    Raises
+    ------
+    ValueError : for a number below 0
+    TypeError : for what is no whole number
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setwise import MeasureClassifier
+    >>> from setwise.estimators.levers import Threshold
+    >>> X, y = make_classification(400, 4, weights=[0.8], class_sep=0.5, random_state=0)
+    >>> for resamples in (0, 1000):
+    ...     model = MeasureClassifier(LogisticRegression(), "f1", [Threshold(resamples)], cv=3, random_state=0)
+    ...     print(round(model.fit(X, y).best_threshold_, 2))
+    0.23
+    0.25
     """
 
     n_resamples: int = 100

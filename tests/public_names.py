@@ -1,16 +1,14 @@
 """Every public name of setwise, and what its docstring says: the list that tests and the pages of the site share."""
 
-import ast
 import inspect
 import re
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
-from packages import own_methods
+from packages import literal, own_methods
 
 EXTRA = {
     "setwise.torch": "torch", "setwise.dask": "distributed", "setwise.plotting": "matplotlib",
@@ -78,9 +76,7 @@ class PublicName:
         """Its docstring, or the literal below its definition."""
         if self.is_code:
             return inspect.cleandoc(self.held.__doc__ or "")
-        homes = [line for line in _lines(self.package) if isinstance(line, ast.ImportFrom)]
-        homes = [line.module for line in homes if self.name in [alias.name for alias in line.names]]
-        return next(filter(None, (_literal(home, self.name) for home in (self.package, *homes))), "")
+        return literal(self.package, self.name)
 
     @property
     def sections(self) -> dict[str, str]:
@@ -178,20 +174,6 @@ class PublicMethod(PublicName):
         if (self.arguments or REFUSES.search(inspect.getsource(self.held))) and "Raises" not in said:
             lacks.append("Raises")
         return lacks
-
-
-def _lines(module: str) -> list[ast.stmt]:
-    """The statements of a module."""
-    return ast.parse(inspect.getsource(import_module(module))).body
-
-
-def _literal(module: str, name: str) -> str:
-    """The literal below the definition of a name."""
-    for line, below in pairwise(_lines(module)):
-        named = [getattr(target, "id", "") for target in getattr(line, "targets", [getattr(line, "target", None)])]
-        if name in named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            return inspect.cleandoc(str(below.value.value))
-    return ""
 
 
 def _entries(text: str) -> dict[str, str]:

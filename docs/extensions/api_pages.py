@@ -4,9 +4,10 @@ import inspect
 import re
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from packages import PACKAGES, own_methods
+from packages import PACKAGES, literal, own_methods
 from setwise.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ def heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def summary(held: object) -> str:
-    """The first paragraph of a docstring, on one line."""
-    return " ".join((inspect.getdoc(held) or "").split("\n\n")[0].split())
+def summary(package: str, name: str, held: object) -> str:
+    """The first paragraph of what is said of a name, on one line."""
+    text = inspect.getdoc(held) if callable(held) else literal(package, name)
+    return " ".join((text or "").split("\n\n")[0].split())
 
 
 def page(package: str, name: str, held: object) -> str:
@@ -45,7 +47,8 @@ def page(package: str, name: str, held: object) -> str:
         methods = ", ".join(own_methods(held)) if hasattr(held, "fit") else ""
         body = f".. autoclass:: {full}\n   :members: {methods}".rstrip() + "\n"
     else:
-        body = f".. autofunction:: {full}\n" if inspect.isroutine(held) else f".. autodata:: {full}\n   :no-value:\n"
+        told = indent(literal(package, name), "   ")
+        body = f".. autofunction:: {full}\n" if inspect.isroutine(held) else f".. py:data:: {full}\n\n{told}\n"
     return heading(name) + f"``from {package} import {name}``\n\n" + body
 
 
@@ -70,7 +73,7 @@ def make(app: "Sphinx") -> None:
             if id(held) in seen:
                 continue
             seen.add(id(held))
-            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(held) if callable(held) else ''}\n")
+            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(package, name, held)}\n")
             if not target.startswith("/"):
                 entries.append(f"   {name} <{target}>\n")
                 write(folder / f"{target}.rst", page(package, name, held))
@@ -79,9 +82,10 @@ def make(app: "Sphinx") -> None:
         write(folder / f"{package}.rst", heading(package) + f"{inspect.getdoc(module)}\n\n{table}{tree}")
 
 
-def skip(_app: "Sphinx", _what: str, name: str, _held: object, skipped: bool, _options: object) -> bool:
-    """Leave out what scikit-learn adds to estimators, whose docstrings refer to its own site."""
-    return skipped or (name.startswith("set_") and name.endswith("_request"))
+def skip(_app: "Sphinx", _what: str, name: str, held: object, skipped: bool, _options: object) -> bool:
+    """Leave out what scikit-learn adds to estimators, whose docstrings refer to its own site, and fields of tuples."""
+    field = (inspect.getdoc(held) or "").startswith("Alias for field number")
+    return skipped or field or (name.startswith("set_") and name.endswith("_request"))
 
 
 def whole_entries(_app: "Sphinx", _what: str, _name: str, _held: object, _options: object, lines: list[str]) -> None:

@@ -1,5 +1,9 @@
 """The packages whose names are public: the site has a page for each name, and a test reads each docstring."""
 
+import ast
+import inspect
+from importlib import import_module
+from itertools import pairwise
 from types import FunctionType
 from typing import Any
 
@@ -28,3 +32,24 @@ def own_methods(kind: type[Any]) -> dict[str, FunctionType]:
         if isinstance(function, FunctionType) and function.__module__.startswith("setwise."):
             found[name] = function
     return found
+
+
+def literal(package: str, name: str) -> str:
+    """What is said of a name that is no class and no function: the literal below its definition, wherever that is."""
+    imports = [line for line in _lines(package) if isinstance(line, ast.ImportFrom) and line.module]
+    homes = [line.module for line in imports if name in [alias.name for alias in line.names]]
+    return next(filter(None, (_below(home, name) for home in (package, *homes))), "")
+
+
+def _below(module: str, name: str) -> str:
+    """The literal below the definition of a name in a module; nothing where there is none."""
+    for line, below in pairwise(_lines(module)):
+        named = [getattr(target, "id", "") for target in getattr(line, "targets", [getattr(line, "target", None)])]
+        if name in named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            return inspect.cleandoc(str(below.value.value))
+    return ""
+
+
+def _lines(module: str) -> list[ast.stmt]:
+    """The statements of a module."""
+    return ast.parse(inspect.getsource(import_module(module))).body

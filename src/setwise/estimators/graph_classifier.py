@@ -280,6 +280,16 @@ class GraphClassifier(ClassifierMixin, Versioned):
         ----------
         graphs, labels, groups : as in :meth:`fit`
         loss : another loss than ``loss_``; that of a ranking reads :meth:`decision_function`
+
+        Returns
+        -------
+        scores : ``score`` of the sets and ``pooled`` of all graphs, each one minus the loss, ``scores`` (n,) of each set,
+            and the shares ``predicted`` and ``true`` of positive nodes, which are nan with more than two labels
+
+        Raises
+        ------
+        ValueError, TypeError : as :meth:`fit`, for graphs, labels and groups that do not fit
+        Refusal : for a loss that the graphs cannot have
         """
         given = self._known(graphs)
         codes = encode(as_node_labels(labels, given), self.classes_)

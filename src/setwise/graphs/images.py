@@ -38,8 +38,8 @@ def from_image(
 
     Parameters
     ----------
-    image : (H, W) grey, or (H, W, c) such as RGB; uint8 or uint16, which are divided by their largest value, or finite
-        floats, which are used as they are
+    image : (H, W) grey, or (H, W, c) such as RGB, channels last; uint8 or uint16, which are divided by their largest
+        value, or finite floats, which are used as they are
     segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
         ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) of whole numbers, where the pixels of one
         number are a superpixel

@@ -86,7 +86,8 @@ def decide(
 
     Parameters
     ----------
-    logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...)
+    logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...). One image needs ``logits[None]``: (H, W) is
+        read as H sets of W decisions
     loss : a loss of counts, or its name; sets of few decisions may have any loss of labels. ``"dice"`` is
         ``FBeta()``, where an empty mask of an empty set costs nothing (``FBeta(zero_division=0.0)`` lets it cost 1),
         and ``"iou"`` is ``Jaccard()``

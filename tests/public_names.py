@@ -16,9 +16,6 @@ EXTRA = {
 }  # fmt: skip
 """What packages, and the examples of names, need beside setwise itself."""
 
-WRITTEN_ELSEWHERE = {"GraphClassifier.evaluate"}
-"""Methods whose docstrings are being written in other commits."""
-
 WITHOUT_FORMULAS = {"setwise.compare", "setwise.dask", "setwise.datasets", "setwise.experiments", "setwise.plotting"}
 """Packages whose names compute nothing that a paper would have to be cited for."""
 
@@ -201,5 +198,4 @@ def public_methods(package: str) -> tuple[PublicMethod, ...]:
     for kind, held in kinds:
         for name, method in own_methods(held).items():
             found.setdefault(method, f"{kind}.{name}")
-    named = ((name, method) for method, name in found.items() if name not in WRITTEN_ELSEWHERE)
-    return tuple(PublicMethod(package, name, method) for name, method in named)
+    return tuple(PublicMethod(package, name, method) for method, name in found.items())

@@ -34,9 +34,8 @@ def heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def summary(package: str, name: str, held: object) -> str:
-    """The first paragraph of what is said of a name, on one line."""
-    text = inspect.getdoc(held) if callable(held) else literal(package, name)
+def summary(text: str | None) -> str:
+    """The first paragraph of a docstring, on one line."""
     return " ".join((text or "").split("\n\n")[0].split())
 
 
@@ -73,7 +72,8 @@ def make(app: "Sphinx") -> None:
             if id(held) in seen:
                 continue
             seen.add(id(held))
-            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(package, name, held)}\n")
+            text = inspect.getdoc(held) if callable(held) else literal(package, name)
+            rows.append(f"   * - :doc:`{name} <{target}>`\n     - {summary(text)}\n")
             if not target.startswith("/"):
                 entries.append(f"   {name} <{target}>\n")
                 write(folder / f"{target}.rst", page(package, name, held))

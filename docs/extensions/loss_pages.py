@@ -186,7 +186,7 @@ def make(app: "Sphinx") -> None:
                 both = save_both(figure, folder / "pictures" / f"{name}_{what}.png")
                 pictures += as_rst(*(f"pictures/{path.name}" for path in both), figure.get_label())
         write(folder / f"{name}.rst", page(shown, pictures))
-        rows[shown.loss.reads].append((f":doc:`{shown.kind.__name__} <{name}>`", summary(shown.kind)))
+        rows[shown.loss.reads].append((f":doc:`{shown.kind.__name__} <{name}>`", summary(shown.kind.__doc__)))
     text = heading("Losses") + (
         "Each loss has a page with its formula, its picture, its traits, the surrogates that suit it and how they are "
         "maximized, and what it says where a class is absent. The :doc:`guide </guide/losses>` tells when to use which."

@@ -278,13 +278,14 @@ class GraphClassifier(ClassifierMixin, Versioned):
 
         Parameters
         ----------
-        graphs, labels, groups : as in :meth:`fit`
+        graphs, labels : as in :meth:`fit`
+        groups : (n,) an id for each graph, or None: graphs of one id are one set
         loss : another loss than ``loss_``; that of a ranking reads :meth:`decision_function`
 
         Returns
         -------
-        scores : ``score`` of the sets and ``pooled`` of all graphs, each one minus the loss, ``scores`` (n,) of each set,
-            and the shares ``predicted`` and ``true`` of positive nodes, which are nan with more than two labels
+        scores : ``score`` of the sets and ``pooled`` of all graphs, each one minus the loss; ``scores`` (n,) of the
+            sets; and the shares ``predicted`` and ``true`` of positive nodes, which are nan with more than two labels
 
         Raises
         ------

@@ -47,7 +47,11 @@ def page(package: str, name: str, held: object) -> str:
         body = f".. autoclass:: {full}\n   :members: {methods}".rstrip() + "\n"
     else:
         told = indent(literal(package, name), "   ")
-        body = f".. autofunction:: {full}\n" if inspect.isroutine(held) else f".. py:data:: {full}\n\n{told}\n"
+        body = (
+            f".. autofunction:: {full}\n"
+            if inspect.isroutine(held)
+            else f".. py:data:: {name}\n   :module: {package}\n\n{told}\n"
+        )
     return heading(name) + f"``from {package} import {name}``\n\n" + body
 
 

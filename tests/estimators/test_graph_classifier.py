@@ -366,8 +366,9 @@ def test_a_refused_fit_leaves_the_model_as_it_was(fitted, images):
 
 
 def test_too_few_iterations_warn(images):
-    with pytest.warns(ConvergenceWarning, match="GraphClassifier stopped after max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="GraphClassifier stopped after max_iter=1") as seen:
         quick(loss="hamming", max_iter=1, C=100.0).fit(*images)
+    assert seen[0].filename == __file__
 
 
 def test_the_ramp_promises_no_gap(images):

@@ -66,8 +66,9 @@ def test_ctrl_c_stops_a_search_too(bags, monkeypatch):
 
 def test_too_few_iterations_warn(bags):
     X, y, _ = bags
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 iterations") as seen:
         SetClassifier(C=1e4, max_iter=1).fit(X, y)
+    assert seen[0].filename == __file__
 
 
 def test_a_refused_fit_leaves_the_model_as_it_was(bags):

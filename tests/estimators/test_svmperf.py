@@ -148,8 +148,9 @@ def test_a_fit_that_fails_changes_nothing(rows):
     with pytest.raises(ValueError, match=r"NaN|finite"):
         model.fit(X * np.nan, y)
     np.testing.assert_array_equal(model.coef_, before)
-    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match="raise max_iter or tol") as seen:
         assert SVMperf(loss="q", C=1, max_iter=2).fit(X, y).status_ == "max_iter"
+    assert seen[0].filename == __file__
 
 
 @parametrize_with_checks(

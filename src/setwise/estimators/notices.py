@@ -1,5 +1,6 @@
 """Warnings about how a fit ended, and about models that another version of setwise made."""
 
+import inspect
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
@@ -18,9 +19,16 @@ def warn_of_end(name: str, fit: Fit, certified: bool) -> None:
         "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, AFTER_A_FIT),
     }
     if fit.status in endings:
-        # The warning points at the line of the user that called fit.
         words, kind, page = endings[fit.status]
-        warnings.warn(words + page.see, kind, stacklevel=4)
+        warnings.warn(words + page.see, kind, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The level, for a warning of the function that calls this, of the first line that is not of setwise."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("setwise."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def warn_of_version(name: str, made: str) -> None:

@@ -1,6 +1,7 @@
 """MeasureClassifier as users of scikit-learn meet it: names, tables, label kinds, groups, label matrices, routing."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from setwise import MeasureClassifier
+from setwise import GraphClassifier, MeasureClassifier, SetClassifier
 from setwise.core.refusal import Refusal
 from setwise.decisions import bagged_threshold, threshold_curve
 from setwise.losses import FBeta, Jaccard, plain_losses
@@ -419,3 +420,18 @@ def test_an_unknown_loss_is_answered_with_those_that_fit():
         assert (repr(name) in str(caught.value)) == (kind.reads == "labels")
     with pytest.raises(ValueError, match="Got 'auc' instead"):
         MeasureClassifier(loss="auc").fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [GraphClassifier, MeasureClassifier, SetClassifier])
+def test_names_are_listed_in_order_with_what_others_call_them(kind):
+    with pytest.raises(ValueError, match="'dice' is called 'f1' and 'iou' is called 'jaccard' here") as caught:
+        kind(loss="iou").fit([[0.0]], [0])
+    listed = re.search(r"among \{(.*?)\}", str(caught.value))[1].split(", ")
+    assert listed == sorted(listed)
+    assert len(listed) > 20
+
+
+def test_surrogates_are_listed_in_order():
+    words = "must be a str among {'auto', 'convex', 'lovasz', 'margin', 'multilabel_hinge', 'ramp', 'slack'} or an"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        SetClassifier(surrogate="typo").fit([[0.0]], [0])

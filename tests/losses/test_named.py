@@ -74,6 +74,7 @@ def test_every_loss_is_written_by_its_form_or_says_why_not():
     ("text", "says"),
     [
         ("nope", r"there is no loss 'nope'; use ae, auc, average_precision, "),
+        ("DICE", r"there is no loss 'dice'; use 'f1', as 'dice' is called here\."),
         ("tversky:0.3,0.7", r"loss '0\.7' is a number; parameters are joined by colons, as in tversky:0\.3:0\.7\."),
         ("precision_at_k", r"loss 'precision_at_k' needs k; write precision_at_k:k\."),
         ("recall_at_k:zero_division=0", r"needs k; write recall_at_k:k\[:zero_division\]"),

@@ -7,7 +7,7 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
@@ -17,6 +17,7 @@ from setwise.dask.partitions import mapped, placed_rows, untouched
 from setwise.estimators.choosing.base_model import check_prefit
 from setwise.estimators.choosing.responses import method_of, scores_of
 from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.names import Names
 from setwise.estimators.placed.rows import mean_loss_of
 from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.losses import as_loss
@@ -103,7 +104,7 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, OnCluster):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["predict_proba"]), HasMethods(["decision_function"])],
         "loss": CONSTRAINTS["loss"],
-        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
+        "response_method": [Names({"auto", "predict_proba", "decision_function"})],
         "pos_label": CONSTRAINTS["pos_label"],
         "client": [Client, None],
     }

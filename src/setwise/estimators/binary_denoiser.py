@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.arrays import Values
@@ -17,6 +17,7 @@ from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
 from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels
+from setwise.estimators.names import Names
 from setwise.estimators.restoration import Restoration, loss_of, numbered
 from setwise.estimators.threads import threads
 from setwise.estimators.versioned import Versioned
@@ -96,11 +97,11 @@ class BinaryDenoiser(TransformerMixin, Versioned):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "noise": [StrOptions({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither"), "array-like"],
-        "decode": [StrOptions({"mean", "max", *plain_losses()}), Loss],
-        "bias": [StrOptions({"pixel", "shared"})],
-        "observation": [StrOptions({"known", "learned"})],
-        "draws": [StrOptions({"independent", "perturbed", "exact"})],
+        "noise": [Names({"known", "learned"}), Interval(Real, 0.0, 0.5, closed="neither"), "array-like"],
+        "decode": [Names({"mean", "max", *plain_losses()}), Loss],
+        "bias": [Names({"pixel", "shared"})],
+        "observation": [Names({"known", "learned"})],
+        "draws": [Names({"independent", "perturbed", "exact"})],
         "steps": [Interval(Integral, 1, None, closed="left")],
         "ridge": [Interval(Real, 0.0, None, closed="left"), tuple],
         "step": [Interval(Real, 0.0, None, closed="neither"), tuple],

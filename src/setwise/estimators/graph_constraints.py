@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from sklearn.utils._param_validation import StrOptions
-
 from setwise.core.inference import Inference
 from setwise.estimators.constraints import CONSTRAINTS
+from setwise.estimators.names import Names
 
 SHARED = (
     "loss", "surrogate", "learner", "C", "tol", "max_iter", "fit_intercept", "pos_label", "n_jobs", "random_state",
@@ -13,5 +12,5 @@ SHARED = (
 )  # fmt: skip
 
 GRAPH_CONSTRAINTS: dict[str, Any] = {name: CONSTRAINTS[name] for name in SHARED} | {
-    "inference": [StrOptions({"auto"}), Inference]
+    "inference": [Names({"auto"}), Inference]
 }

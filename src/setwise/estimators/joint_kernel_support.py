@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import OneClassSVM
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
@@ -20,6 +20,7 @@ from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.large_labels import lowered, right_pairs
+from setwise.estimators.names import Names
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.models.kernels import CHECKED, SLIP, Kernel
 from setwise.spaces import LargeSpace, Space
@@ -80,7 +81,7 @@ class JointKernelSupport(LabelPredictor):
         "space": [Space, LargeSpace],
         "loss": CONSTRAINTS["loss"],
         "nu": [Interval(Real, 0, 1, closed="neither")],
-        "kernel": [StrOptions({"linear"}), Kernel, callable],
+        "kernel": [Names({"linear"}), Kernel, callable],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 

@@ -3,12 +3,13 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
+from setwise.estimators.names import Names
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import LargeSpace, Space
 
@@ -22,7 +23,7 @@ class LinearBaseline(LinearLabelPredictor):
         "space": [Space],
         "C": [Interval(Real, 0, None, closed="neither")],
         "label_bias": [Interval(Real, 0, None, closed="left")],
-        "kernel": [StrOptions({"linear"}), Kernel, JointKernel, callable],
+        "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -26,6 +26,7 @@ from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.kept import open_for_choice
 from setwise.estimators.choosing.out_of_fold import Fresh
 from setwise.estimators.levers import LEVERS, Lever, as_levers
+from setwise.estimators.names import Names
 from setwise.estimators.routing import warn_of_dropped_groups, warn_of_forgotten_groups
 from setwise.estimators.said import UNROUTED
 from setwise.estimators.target import as_ids, as_known
@@ -119,13 +120,13 @@ class MeasureClassifier(MetaEstimatorMixin, ClassifierMixin, Versioned):
     __metadata_request__fit: ClassVar[dict[str, Any]] = UNROUTED
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None],
-        "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
+        "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss],
         "levers": "no_validation",
         "cv": "no_validation",
         "refit": ["boolean"],
-        "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
+        "response_method": [Names({"auto", "predict_proba", "decision_function"})],
         "pos_label": "no_validation",
-        "average": [StrOptions({"samples", "macro", "micro"})],
+        "average": [Names({"samples", "macro", "micro"})],
         "outer_cv": [Interval(Integral, 2, None, closed="left"), None],
         "store_cv_results": ["boolean"],
         "n_jobs": [Integral, None],

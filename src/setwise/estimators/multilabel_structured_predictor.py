@@ -4,13 +4,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
 from setwise.core.measure import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
+from setwise.estimators.names import Names
 from setwise.models.kernels import JointKernel, Kernel
 from setwise.spaces import Space
 from setwise.spaces.large_space import LargeSpace
@@ -18,10 +19,10 @@ from setwise.spaces.large_space import LargeSpace
 _SAME = ("loss", "learner", "start", "tol", "max_iter", "fit_intercept", "intercept_scaling")
 _CONSTRAINTS: dict[str, Any] = {
     "space": [Space, LargeSpace],
-    "rescaling": [StrOptions({"slack", "margin"})],
-    "surrogate": [StrOptions({"auto", "hinge", "ramp", "margin"}), Surrogate],
+    "rescaling": [Names({"slack", "margin"})],
+    "surrogate": [Names({"auto", "hinge", "ramp", "margin"}), Surrogate],
     "C": [Interval(Real, 0, None, closed="left")],
-    "kernel": [StrOptions({"linear"}), Kernel, JointKernel, callable],
+    "kernel": [Names({"linear"}), Kernel, JointKernel, callable],
     "label_bias": [Interval(Real, 0, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],

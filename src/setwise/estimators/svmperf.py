@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import as_factor
@@ -17,6 +17,7 @@ from setwise.core.pages import QUANTIFICATION
 from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.grouping import classes_of
+from setwise.estimators.names import Names
 from setwise.estimators.rows import as_matrix
 from setwise.estimators.set_classifier import SetClassifier
 from setwise.estimators.target import as_target
@@ -94,7 +95,7 @@ class SVMperf(ClassifierMixin, Versioned):
         "svmperf_base": [str, PathLike, None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
-        "loss": [StrOptions(set(NAMED)), Loss],
+        "loss": [Names(set(NAMED)), Loss],
         "host_folder": [str, PathLike, None],
         "tol": CONSTRAINTS["tol"],
         "max_iter": CONSTRAINTS["max_iter"],

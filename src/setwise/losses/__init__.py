@@ -14,7 +14,7 @@ from setwise.core.measure import Loss
 from setwise.core.registry import discover
 from setwise.core.traits import Trait
 from setwise.losses.label_costs import Nearest
-from setwise.losses.named import form_of, losses_of
+from setwise.losses.named import called, form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 """All classes of losses by their short names.
@@ -140,7 +140,8 @@ def as_loss(loss: object) -> Loss:
         raise TypeError(f"loss must be a loss or its name, as Jaccard() or 'jaccard'; got {shown(loss)}.")
     if loss not in plain_losses():
         needs = f" ({LOSSES[loss].__name__} needs parameters)" if loss in LOSSES else ""
-        raise ValueError(f"there is no loss {shown(loss)}{needs}; use {', '.join(plain_losses())}, or a loss object.")
+        names = called(loss) or f"{', '.join(plain_losses())}, or a loss object"
+        raise ValueError(f"there is no loss {shown(loss)}{needs}; use {names}.")
     return plain_losses()[loss]()
 
 

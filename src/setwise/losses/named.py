@@ -18,6 +18,9 @@ from setwise.core.refusal import Refusal
 
 Kinds = Mapping[str, type[Loss]]
 
+SYNONYMS = {"dice": "f1", "iou": "jaccard"}
+"""The names that losses have where images are segmented, and what setwise calls them."""
+
 FACTOR = re.compile(r"([-+0-9.eE]+)\s*\*\s*(.*)", re.DOTALL)
 """A factor before a loss."""
 
@@ -51,6 +54,11 @@ def loss_of(text: str, kinds: Kinds) -> Loss:
         return sum(terms[1:], start=terms[0])
     except (Refusal, ValueError, OverflowError) as error:
         raise ValueError(f"loss {shown(text)} is no sum of losses: {error}") from None
+
+
+def called(name: str) -> str:
+    """What the loss is called that others call ``name``, in quotes with that; empty if they call none so."""
+    return f"{SYNONYMS[name]!r}, as {name!r} is called here" if name in SYNONYMS else ""
 
 
 def form_of(name: str, kind: type[Loss]) -> str | None:
@@ -130,7 +138,7 @@ def _kind(name: str, kinds: Kinds) -> type[Loss]:
     for short, kind in kinds.items():
         if plain in (short, kind.__name__.lower()):
             return kind
-    raise ValueError(f"there is no loss {shown(name)}; use {', '.join(forms(kinds))}.")
+    raise ValueError(f"there is no loss {shown(name)}; use {called(plain) or ', '.join(forms(kinds))}.")
 
 
 def _refuse_missing(name: str, kind: type[Loss], given: list[str]) -> None:

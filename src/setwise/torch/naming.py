@@ -2,11 +2,9 @@
 
 from setwise.core.measure import Loss
 from setwise.losses import as_loss
-
-ALIASES = {"dice": "f1", "iou": "jaccard"}
-"""The names that losses have where images are segmented."""
+from setwise.losses.named import SYNONYMS
 
 
 def named(loss: Loss | str) -> Loss:
     """The loss itself, or the loss of this name, which is also ``"iou"`` for Jaccard and ``"dice"`` for F1."""
-    return as_loss(ALIASES.get(loss, loss) if isinstance(loss, str) else loss)
+    return as_loss(SYNONYMS.get(loss, loss) if isinstance(loss, str) else loss)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, check_random_state, get_tags, indexable
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.arrays import Values
@@ -17,6 +17,7 @@ from setwise.core.checks import as_factor, as_number
 from setwise.core.evaluator import Surrogate
 from setwise.core.measure import Loss
 from setwise.core.pages import AFTER_A_FIT
+from setwise.estimators.names import Names
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores
 from setwise.estimators.threads import threads
@@ -145,9 +146,9 @@ class WeakSetClassifier(ClassifierMixin, Versioned):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "method": [StrOptions({"auto", *LINEAR}), Surrogate],
-        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "loss": [StrOptions({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
+        "method": [Names({"auto", *LINEAR}), Surrogate],
+        "C": [Interval(Real, 0, None, closed="neither"), Names({"auto"})],
+        "loss": [Names({name for name, kind in plain_losses().items() if kind.reads == "labels"}), Loss, None],
         "classes": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],

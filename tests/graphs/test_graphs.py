@@ -1,5 +1,7 @@
 """Graphs of pixels and superpixels, against plain loops over pixels."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,13 @@ def test_groups_of_features_are_chosen_and_of_full_length():
     parts = [from_image(IMAGE, node_features=[name]).X for name in NODE_FEATURES]
     assert {name: part.shape[1] for name, part in zip(NODE_FEATURES, parts, strict=True)} == sizes
     np.testing.assert_array_equal(from_image(IMAGE).X, np.hstack(parts))
+
+
+@pytest.mark.parametrize("given", ["colour", "color", None])
+def test_a_list_of_features_is_asked_for_by_their_names(given):
+    words = f"node_features must be a list of names of 'color', 'texture', 'position', 'filters'; got {given!r}."
+    with pytest.raises(TypeError, match=re.escape(words)):
+        from_image(IMAGE, node_features=given)
 
 
 def test_features_of_a_constant_image_are_constant_but_for_the_position():

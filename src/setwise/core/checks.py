@@ -175,10 +175,10 @@ def as_text(value: Any, name: str) -> str:
     return value
 
 
-def as_names(values: Any, name: str, size: int | None = None) -> tuple[str, ...]:
-    """``values`` as a tuple of texts, ``size`` of them if given, else one or more."""
+def as_names(values: Any, name: str, size: int | None = None, of: str = "texts") -> tuple[str, ...]:
+    """``values`` as a tuple of texts, ``size`` of them if given, else one or more; ``of`` is what a refusal asks for."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a list of texts; got {shown(values)}.")
+        raise TypeError(f"{name} must be a list of {of}; got {shown(values)}.")
     found = tuple(values)
     if not all(isinstance(value, str) for value in found) or len(found) != (size or max(len(found), 1)):
         raise ValueError(f"{name} must hold {size or 'one or more'} texts; got {shown(values)}.")

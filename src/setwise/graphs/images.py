@@ -76,7 +76,9 @@ def from_image(
     [12.0, 12.0]
     """
     pixels = _as_image(image)
-    names = [as_choice(name, "node_features", NODE_FEATURES) for name in as_names(node_features, "node_features")]
+    known = f"names of {', '.join(map(repr, NODE_FEATURES))}"
+    groups = as_names(node_features, "node_features", of=known)
+    names = [as_choice(name, "node_features", NODE_FEATURES) for name in groups]
     describe = EDGE_FEATURES[as_choice(edge_features, "edge_features", EDGE_FEATURES)]
     if as_count(neighbors, "neighbors") not in STEPS:
         raise ValueError(f"neighbors must be 4 or 8; got {shown(neighbors)}.")

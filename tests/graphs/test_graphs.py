@@ -64,6 +64,26 @@ def test_superpixels_of_scikit_image(method):
     np.testing.assert_array_equal(graph.paint(graph.labels_of(mask)) == 1, mask)
 
 
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_images_with_channels_first_are_refused(channels):
+    image = RNG.random((channels, 5, 7))
+    for segments in (None, "slic", np.zeros((5, 7), dtype=int)):
+        with pytest.raises(ValueError, match="with the channels first. Use np.moveaxis") as refused:
+            from_image(image, segments)
+        assert str(image.shape) in str(refused.value)
+    assert len(from_image(np.moveaxis(image, 0, -1))) == 35
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (3, 4, 7), (2, 5, 7), (5, 5, 7), (1, 7, 3)])
+def test_images_of_few_rows_are_taken(shape):
+    assert len(from_image(RNG.random(shape))) == shape[0] * shape[1]
+
+
+def test_three_rows_of_many_channels_need_a_map():
+    rows = np.arange(15).reshape(3, 5)
+    assert len(from_image(RNG.random((3, 5, 7)), rows)) == 15
+
+
 def test_whole_numbers_are_shares_of_white():
     image = RNG.integers(0, 256, (4, 5, 3)).astype(np.uint8)
     wide = image.astype(np.uint16) * 257

@@ -30,6 +30,7 @@ MAPS = {
 IMAGES = without(MATRICES, "text", "no column", "digits") | {
     "text": "a.png", "whole numbers": MAP, "truths": MAP > 1, "two layers": np.zeros((2, 2, 2, 2)), "huge": X * 1e300,
     "no pixel": np.zeros((0, 2)), "no channel": np.zeros((2, 2, 0)), "int8": MAP.astype(np.int8),
+    "channels first": np.zeros((3, 6, 6)),
 }  # fmt: skip
 NAMES = OBJECTS | {"unknown name": ["colour"], "empty": [], "text": "color", "numbers": [1]}
 

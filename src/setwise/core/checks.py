@@ -176,7 +176,7 @@ def as_text(value: Any, name: str) -> str:
 
 
 def as_names(values: Any, name: str, size: int | None = None, of: str = "texts") -> tuple[str, ...]:
-    """``values`` as a tuple of texts, ``size`` of them if given, else one or more; ``of`` is what a refusal asks for."""
+    """``values`` as a tuple of texts, ``size`` of them if given, else one or more; a refusal asks for ``of``."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list of {of}; got {shown(values)}.")
     found = tuple(values)

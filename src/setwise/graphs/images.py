@@ -15,6 +15,9 @@ from setwise.graphs.graph import Graph, pixel_edges
 STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 """From each pixel to the half of its neighbors that come after it, as (rows, columns)."""
 
+CHANNELS = (1, 3, 4)
+"""The usual numbers of channels: grey, RGB, and RGB with opacity."""
+
 LARGEST = {"u1": 255.0, "u2": 65535.0}
 """What white is in images of whole numbers."""
 
@@ -39,7 +42,8 @@ def from_image(
     Parameters
     ----------
     image : (H, W) grey, or (H, W, c) such as RGB, channels last; uint8 or uint16, which are divided by their largest
-        value, or finite floats, which are used as they are
+        value, or finite floats, which are used as they are. 1, 3 or 4 rows of more than 4 pixels with more than 4 channels are taken
+        for (c, H, W), the order of PyTorch, and refused, unless ``segments`` is a map that fits
     segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
         ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) of whole numbers, where the pixels of one
         number are a superpixel
@@ -75,7 +79,7 @@ def from_image(
     >>> from_image(image, halves).areas.tolist()
     [12.0, 12.0]
     """
-    pixels = _as_image(image)
+    pixels = _as_image(image, segments)
     known = f"names of {', '.join(map(repr, NODE_FEATURES))}"
     groups = as_names(node_features, "node_features", of=known)
     names = [as_choice(name, "node_features", NODE_FEATURES) for name in groups]
@@ -108,11 +112,17 @@ EDGE_FEATURES: dict[str, Callable[[Values, Values], Values]] = {
 }
 
 
-def _as_image(image: Any) -> Values:
-    """Returns the image as float64 (H, W, c)."""
+def _as_image(image: Any, segments: Any) -> Values:
+    """Returns the image as float64 (H, W, c); ``segments`` that fit show that it has its channels last."""
     given = as_array(image, "image")
     if given.ndim not in (2, 3) or given.size == 0:
         raise ValueError(f"image must have shape (H, W) or (H, W, c); got shape {given.shape}.")
+    first = given.ndim == 3 and given.shape[0] in CHANNELS and min(given.shape[1:]) > max(CHANNELS)
+    if first and np.shape(segments) != given.shape[:2]:
+        raise ValueError(
+            f"image must have shape (H, W) or (H, W, c); got shape {given.shape}, with the channels first. "
+            "Use np.moveaxis(image, 0, -1), or image.permute(1, 2, 0) of a tensor."
+        )
     code = f"{given.dtype.kind}{given.dtype.itemsize}"
     if given.dtype.kind != "f" and code not in LARGEST:
         raise ValueError(f"image must be uint8, uint16 or float; got {given.dtype}.")

@@ -86,9 +86,10 @@ class GraphClassifier(ClassifierMixin, Versioned):
     classes_ : the labels; the second one of two is positive
     surrogate_, C_, history_, threshold_ : as in :class:`setwise.SetClassifier`
     objective_, lower_bound_, duality_gap_ : the training objective, ``0.5 |w|^2 + C mean surrogate``, at the weights; a
-        certified lower bound of its minimum; and the relative gap ``(upper - lower) / upper`` between them: no weights
-        have an objective that is lower by a larger share. It says nothing about the loss, as the IoU. For the ramp only
-        0 bounds the objective, so the gap is 1 and certifies nothing; with ``C=0`` nothing is minimized, and it is nan
+        certified lower bound of its minimum; and the relative gap ``(upper - lower) / max(|upper|, C / 1000)`` between
+        them: no weights have an objective that is lower by a larger share. It says nothing about the loss, as the IoU.
+        For the ramp only 0 bounds the objective, so the gap is 1 and certifies nothing; with ``C=0`` nothing is
+        minimized, and it is nan
     n_iter_, status_, stop_reason_ : the number of iterations, and why they ended, in a word and in a sentence; the word
         is ``"converged"`` for a gap within ``tol``, ``"local"`` for an ended descent on the ramp, ``"start"`` with
         ``C=0``, else ``"max_iter"``, ``"stalled"`` or ``"interrupted"``

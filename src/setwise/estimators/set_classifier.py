@@ -111,9 +111,9 @@ class SetClassifier(ClassifierMixin, Versioned):
         0..p-1 if it has none
     surrogate_, C_ : the name of the surrogate that was used, and the weight of the risk
     objective_, lower_bound_, duality_gap_ : the training objective, surrogate and regularizer, at the weights; a
-        certified lower bound of its minimum; and the relative gap between them, ``(upper - lower) / upper``. It is a
-        gap of the objective, not of the loss. For the ramp only 0 bounds the objective, so the gap is 1 and certifies
-        nothing; with ``C=0`` nothing is minimized, and it is nan
+        certified lower bound of its minimum; and the relative gap between them,
+        ``(upper - lower) / max(|upper|, C / 1000)``. It is a gap of the objective, not of the loss. For the ramp only 0
+        bounds the objective, so the gap is 1 and certifies nothing; with ``C=0`` nothing is minimized, and it is nan
     certain_share_ : the share of the training decisions that no further optimization can change, for the objective is
         1-strongly convex; nan for the ramp, whose minimum is local, and with ``C=0``
     threshold_ : what ``threshold="exact"`` has subtracted from the scores; 0 otherwise

@@ -42,8 +42,8 @@ def from_image(
     Parameters
     ----------
     image : (H, W) grey, or (H, W, c) such as RGB, channels last; uint8 or uint16, which are divided by their largest
-        value, or finite floats, which are used as they are. 1, 3 or 4 rows of more than 4 pixels with more than 4 channels are taken
-        for (c, H, W), the order of PyTorch, and refused, unless ``segments`` is a map that fits
+        value, or finite floats, which are used as they are. 1, 3 or 4 rows of more than 4 pixels with more than 4
+        channels are taken for (c, H, W), the order of PyTorch, and refused, unless ``segments`` is a map that fits
     segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
         ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) of whole numbers, where the pixels of one
         number are a superpixel

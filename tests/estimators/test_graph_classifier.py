@@ -114,6 +114,14 @@ def test_the_certificate_is_that_of_the_risk(fitted, images):
     assert 0.5 * w @ w + fitted.C_ * risk.cut(w).value == pytest.approx(fitted.objective_)
 
 
+@pytest.mark.parametrize(("surrogate", "C"), [("margin", 300.0), ("ramp", 1e4), ("lovasz", 30.0)])
+def test_the_default_of_c_is_that_of_the_docstring_and_the_objective_bounds_the_loss(images, surrogate, C):
+    graphs = alone(images[0]) if surrogate == "lovasz" else images[0]
+    model = quick(surrogate=surrogate).fit(graphs, images[1])
+    assert model.C_ == C
+    assert model.objective_ / model.C_ >= 1.0 - model.score(graphs, images[1])
+
+
 def test_features_need_not_be_scaled(images):
     graphs, labels = images
     factors, shift = np.array([1e3, 1e-3, 1.0, 10.0, 0.1, 5.0]), np.arange(6.0)

@@ -65,8 +65,9 @@ class GraphClassifier(ClassifierMixin, Versioned):
         little, as in :class:`setwise.SetClassifier`. An object brings its own loss and inference
     inference : ``"auto"``, or an inference object that maximizes loss and score together
     learner, tol, max_iter : as in :class:`setwise.SetClassifier`
-    C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, and otherwise that of
-        SetClassifier. With 0 the start stays as it is
+    C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, 300 for margin
+        rescaling by the size of the sets, and 30 for other surrogates, whatever the data: choose it on held-out graphs.
+        With 0 the start stays as it is
     fit_intercept : whether nodes have a constant feature
     pos_label : the positive one of two labels, by default the last in sorted order; of more than two the one that the
         loss is about, by default all of them

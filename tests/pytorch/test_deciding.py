@@ -124,6 +124,11 @@ def test_images_in_one_batch_are_decided_as_alone(overlapping):
             assert torch.equal(one[0], every[i])
 
 
+def test_one_image_needs_a_leading_one():
+    logits = torch.tensor(draws(4, (4, 5))[0])
+    assert [len(decide(given).values) for given in (logits, logits[None])] == [4, 1]
+
+
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 def test_a_batch_as_one_set_is_one_image_of_all_pixels(mode):
     channels = 1 if mode == "binary" else 3

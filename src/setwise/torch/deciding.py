@@ -86,8 +86,8 @@ def decide(
 
     Parameters
     ----------
-    logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...). One image needs ``logits[None]``: (H, W) is
-        read as H sets of W decisions
+    logits : (N, C, ...) floats; in binary mode (N, 1, ...) or (N, ...). One image needs a leading 1: (H, W) is read as
+        H sets. Pass ``logits[None]``
     loss : a loss of counts, or its name; sets of few decisions may have any loss of labels. ``"dice"`` is
         ``FBeta()``, where an empty mask of an empty set costs nothing (``FBeta(zero_division=0.0)`` lets it cost 1),
         and ``"iou"`` is ``Jaccard()``
@@ -106,7 +106,9 @@ def decide(
 
     Returns
     -------
-    decision : the labels, their expected loss, and a lower bound of it for each set, a :class:`setwise.torch.Decision`
+    decision : the labels, their expected loss, and a lower bound of it for each set, a :class:`setwise.torch.Decision`.
+        Compare ``values.mean()`` with the true loss on held-out images; far below it, the network is too sure of
+        itself, and ``decide`` gains little
 
     Raises
     ------

@@ -37,7 +37,8 @@ def from_image(
     joined where they touch. The edges of pixels are in the order of :meth:`setwise.core.graphs.Graphs.images`, and
     are cut faster than others. The graph knows its regions, so that it paints labels and reads them off masks.
 
-    Source: the superpixels of DD 4.1 and the distances of DD 4.3; the other features are this library's.
+    Source: the superpixels of section 4.1 and the distances of section 4.3 of Ranjbar, Vahdat and Mori, *Complex Loss
+    Optimization via Dual Decomposition* (DD, docs/papers/dual_decomposition.md); the other features are this library's.
 
     Parameters
     ----------

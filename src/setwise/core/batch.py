@@ -23,12 +23,12 @@ class Batch(ABC):
     The batch says what the flat scores ``s`` mean: phi is :meth:`encode`. It also says which labelings are allowed, so
     a method of inference must know the kind of batch before it may maximize over its labelings.
 
+    Source: own; docs/notation.md tells what the letters stand for.
+
     Attributes
     ----------
     labels : (total,) true labels, in 0..n_labels-1; -1 marks a label that is unknown
     offsets : (n+1,) int64; set ``i`` owns the decisions ``offsets[i]:offsets[i+1]``
-
-    Source: own; docs/notation.md tells what the letters stand for.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +12,7 @@ from setwise.compare.paired import Paired
 from setwise.compare.plan import PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 
 
 @final

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets

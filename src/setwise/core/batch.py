@@ -1,7 +1,6 @@
 """A batch holds the true labels of many sets of decisions, and the layout of the scores of their labelings."""
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_parts, as_shaped
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal

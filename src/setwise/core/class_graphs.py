@@ -1,13 +1,13 @@
 """Batches of sets of decisions with k labels that are the nodes of graphs, in flat arrays."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import LARGEST_LABEL, as_count, as_flag
 from setwise.core.classes import as_codes
 from setwise.core.network import Network

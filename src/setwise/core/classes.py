@@ -1,7 +1,6 @@
 """Batches of sets of independent decisions with k labels, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import LARGEST_LABEL, as_array, as_class_labels, as_count, as_offsets
 from setwise.kernels.segments import chosen_offsets
 

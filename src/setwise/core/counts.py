@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.bends import Bend
+from setwise.core.cached import cached_property
 from setwise.core.sets import Orders, Sets
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import SHAPES, Trait

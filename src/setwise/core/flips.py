@@ -1,7 +1,6 @@
 """One label of a large space that is wrong, or none: the single mistakes over which MLSP maximizes."""
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_offsets, as_parts, shown
 from setwise.kernels.segments import chosen_offsets, segment_sums
 

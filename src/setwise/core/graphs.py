@@ -1,7 +1,6 @@
 """Batches of sets of binary decisions that are the nodes of graphs, in flat arrays."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import segments
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_offsets
 from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network

@@ -1,12 +1,12 @@
 """Grids of nodes, in which each node is joined with its neighbors: images, volumes, sequences."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from setwise.core.arrays import Ints
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, shown
 from setwise.kernels.networks import SHIFTS
 

@@ -1,7 +1,6 @@
 """The term of the largest cost of the mistakes of each set, and the one that allows one mistake at most."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.sets import Orders, Sets
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import Trait

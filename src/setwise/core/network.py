@@ -1,7 +1,6 @@
 """What all batches of networks share: edges between decisions, and the places of the scores of nodes and edges."""
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints
 from setwise.core.batch import Batch, segments
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_offsets, shown
 from setwise.kernels.forests import forests
 from setwise.kernels.networks import arcs

@@ -1,7 +1,6 @@
 """Rankings of the decisions of each set, and the cost of negatives that are ranked above positives."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_offsets
 from setwise.core.network import Network
 from setwise.core.pages import NETWORKS_REFUSE, RANKINGS

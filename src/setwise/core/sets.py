@@ -1,7 +1,6 @@
 """Batches of sets of independent binary decisions, in flat arrays; the sets may differ in size."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_labels, as_offsets, as_reals, as_shaped, shown
 from setwise.kernels.segments import chosen_offsets, count_true, masked_sums, segment_sums
 

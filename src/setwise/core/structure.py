@@ -1,7 +1,7 @@
 """A structure is a loss bound to a batch, as a sum of terms that are data."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_factor, as_kind, shown
 from setwise.core.counts import Counts
 from setwise.core.pages import LOSSES, SUMS

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.pages import WEAK_LABELS
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets

@@ -1,12 +1,12 @@
 """Bounds of expected losses of counts where sums of probabilities are known at some numbers predicted alone."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.formula import Formula
 from setwise.decisions.intervals import bound_of_interval

@@ -1,13 +1,13 @@
 """Decisions for large sets: branch and bound over the number predicted, with a certified gap."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import heappop, heappush
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected

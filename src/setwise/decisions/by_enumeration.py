@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.cached import cached_property
 from setwise.core.enumerate import subsets
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets

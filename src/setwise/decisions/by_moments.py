@@ -1,12 +1,12 @@
 """Decisions of large sets for quotients of linear functions of the counts: bounds by means and variances."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula

@@ -1,13 +1,13 @@
 """Decisions for small sets, from the table of all values of a function of counts."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.formula import Formula
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import expected_by_table, least_by_table

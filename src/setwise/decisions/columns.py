@@ -1,7 +1,6 @@
 """The columns of a label matrix, each in falling order of its scores."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_scores
 from setwise.core.sets import Sets
 from setwise.decisions.sweep import Falling

@@ -1,12 +1,13 @@
 """The formula of a loss for every possible truth: the truth of a decision is random, so its counts are too."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts, Quotient
 from setwise.core.measure import Combination, Loss

@@ -1,12 +1,12 @@
 """The numbers of positives among the first k decisions, and among the others, for any k."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 

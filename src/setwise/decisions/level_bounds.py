@@ -1,12 +1,12 @@
 """Bounds of expected quotients of counts where sums of probabilities are known at some numbers predicted alone."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.by_moments import ROUNDING
 from setwise.decisions.formula import Formula
 from setwise.decisions.levels import Levels

@@ -1,10 +1,10 @@
 """The numbers predicted that may be best where a range of probabilities is known one by one, or is equal ones."""
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from setwise.core.cached import cached_property
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.halves import Halves

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 from setwise.kernels.chances import Chances, chances
 from setwise.surrogates.in_pieces.profile import new_edges

@@ -1,11 +1,11 @@
 """One label for each pixel of a map: prices of the classes, then single pixels that change their class."""
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.formula import Formula
 from setwise.decisions.map_prices import Prices, PriceSearch

@@ -1,13 +1,13 @@
 """The distribution of a count, without its tails."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 from setwise.kernels.poisson_binomial import count_by_pairs
 
 TINY = 1e-20

@@ -1,7 +1,6 @@
 """The loss of sets of decisions at all cut points of their scores."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_scores
 from setwise.core.measure import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE

@@ -1,13 +1,13 @@
 """What is to be predicted, and by what it is judged: the truth of some rows, and the loss of its sets."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 

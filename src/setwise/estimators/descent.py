@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features

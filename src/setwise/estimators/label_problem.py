@@ -1,13 +1,13 @@
 """The training of labels that may share weights: its objective, and its start at independent labels."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.measure import Loss

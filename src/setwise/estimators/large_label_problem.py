@@ -1,13 +1,13 @@
 """The training of labels that are too many to list, or are others for each input."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.flips import Flips

@@ -1,7 +1,6 @@
 """The training of a linear model of networks: its objective and its start."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.evaluator import Surrogate
 from setwise.core.graphs import Graphs

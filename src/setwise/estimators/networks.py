@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import shown
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes

@@ -1,7 +1,6 @@
 """The training of a linear model on rows: its objective and its start."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.cached import cached_property
 from setwise.core.evaluator import Surrogate
 from setwise.core.features import Features
 from setwise.core.measure import Loss

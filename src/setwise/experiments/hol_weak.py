@@ -1,7 +1,6 @@
 """Weak labels of images after HOL 5.2, and the models that are trained on them."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, find_objects, label
 
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
 from setwise.core.measure import Loss

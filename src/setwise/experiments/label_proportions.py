@@ -36,7 +36,6 @@ import csv
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -47,6 +46,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

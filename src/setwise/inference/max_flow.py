@@ -1,12 +1,12 @@
 """Maximum flow: the best labeling of networks of two labels with attracting edges, for modular losses."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.cached import cached_property
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.pages import NETWORKS_REFUSE

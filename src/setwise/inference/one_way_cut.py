@@ -1,12 +1,12 @@
 """One minimum cut for labels that must not rise along given arcs: completions of labels that fall along paths."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer, as_base_values
 from setwise.core.paths import Precedence

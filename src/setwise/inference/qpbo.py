@@ -1,7 +1,6 @@
 """Roof duality: a bound, and labels that are certain, for networks of two labels whose edges have any sign."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, final
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_count, as_scores
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference, Maximizer

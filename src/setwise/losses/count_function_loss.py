@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
 
 from setwise.core.arrays import Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array
 from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Formula

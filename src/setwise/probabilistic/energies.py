@@ -1,7 +1,6 @@
 """Batches of labelings whose scores are unary terms and the weights of base functions."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.sparse import coo_matrix, csr_matrix, issparse
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch, segments
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_kind, as_offsets, as_reals, shown
 from setwise.core.pages import LIKELIHOOD
 from setwise.core.refusal import Refusal

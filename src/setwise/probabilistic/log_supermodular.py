@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
 from setwise.core.graphs import Graphs
 from setwise.core.pages import DISTRIBUTIONS

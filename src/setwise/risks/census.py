@@ -1,13 +1,13 @@
 """The sets of a data set whose rows lie in several places: which place holds what, and how each set is evaluated."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import as_reals
 from setwise.core.evaluator import Surrogate
 from setwise.core.pages import PLACES_REFUSE

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, final
 
@@ -11,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import shown
 from setwise.spaces.finite import as_distinct
 from setwise.spaces.space import Space

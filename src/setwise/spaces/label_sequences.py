@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Ints
+from setwise.core.cached import cached_property
 from setwise.core.features import Features
 from setwise.core.label_sequences import Sequences
 from setwise.models.sequence_model import SequenceModel

@@ -3,7 +3,6 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import LARGEST
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Combination, Loss

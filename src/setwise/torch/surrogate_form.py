@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Hashable
-from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from setwise.core.arrays import Floats
+from setwise.core.cached import cached_property
 from setwise.core.evaluator import Surrogate
 from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.traits import Trait

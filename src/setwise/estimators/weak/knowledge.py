@@ -1,7 +1,6 @@
 """What is known of rows in bags: the labels of some rows, and a range of the number of positives of each bag."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.special import logit
 
 from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Places
+from setwise.core.cached import cached_property
 from setwise.core.sets import Sets
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.kernels.segments import segment_sums

@@ -1,13 +1,13 @@
 """The decisions of a batch in the order in which they become mistakes, and the score that numbers of them lose."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints
+from setwise.core.cached import cached_property
 from setwise.core.sets import Sets
 from setwise.kernels.ranks import mark_mistakes, prefix_sums, rank_margins
 from setwise.kernels.segments import count_true

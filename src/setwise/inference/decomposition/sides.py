@@ -1,11 +1,11 @@
 """The two sides of a decomposition: the network with the modular part of the loss, and the rest of the loss."""
 
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.counts import Counts
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference

@@ -1,12 +1,12 @@
 """What is known of the sorted margins of one class: exact sums at some counts, and the range of margins between."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.cached import cached_property
 
 
 @final

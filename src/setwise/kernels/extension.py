@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import interpreted_first, kernel, plain_first, require_length
 from setwise.kernels.large_sort import SHARED
 from setwise.kernels.lovasz import quotient_values
-from setwise.kernels.sorting import BLOCK, falling_bits, sort_packed
+from setwise.kernels.segments import owners_of, plain_count_true
+from setwise.kernels.sorting import BLOCK, falling_bits, plain_falling_bits, sort_packed
 from setwise.kernels.threads import available, share_units
 
 Array = NDArray[Any]
@@ -75,6 +76,23 @@ def _error_bits(score: Any, base: Any, slope: Any, turn: Any) -> Any:
     return bits
 
 
+def _plain_error_bits(scores: Array, line: Array, positive: Array | bool) -> Array:
+    """The bits of :func:`_error_bits` of each score, (m,) uint32."""
+    negative_base, negative_slope, positive_base, positive_slope, turn = _held.function(scores, line)
+    base, slope = np.where(positive, positive_base, negative_base), np.where(positive, positive_slope, negative_slope)
+    bits = plain_falling_bits(base + slope * scores)
+    if turn > 0:
+        bits = np.maximum(bits ^ turn, np.uint32(1))
+        bits = np.where(bits == np.uint32(MINUS_HALF), ~bits, bits)
+    return bits
+
+
+def _plain_least_bits(scores: Array, line: Array) -> Any:
+    """The bits of :func:`_least_bits`."""
+    zero = np.array([0.0 if scores.itemsize == 8 else 0.0 - line[0, 0]])
+    return (plain_falling_bits(zero)[0] ^ _held.function(scores, line)[4]) - np.uint32(1)
+
+
 @kernel
 def _least_bits(scores: Array, line: Array) -> Any:
     """Returns the bits of the least error above 0."""
@@ -95,6 +113,25 @@ def count_codes(codes: Array, offsets: Array) -> Array:
     return out
 
 
+def _plain_survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
+    require_length.function(scores, offsets)
+    counts = np.zeros((3, len(offsets) - 1))
+    counts[:2] = [plain_count_true(codes == code, offsets) for code in (0, 1)]
+    counts[2] = np.where(counts[0] + counts[1] == 0, 1.0, counts[0])
+    least, last = _plain_least_bits(scores, line), np.zeros(counts.shape[1], np.uint32)
+    for i, (a, b) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        if counts[1, i] == 0:
+            bits = _plain_error_bits(scores[a:b], line, False)[codes[a:b] == 0]
+            last[i] = bits.min(initial=NO_KEY)
+        for c in range(a, b if counts[1, i] else a, PIECE):
+            if last[i] <= least:
+                d = min(c + PIECE, b)
+                bits = _plain_error_bits(scores[c:d], line, True)[codes[c:d] == 1]
+                last[i] = bits.max(initial=last[i])
+    return counts, last
+
+
+@plain_first(_plain_survey)
 @kernel
 def survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
     """Returns counts of every set, (3, n) float64, and the bits of its last gain, (n,) uint32; O(total).
@@ -218,6 +255,7 @@ def _units(offsets: Array) -> list[tuple[int, int]]:
     return found
 
 
+@interpreted_first
 @kernel
 def limits_of(counts: Array, last: Array, only_present: bool, top: Array, bottom: Array, start: Array) -> Array:
     """Returns the largest bits at which a negative of each set has a key, (n,) uint32; 0 for sets without any key.
@@ -241,6 +279,26 @@ def limits_of(counts: Array, last: Array, only_present: bool, top: Array, bottom
     return out
 
 
+def _plain_pack_errors(
+    scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,
+    keys: Array, starts: Array,
+) -> bool:  # fmt: skip
+    require_length.function(scores, offsets)
+    require_length.function(codes, offsets)
+    kind, most, owners = scores.dtype.type, np.finfo(scores.dtype).max, owners_of(offsets)
+    inside, places = slice(offsets[0], offsets[-1]), np.arange(offsets[0], offsets[-1]) - offsets[owners]
+    scores, codes = scores[inside], codes[inside]
+    proper = (scores >= kind(max(low, -most))) & (scores <= kind(min(high, most)))
+    least, positive = _plain_least_bits(scores, line), codes == 1
+    bits, limit = _plain_error_bits(scores, line, positive), np.minimum(least, limits)[owners]
+    kept = (bits <= np.where(positive, least, limit)) & (codes >= 0) & (limit > 0)
+    found = (bits.astype(np.uint64) << np.uint64(32) | (2 * places + codes).astype(np.uint64))[kept]
+    keys[: len(found)] = found
+    starts[1:] = np.cumsum(np.bincount(owners[kept], minlength=len(offsets) - 1))
+    return bool((proper | (codes < 0)).all())
+
+
+@plain_first(_plain_pack_errors)
 @kernel
 def _pack_errors(
     scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,

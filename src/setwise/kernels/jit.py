@@ -1,18 +1,226 @@
-"""The options with which all kernels are compiled."""
+"""Kernels: functions that Numba compiles when they are first called, and that are kept on disk where there is a place.
 
+To compile takes longer than to sort a million numbers. So what a first call of the library needs has a plain twin as
+well, the same in NumPy, and the same bits. A twin is called until that has taken about as long as its kernel takes to
+compile: who decides once does not wait for a compiler, and who decides often or for many rows soon has the kernel.
+"""
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial, update_wrapper
 from typing import Any
 
-from numba import njit
+import numpy as np
+
+UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+"""Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays."""
+
+PATIENCE = 0.5
+"""How many seconds the calls of a plain twin may take in all: compiling a usual kernel takes as long or longer."""
+
+LARGE = 1 << 20
+"""A first array of so many entries pays for a kernel at once."""
+
+DEBUGGED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+"""Whether kernels run as Python, so that a debugger can enter them; their twins are then left out."""
+
+_LOCK = threading.RLock()
+_STARTED = threading.Event()
+"""Whether the first kernel was made."""
+
+_NEWS: list[Callable[[], None]] = []
+"""What Numba is to be told before that."""
+
+
+class Kernel:
+    """A function that Numba compiles for the types of its arguments when it is first called with them; others load it.
+
+    Numba is imported then, so that who needs no kernel does not wait for it. Kernels may call one another.
+
+    Parameters
+    ----------
+    function : the source
+    options : those of ``numba.njit``
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
+        self._made: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
+        return (self._made or self.compiled)(*arguments)
+
+    @property
+    def compiled(self) -> Any:
+        """What Numba makes of the function: its dispatcher, or the function itself under ``NUMBA_DISABLE_JIT=1``."""
+        if self._made is None:
+            with _LOCK:
+                self._made = self._made or _dispatcher(self.function, self.options)
+        return self._made
+
+    def __reduce__(self) -> str:
+        return str(self.function.__qualname__)
+
+    # What Numba asks of a function that another kernel calls.
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.compiled._numba_type_
+
+    @property
+    def targetoptions(self) -> dict[str, Any]:
+        """The options, among them whether the function is inlined."""
+        return self.options
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The source."""
+        return self.function
+
+
+class Twinned:
+    """A kernel, or a function that calls some, with a plain twin, which is called until that took ``patience`` seconds.
+
+    Parameters
+    ----------
+    kernel : the kernel or function; its attributes are those of this object
+    twin : a function of the same arguments, which returns and writes the same bits. The size of the first argument,
+        an array, tells how much there is to do
+    patience : seconds
+    """
+
+    def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
+        self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
+        update_wrapper(self, kernel, updated=())
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: D102
+        if self.left > 0.0 and arguments[0].size < LARGE:
+            begin = time.perf_counter()
+            with np.errstate(all="ignore"):
+                found = self.twin(*arguments)
+            self.left -= time.perf_counter() - begin
+            return found
+        return self.kernel(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)
+
+    def __reduce__(self) -> str:
+        return str(self.kernel.__qualname__)
+
+
+def _options(**more: Any) -> Callable[[Callable[..., Any]], Any]:
+    return partial(Kernel, options=more)
+
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-
-# Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays.
-UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-bare = njit(cache=True, nogil=True, **UNCOUNTED)
+kernel = _options(cache=True, nogil=True, error_model="numpy")
+bare = _options(cache=True, nogil=True, **UNCOUNTED)
 # Sums may be taken in another order, so that they use vector instructions; the order is fixed for a machine.
-reordered = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
-inlined = njit(inline="always", **UNCOUNTED)
+reordered = _options(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+inlined = _options(inline="always", **UNCOUNTED)
+
+
+def plain_first(twin: Callable[..., Any], patience: float = PATIENCE) -> Callable[[Any], Any]:
+    """A decorator of kernels that have a twin in NumPy, and of functions that call some; see :class:`Twinned`."""
+    return lambda kernel: Twinned(kernel, twin, patience)
+
+
+def interpreted_first(kernel: Kernel) -> Any:
+    """A decorator of kernels whose twin is their own source, run by Python: they work on few numbers as a rule."""
+    return Twinned(kernel, kernel.function, PATIENCE)
+
+
+def before_compiling(register: Callable[[], None]) -> None:
+    """A decorator of functions that tell Numba something; they are called once, before the first kernel is made."""
+    with _LOCK:
+        if _STARTED.is_set():
+            register()
+        else:
+            _NEWS.append(register)
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """What Numba makes of a function; where its code cannot be kept on disk, a warning says so once."""
+    from numba import njit
+
+    _begin()
+    try:
+        made = njit(**options)(function)
+    except RuntimeError as error:
+        # Numba finds no folder in which it could write.
+        _warn_once(str(error))
+        return njit(**{**options, "cache": False})(function)
+    if made is not function and options.get("cache"):
+        made._cache = _Kept(made._cache)
+    return made
+
+
+class _Kept:
+    """The code of a kernel on disk, as Numba keeps it; a failure of the disk is a warning, and no error."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.cache_path, self.flush = inner.cache_path, inner.flush
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The code for these types, or None."""
+        try:
+            found = self.inner.load_overload(signature, context)
+        except Exception as error:  # what a damaged file raises is known to nobody
+            self._begin_anew(error)
+            return None
+        # Two processes that began to write at once may have left the code of other types under this name.
+        wanted = signature if isinstance(signature, tuple) else signature.args
+        return None if found is None or tuple(found.signature.args) != tuple(wanted) else found
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keeps the code for these types, if that is possible."""
+        try:
+            self.inner.save_overload(signature, code)
+        except Exception as error:  # a full disk, a folder that vanished, a damaged index
+            _warn_once(f"{type(error).__name__}: {error}")
+
+    def _begin_anew(self, error: Exception) -> None:
+        """Throws away what cannot be read."""
+        try:
+            self.flush()
+        except OSError:
+            _warn_once(f"{type(error).__name__}: {error}")
+
+
+_SAID: list[str] = []
+"""Why kernels cannot be kept, once that was said."""
+
+
+def _warn_once(why: str) -> None:
+    if not _SAID:
+        _SAID.append(why)
+        warnings.warn(
+            f"setwise compiles its kernels for this process alone, because they cannot be kept on disk ({why}). Set "
+            "NUMBA_CACHE_DIR to a folder in which it may write, and later processes need not compile them again.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _begin() -> None:
+    """What is done once, before the first kernel is made."""
+    if _STARTED.is_set():
+        return
+    from numba.core.compiler_lock import global_compiler_lock
+
+    _STARTED.set()
+    for register in _NEWS:
+        register()
+    # A fork waits until no other thread compiles, whose lock would stay closed in the child for ever.
+    if hasattr(os, "register_at_fork"):
+        for lock in (_LOCK, global_compiler_lock):
+            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 @kernel

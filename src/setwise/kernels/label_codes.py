@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, plain_first
 
 Array = NDArray[Any]
 
@@ -13,6 +13,24 @@ BLOCK = 4096
 """So many labels stay in the first-level cache while the codes of all classes are written."""
 
 
+def _plain_label_codes(
+    labels: Array, mask: Array, classes: Array, top: int, ignored: int, ignores: bool, by_class: bool, out: Array
+) -> bool:
+    kind = labels.dtype
+    kept = np.ones(labels.shape, bool) if not ignores else labels != np.asarray(ignored).astype(kind)
+    kept &= mask if len(mask) else True
+    if top == 2:
+        odd = (labels != np.zeros((), kind)) & (labels != np.ones((), kind)) & kept
+    else:
+        odd = ((labels < np.zeros((), kind)) | (labels > np.asarray(top - 1).astype(kind))) & kept
+    codes = out.reshape((len(classes), *labels.shape) if by_class else (len(labels), len(classes), labels.shape[1]))
+    for k, label in enumerate(classes.astype(kind)):
+        part = codes[k] if by_class else codes[:, k]
+        part[...] = (labels == label).astype(np.int8) | (kept.astype(np.int8) - np.int8(1))
+    return not odd.any()
+
+
+@plain_first(_plain_label_codes)
 @kernel
 def label_codes(
     labels: Array, mask: Array, classes: Array, top: int, ignored: int, ignores: bool, by_class: bool, out: Array

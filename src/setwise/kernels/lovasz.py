@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.counts import consecutive_gains
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length
 from setwise.kernels.sorting import BLOCK, block_end, order_runs
 
 Array = NDArray[Any]
@@ -80,6 +80,67 @@ def _inner(a: Array, b: Array) -> float:
     return (t0 + t1) + (t2 + t3)
 
 
+def _plain_quotient_values(
+    keys: Array, scores: Array, starts: Array, offsets: Array, line: Array,
+    top: Array, bottom: Array, start: Array, gradient: Array,
+) -> Array:  # fmt: skip
+    values = np.zeros(len(starts) - 1)
+    for i, (a, b) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        values[i] = start[i]
+        upper = keys[a:b] >> np.uint64(32)
+        negative_errors = _plain_negative_errors(keys[a:b], scores, offsets[i], line)
+        if ((negative_errors[1:] < negative_errors[:-1]) & (upper[1:] == upper[:-1])).any() and scores.itemsize == 8:
+            order = np.lexsort((negative_errors, upper))
+            keys[a:b], negative_errors = keys[a:b][order], negative_errors[order]
+        low = keys[a:b] & np.uint64(0xFFFFFFFF)
+        labels, places = (low & np.uint64(1)).astype(np.float64), offsets[i] + (low >> np.uint64(1)).astype(np.int64)
+        gains = _plain_gains(labels, top[i], bottom[i], start[i])
+        gradient[places] = gains * (line[0, 2] + (line[1, 2] - line[0, 2]) * labels)
+        # Blocks end where the upper halves change: no run of equal ones is cut.
+        ends = np.append(np.flatnonzero(upper[1:] != upper[:-1]) + 1, b - a)
+        first = 0
+        while first < b - a:
+            last = ends[np.searchsorted(ends, min(first + BLOCK, b - a))]
+            values[i] -= _plain_inner(negative_errors[first:last], gains[first:last])
+            first = last
+    return values
+
+
+def _plain_inner(a: Array, b: Array) -> float:
+    m = len(a) // 4 * 4
+    products = np.append(0.0, a * b)
+    t = [np.cumsum(np.append(0.0, products[1 + j : 1 + m : 4]))[-1] for j in range(4)]
+    t[0] = np.cumsum(np.append(t[0], products[1 + m :]))[-1]
+    return float((t[0] + t[1]) + (t[2] + t[3]))
+
+
+def _plain_negative_errors(keys: Array, scores: Array, first: int, line: Array) -> Array:
+    """Minus the errors of the decisions of the keys, (m,) float64."""
+    if scores.itemsize == 8:
+        low = keys & np.uint64(0xFFFFFFFF)
+        own = line[(low & np.uint64(1)).astype(np.int64)].T
+        error = (own[0] + own[1]) + own[2] * scores[first + (low >> np.uint64(1)).astype(np.int64)]
+        return -(error + own[3] * (np.copysign(1.0, error) < 0.0))
+    falling = (keys >> np.uint64(32)).astype(np.uint32) ^ np.uint32(0x80000000 if line[0, 3] else 0)
+    bits = np.where(falling >> np.uint32(31), falling, ~falling & np.uint32(0x7FFFFFFF))
+    wrap = np.where(bits >> np.uint32(31), line[0, 3], 0.0)
+    return -(line[0, 0] + bits.view(np.float32).astype(np.float64) + wrap)
+
+
+def _plain_gains(labels: Array, top: Array, bottom: Array, origin: float) -> Array:
+    """What :func:`setwise.kernels.counts.consecutive_gains` writes for all mistakes of a set, (m,)."""
+    (t0, t1, t2), (b0, b1, b2), m = top, bottom, len(labels)
+    fn = np.cumsum(labels) - labels
+    fp = np.arange(m) - fn
+    t, b = t2 + labels * (t1 - t2), b2 + labels * (b1 - b2)
+    n, d = t0 + t1 * fn + t2 * fp, b0 + b1 * fn + b2 * fp
+    out: Array = (t * d - b * n) / (d * (d + b))
+    if m and b0 == 0.0:
+        out[0] = ((t0 + t1) / (b0 + b1) if labels[0] else (t0 + t2) / (b0 + b2)) - origin
+    return out
+
+
+@plain_first(_plain_quotient_values)
 @kernel
 def quotient_values(
     keys: Array, scores: Array, starts: Array, offsets: Array, line: Array,

@@ -7,10 +7,9 @@ Both number the arcs of a node consecutively, and each arc has a sister in the o
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import before_compiling, kernel
 
 Array = NDArray[Any]
 
@@ -139,20 +138,21 @@ def _arcs_sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
     return np.int64(network.sisters[arc & MASK])
 
 
-# Inside kernels the type of the layout makes the same choice.
-register_jitable(end)
+@before_compiling
+def _choose_by_type() -> None:
+    """Inside kernels the type of the layout makes the same choice."""
+    from numba.extending import overload, register_jitable
 
+    register_jitable(end)
 
-@overload(begin, strict=False)
-def _begin(network: Any, i: Any) -> Any:
-    return _lattice_begin if network.instance_class is Lattice else _arcs_begin
+    @overload(begin, strict=False)
+    def _begin(network: Any, i: Any) -> Any:
+        return _lattice_begin if network.instance_class is Lattice else _arcs_begin
 
+    @overload(head, strict=False)
+    def _head(network: Any, i: Any, arc: Any) -> Any:
+        return _lattice_head if network.instance_class is Lattice else _arcs_head
 
-@overload(head, strict=False)
-def _head(network: Any, i: Any, arc: Any) -> Any:
-    return _lattice_head if network.instance_class is Lattice else _arcs_head
-
-
-@overload(sister, strict=False)
-def _sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
-    return _lattice_sister if network.instance_class is Lattice else _arcs_sister
+    @overload(sister, strict=False)
+    def _sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
+        return _lattice_sister if network.instance_class is Lattice else _arcs_sister

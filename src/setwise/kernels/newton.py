@@ -11,6 +11,62 @@ from setwise.kernels.jit import kernel
 Array = NDArray[Any]
 
 
+def plain_newton_steps(gram: Array, scale: float, alpha: Array, gradient: Array) -> None:
+    """:func:`newton_steps` without bounds on weights, the same bits by NumPy."""
+    used = np.flatnonzero(alpha > 0.0)
+    used = used[np.argsort(-alpha[used], kind="stable")]
+    factor, intact = np.empty((len(used), len(used))), 0
+    while len(used) > 1:
+        _plain_factor_rows(gram, scale, used, factor, intact)
+        direction = _plain_newton_direction(factor, gradient[used])
+        length, blocking = np.inf, -1
+        for a, (weight, step) in enumerate(zip(alpha[used].tolist(), direction.tolist(), strict=True)):
+            if weight < -length * step:
+                length, blocking = -weight / step, a
+        if not np.cumsum(gradient[used] * direction)[-1] > 0.0:
+            return
+        limit, length = length, min(length, 1.0)
+        alpha[used] = np.maximum(alpha[used] + length * direction, 0.0)
+        if length < limit:
+            return
+        for a in range(len(used)):
+            gradient[used] -= scale * length * direction[a] * gram[used[a], used]
+        alpha[used[blocking]] = 0.0
+        if blocking == 0:
+            return
+        used = np.delete(used, blocking)
+        intact = blocking - 1
+        factor[:intact, : len(used) - 1] = np.delete(factor[:intact, : len(used)], intact, axis=1)
+
+
+def _plain_factor_rows(gram: Array, scale: float, used: Array, factor: Array, start: int) -> None:
+    first, others, m = used[0], used[1:], len(used) - 1
+    ridge = scale * (RIDGE * gram[used, used].max()) + 1e-300
+    for a in range(start, m):
+        i, j = others[a], others[a:]
+        row = scale * ((gram[i, j] - gram[i, first]) - (gram[first, j] - gram[first, first]))
+        row[0] += ridge
+        for b in range(a):
+            row -= factor[b, a] * factor[b, a:m]
+        root = np.sqrt(max(row[0], ridge))
+        factor[a, a + 1 : m] = row[1:] / root
+        factor[a, a] = root
+
+
+def _plain_newton_direction(factor: Array, gradient: Array) -> Array:
+    m = len(gradient) - 1
+    z = gradient - gradient[0]
+    z[0] = 0.0
+    for a in range(m):
+        z[a + 1] /= factor[a, a]
+        z[a + 2 :] -= factor[a, a + 1 : m] * z[a + 1]
+    for a in range(m - 1, -1, -1):
+        # One subtraction after another, as the kernel does.
+        z[a + 1] = np.subtract.accumulate(np.append(z[a + 1], factor[a, a + 1 : m] * z[a + 2 :]))[-1] / factor[a, a]
+        z[0] -= z[a + 1]
+    return z
+
+
 @kernel
 def newton_steps(
     gram: Array, scale: float, alpha: Array, gradient: Array, bounded: Array, low: Array, free: Array

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import kernel, plain_first
 
 Array = NDArray[Any]
 
@@ -155,6 +155,43 @@ def count(q: Array, tiny: float) -> Any:
     return low, pmf[low : high + 1].copy(), lost
 
 
+def _plain_count(q: Array, tiny: float) -> tuple[int, Array]:
+    """:func:`count` without the mass that is lost."""
+    pmf, low, high = np.zeros(len(q) + 2), 0, 0
+    pmf[0] = 1.0
+    for x in q.tolist():
+        # The right side is read before the left side is written.
+        pmf[low + 1 : high + 2] = pmf[low + 1 : high + 2] * (1.0 - x) + pmf[low : high + 1] * x
+        pmf[low] *= 1.0 - x
+        high += 1
+        while low < high and pmf[low] < tiny:
+            low += 1
+        while high > low and pmf[high] < tiny:
+            # What is beyond the end counts as 0.
+            pmf[high] = 0.0
+            high -= 1
+    return low, pmf[low : high + 1]
+
+
+def _plain_count_by_pairs(q: Array, leaf: int, tiny: float) -> tuple[int, Array]:
+    stack: list[tuple[int, Array, int]] = []
+    start = 0
+    while start < len(q) or len(stack) > 1:
+        if len(stack) > 1 and (start >= len(q) or stack[-1][2] == stack[-2][2]):
+            (low, left, rank), (more, right, _) = stack[-2], stack[-1]
+            out = np.zeros(len(left) + len(right) - 1)
+            for i, x in enumerate(left.tolist()):
+                out[i : i + len(right)] += x * right
+            kept = np.flatnonzero(~(out < tiny))
+            first, last = (kept[0], kept[-1]) if len(kept) else (len(out) - 1, len(out) - 1)
+            stack[-2:] = [(low + more + int(first), out[first : last + 1], rank + 1)]
+        else:
+            stack.append((*_plain_count(q[start : start + leaf], tiny), 0))
+            start += leaf
+    return stack[0][:2] if stack else (0, np.ones(1))
+
+
+@plain_first(_plain_count_by_pairs, patience=1.0)
 @kernel
 def count_by_pairs(q: Array, leaf: int, tiny: float) -> Any:
     """Returns ``(low, pmf)``, as :func:`count` of ``leaf`` decisions at a time, whose counts are added up in pairs.
@@ -197,6 +234,26 @@ def count_by_pairs(q: Array, leaf: int, tiny: float) -> Any:
     return lows[0], data[0, : widths[0]].copy()
 
 
+def _plain_joint_sums(q: Array, first: int, last: int, pmf: Array, sums: Array, out: Array) -> None:
+    x = q[first:last]
+    small = x <= 0.5
+    low, high = x[small], x[~small]
+    before, after = np.zeros(len(low)), np.zeros(len(high))
+    terms = np.empty((len(pmf), last - first + 1))
+    terms[:, 0] = sums
+    rows, others = np.flatnonzero(small) + 1, np.flatnonzero(~small) + 1
+    for s in range(len(pmf)):
+        step = low * before
+        terms[s, rows] = step
+        before = np.maximum((pmf[s] - step) / (1.0 - low), 0.0)
+    for s in range(len(pmf) - 1, -1, -1):
+        after = np.maximum((pmf[s] - (1.0 - high) * after) / high, 0.0)
+        terms[s, others] = high * after
+    np.cumsum(terms, axis=1, out=terms)
+    out[: last - first], sums[:] = terms[:, 1:].T, terms[:, -1]
+
+
+@plain_first(_plain_joint_sums, patience=1.0)
 @kernel
 def joint_sums(q: Array, first: int, last: int, pmf: Array, sums: Array, out: Array) -> None:
     """Adds ``Pr(y_i = 1, P = s)`` of the decisions i = first..last-1 up, and writes each sum as a row of ``out``.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import interpreted_first, kernel, plain_first
 
 Array = NDArray[Any]
 
@@ -201,6 +201,66 @@ def quotient_argmax(
     return fn, fp
 
 
+def _plain_quotient_argmax(
+    margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,
+    best: Array, where: Array, fn: Array, fp: Array,
+) -> None:  # fmt: skip
+    for i in range(len(origin)):
+        first, middle, last = starts[2 * i : 2 * i + 3].tolist()
+        c = tuple(float(x) for x in coefficients.function(top[i], bottom[i], origin[i], False))
+        rows, x0, y0 = middle - first + 1, int(low[2 * i]), int(low[2 * i + 1])
+        sums_fp = sums[middle + 2 * i + 1 : last + 2 * i + 2]
+        if not (_concave.function(c, x0) and _concave.function(c, x0 + rows - 1)):
+            row_maxima(c, x0, rows, y0, margins[middle:last], sums_fp, best, where)
+        else:
+            paying = _plain_count_paying(c, x0, rows, y0, margins[middle:last])
+            x, y = np.arange(x0, x0 + rows, dtype=np.float64), (y0 + paying).astype(np.float64)
+            t0, tx, ty, b0, bx, by, origin_i = c
+            value = np.where(x + y > 0.0, (t0 + tx * x + ty * y) / (b0 + bx * x + by * y), origin_i)
+            best[:rows], where[:rows] = value - sums_fp[paying], paying
+            if x0 == 0 and y0 == 0 and b0 == 0.0 and origin_i - sums_fp[0] >= best[0]:
+                best[0], where[0] = origin_i - sums_fp[0], 0
+        values = best[:rows] - sums[first + 2 * i : first + 2 * i + rows]
+        fn[i] = np.where(values > -np.inf, values, -np.inf).argmax()
+        fp[i] = where[fn[i]]
+
+
+def _plain_count_paying(c: Any, x0: int, rows: int, y0: int, margins: Array) -> Array:
+    """The counts (rows,) that :func:`_count_paying` writes."""
+    t0, tx, ty, b0, bx, by, _ = c
+    e0, e1, margins = ty * b0 - by * t0, ty * bx - by * tx, margins.astype(np.float64)
+    D = b0 + by * (y0 + np.arange(len(margins)))
+    if by == 0.0:
+        first, last = _plain_positive(np.zeros(len(D)), -margins * bx, ty - margins * D)
+    else:
+        line = e1 - margins * bx * (2.0 * D + by)
+        first, last = _plain_positive(-margins * bx * bx, line, e0 - margins * D * (D + by))
+    low, high = np.maximum(np.floor(first) + 1.0, x0), np.minimum(np.ceil(last) - 1.0, x0 + rows - 1)
+    some = low <= high
+    marks = np.bincount(low[some].astype(np.int64) - x0, minlength=rows + 1)
+    marks -= np.bincount(high[some].astype(np.int64) - x0 + 1, minlength=rows + 1)
+    paying: Array = np.cumsum(marks[:rows])
+    if x0 == 0 and y0 == 0 and b0 == 0.0 and len(margins) > 0:
+        paying[0] += 1
+    return paying
+
+
+def _plain_positive(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """The intervals of :func:`_positive`, (m,) each."""
+    square = b * b - 4.0 * a * c
+    q = -0.5 * (b + np.copysign(np.sqrt(np.maximum(square, 0.0)), b))
+    none = ~(square > 0.0) | (q == 0.0)
+    one, other = q / a, c / q
+    first, last = np.where(none, 0.0, np.minimum(one, other)), np.where(none, 0.0, np.maximum(one, other))
+    line, flat = a == 0.0, (a == 0.0) & (b == 0.0)
+    root = -c / b
+    first = np.where(line, np.where(b < 0.0, -np.inf, root), first)
+    last = np.where(line, np.where(b < 0.0, root, np.inf), last)
+    first = np.where(flat, np.where(c > 0.0, -np.inf, 0.0), first)
+    return first, np.where(flat, np.where(c > 0.0, np.inf, 0.0), last)
+
+
+@plain_first(_plain_quotient_argmax, patience=1.0)
 @kernel
 def _quotient_argmax(
     margins: Array, sums: Array, starts: Array, low: Array, top: Array, bottom: Array, origin: Array,
@@ -220,6 +280,7 @@ def _quotient_argmax(
         fn[i], fp[i] = at, where[at]
 
 
+@interpreted_first
 @kernel
 def gain_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
     """Returns upper bounds (2n,) on the gain of one more false negative (even places) or false positive (odd places).
@@ -239,6 +300,7 @@ def gain_caps(top: Array, bottom: Array, P: Array, N: Array) -> Array:
     return caps
 
 
+@interpreted_first
 @kernel
 def _largest_quotient(a: float, b: float, length: float, u0: float, slope: float, width: float) -> float:
     """Returns an upper bound of ``(a + b y) / (u (u + step))`` with ``u = u0 + slope y``, over y in [0, length].

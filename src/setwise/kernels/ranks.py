@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.segments import owners_of
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
 Array = NDArray[Any]
@@ -36,6 +37,31 @@ def rank_margins(scores: Array, labels: Array, offsets: Array, floor: float, cap
     return keys, margins, starts, low, base, truth
 
 
+def _plain_pack(
+    scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
+    keys: Array, starts: Array, low: Array, base: Array, truth: Array,
+) -> None:  # fmt: skip
+    require_length.function(scores, offsets)
+    require_length.function(labels, offsets)
+    n, owners, inside = len(offsets) - 1, owners_of(offsets), slice(offsets[0], offsets[-1])
+    y, segments = labels[inside].astype(np.int64), 2 * owners + ~labels[inside].astype(bool)
+    margins = np.where(y, scores[inside], -scores[inside])
+    under = margins <= floor
+    ranked = np.flatnonzero(~under & (margins < caps[segments]))
+    low[:] = np.bincount(segments[under], minlength=2 * n)
+    # Sums from left to right, as the kernel takes them.
+    base[:] = np.bincount(owners, -(margins * under).astype(np.float64), minlength=n)
+    truth[:] = np.bincount(owners, (margins * y).astype(np.float64), minlength=n)
+    bits = margins.astype(np.float32).view(np.uint32).astype(np.uint64)
+    bits ^= np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31)))
+    places = np.arange(offsets[0], offsets[-1]) - offsets[owners]
+    found = bits << np.uint64(32) | (2 * places + y).astype(np.uint64)
+    ranked = ranked[np.argsort(segments[ranked], kind="stable")]
+    keys[: len(ranked)] = found[ranked]
+    starts[1:] = np.cumsum(np.bincount(segments[ranked], minlength=2 * n))
+
+
+@plain_first(_plain_pack)
 @kernel
 def _pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
@@ -71,6 +97,12 @@ def _pack(
             true_score += margin * y
         low[2 * i], low[2 * i + 1] = n_low_positives, n_low - n_low_positives
         base[i], truth[i] = score_won, true_score
+        # The negatives were written from above: turn them round, so that equal margins stay in the order of places.
+        left, right = b + 1, last - 1
+        while left < right:
+            keys[left], keys[right] = keys[right], keys[left]
+            left += 1
+            right -= 1
         # Close the gaps: first the positives move down to the end of the last set, then the negatives behind them.
         out = starts[2 * i]
         middle = out + a - first
@@ -91,6 +123,12 @@ def rising_bits(value: Any) -> Any:
     return bits ^ (np.uint64(0x80000000) | (np.uint64(0x7FFFFFFF) * (bits >> np.uint64(31))))
 
 
+def _plain_decode(keys: Array, bits: Array) -> None:
+    up = (keys >> np.uint64(32)).astype(np.uint32)
+    bits[:] = np.where(up >> np.uint32(31), up & np.uint32(0x7FFFFFFF), ~up)
+
+
+@plain_first(_plain_decode)
 @kernel
 def _decode(keys: Array, bits: Array) -> None:
     """Writes the bits of the float32 in the upper half of each key: the inverse of :func:`rising_bits`."""
@@ -109,6 +147,14 @@ def prefix_sums(margins: Array, starts: Array) -> Array:
     return out
 
 
+def _plain_prefix_sums(margins: Array, starts: Array, out: Array) -> None:
+    for k, (a, b) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        out[a + k] = 0.0
+        out[a + k + 1 : b + k + 1] = margins[a:b]
+        np.cumsum(out[a + k : b + k + 1], out=out[a + k : b + k + 1])
+
+
+@plain_first(_plain_prefix_sums)
 @kernel
 def _prefix_sums(margins: Array, starts: Array, out: Array) -> None:
     for k in range(len(starts) - 1):
@@ -128,6 +174,17 @@ def mark_mistakes(
     return out
 
 
+def _plain_mark_mistakes(
+    scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array
+) -> None:
+    out[:] = np.where(labels, scores, -scores) <= floor
+    owners = owners_of(starts)
+    wrong = np.arange(starts[0], starts[-1]) - starts[owners] < counts[owners]
+    places = ((keys[: len(owners)][wrong] & np.uint64(0xFFFFFFFF)) >> np.uint64(1)).astype(np.int64)
+    out[offsets[owners[wrong] // 2] + places] = True
+
+
+@plain_first(_plain_mark_mistakes)
 @kernel
 def _mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array

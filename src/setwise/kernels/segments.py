@@ -5,11 +5,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length
 
 Array = NDArray[Any]
 
 
+def owners_of(offsets: Array) -> Array:
+    """Returns the number of the segment of each entry, (total,) int64."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def plain_count_true(mask: Array, offsets: Array) -> Array:
+    """:func:`count_true` by NumPy."""
+    require_length.function(mask, offsets)
+    before = np.concatenate([[0], np.cumsum(mask, dtype=np.int64)])
+    return before[offsets[1:]] - before[offsets[:-1]]
+
+
+@plain_first(plain_count_true)
 @kernel
 def count_true(mask: Array, offsets: Array) -> Array:
     """Returns the number of true entries of each segment, (n,) int64; O(total)."""
@@ -24,6 +37,14 @@ def count_true(mask: Array, offsets: Array) -> Array:
     return out
 
 
+def _plain_segment_sums(x: Array, offsets: Array) -> Array:
+    require_length.function(x, offsets)
+    # It adds one entry after another, as the kernel does.
+    inside = x[offsets[0] : offsets[-1]]
+    return np.bincount(owners_of(offsets), inside, minlength=len(offsets) - 1).astype(np.float64)
+
+
+@plain_first(_plain_segment_sums)
 @kernel
 def segment_sums(x: Array, offsets: Array) -> Array:
     """Returns the sum of each segment, (n,) float64; O(total)."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
+from setwise.kernels.jit import interpreted_first, kernel
 
 Array = NDArray[Any]
 
@@ -13,6 +13,7 @@ ALIKE = np.empty(0)
 """The weights of classes that all weigh 1."""
 
 
+@interpreted_first
 @kernel
 def shares(totals: Array, classes: int, weight: Array, only_present: bool, mean: bool) -> Array:
     """Returns the weight of the class of every set, (S,), and 0 for sets that do not count; O(S).

@@ -17,12 +17,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.bounded import RIDGE, move_bounded, search_line
-from setwise.kernels.jit import kernel
-from setwise.kernels.newton import newton_steps
+from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.newton import newton_steps, plain_newton_steps
 
 Array = NDArray[Any]
 
 
+def _plain_solve_simplex(
+    gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, tol: float, rounds: int
+) -> float:
+    if len(low):
+        return float(solve_simplex.kernel(gram, offsets, scale, alpha, bounded, low, tol, rounds))
+    t, gap = len(alpha), np.inf
+    gram = gram[:t, :t]
+    for turn in range(rounds + 1):
+        alpha /= np.cumsum(alpha)[-1]
+        gradient = offsets.copy()
+        for i in np.flatnonzero(alpha > 0.0):
+            gradient -= scale * alpha[i] * gram[i]
+        gap = _plain_gap(gradient, alpha)
+        tol = max(tol, (1e-16 * (np.abs(offsets) + np.abs(gradient))).max())
+        if gap <= tol or turn == rounds:
+            break
+        _plain_pair_steps(gram, scale, alpha, gradient, tol, t // 2 + 20)
+        if _plain_gap(gradient, alpha) > tol:
+            plain_newton_steps(gram, scale, alpha, gradient)
+    return gap
+
+
+def _plain_gap(gradient: Array, alpha: Array) -> float:
+    used = alpha > 0.0
+    return float(np.cumsum(alpha[used] * (gradient.max() - gradient[used]))[-1])
+
+
+def _plain_pair_steps(gram: Array, scale: float, alpha: Array, gradient: Array, tol: float, steps: int) -> None:
+    norms = gram.diagonal()
+    for _ in range(steps):
+        gainer = gradient.argmax()
+        slope = gradient[gainer] - gradient
+        able = np.flatnonzero((alpha > 0.0) & (slope > 0.0))
+        slope, weight, norm = slope[able], alpha[able], norms[gainer] + norms[able]
+        gap = np.cumsum(weight * slope)[-1] if len(able) else 0.0
+        curvature = scale * np.maximum(norm - 2.0 * gram[gainer, able], RIDGE * norm)
+        length = np.where(slope >= curvature * weight, weight, slope / curvature)
+        gain = length * (slope - 0.5 * curvature * length)
+        if gap <= tol or not (gain > 0.0).any():
+            return
+        best = gain.argmax()
+        loser, move = able[best], length[best]
+        alpha[gainer] += move
+        alpha[loser] = alpha[loser] - move if move < alpha[loser] else 0.0
+        gradient -= scale * move * (gram[gainer] - gram[loser])
+
+
+@plain_first(_plain_solve_simplex, patience=4.0)
 @kernel
 def solve_simplex(
     gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, tol: float, rounds: int

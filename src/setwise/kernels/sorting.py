@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length
 from setwise.kernels.large_sort import radix, sort_large
+from setwise.kernels.segments import owners_of
 
 Array = NDArray[Any]
 
@@ -27,6 +28,12 @@ INSERTION = 48
 
 MIDDLE = 4096
 """Segments of up to this number of keys are sorted inside one kernel, larger ones one by one."""
+
+
+def plain_falling_bits(values: Array) -> Array:
+    """:func:`falling_bits` of each value, (m,) uint32."""
+    bits = values.astype(np.float32).view(np.uint32)
+    return np.where(bits >> np.uint32(31), bits, ~bits & np.uint32(0x7FFFFFFF))
 
 
 @kernel
@@ -52,6 +59,28 @@ def pack(
     return keys[: starts[-1]], starts
 
 
+def _plain_pack(
+    values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
+) -> None:
+    require_length.function(values, offsets)
+    require_length.function(labels, offsets)
+    kind, owners = values.dtype.type, owners_of(offsets)
+    inside = slice(offsets[0], offsets[-1])
+    values, labels = values[inside], labels[inside]
+    least = np.zeros(1)
+    if errors:
+        level = kind(1) if values.itemsize == 8 else kind(0)
+        values = level - values * (kind(2) * labels.astype(kind) - kind(1))
+        least = least if values.itemsize == 8 else least - 1.0
+    bits = plain_falling_bits(values)
+    kept = bits < plain_falling_bits(least)[0] if above_zero else slice(None)
+    places = np.arange(offsets[0], offsets[-1]) - offsets[owners]
+    found = (bits.astype(np.uint64) << np.uint64(32) | (2 * places + labels).astype(np.uint64))[kept]
+    keys[: len(found)] = found
+    starts[1:] = np.cumsum(np.bincount(owners[kept], minlength=len(offsets) - 1))
+
+
+@plain_first(_plain_pack)
 @kernel
 def _pack(
     values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
@@ -125,6 +154,13 @@ def _insertion(keys: Array) -> None:
         keys[k + 1] = key
 
 
+def _plain_sort_packed(keys: Array, starts: Array) -> Array:
+    if len(starts) == 2:
+        return np.sort(keys)
+    return keys[np.lexsort((keys, owners_of(starts)))]
+
+
+@plain_first(_plain_sort_packed)
 def sort_packed(keys: Array, starts: Array) -> Array:
     """Returns every segment of ``keys`` sorted upwards, in this array or, for one large segment, maybe in a new one.
 
@@ -166,6 +202,14 @@ def sort_falling(
     return items, sorted_labels, np.negative(exact, out=exact), starts
 
 
+def _plain_unpack(keys: Array, starts: Array, offsets: Array, items: Array, labels: Array, bits: Array) -> None:
+    low, falling = keys & np.uint64(0xFFFFFFFF), (keys >> np.uint64(32)).astype(np.uint32)
+    items[:] = offsets[owners_of(starts)] + (low >> np.uint64(1)).astype(np.int64)
+    labels[:] = low & np.uint64(1)
+    bits[:] = np.where(falling >> np.uint32(31), falling, ~falling & np.uint32(0x7FFFFFFF))
+
+
+@plain_first(_plain_unpack)
 @kernel
 def _unpack(keys: Array, starts: Array, offsets: Array, items: Array, labels: Array, bits: Array) -> None:
     for i in range(len(starts) - 1):
@@ -195,6 +239,17 @@ def exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: 
     return rising
 
 
+def _plain_exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: int, rising: Array) -> None:
+    owners, low, upper = owners_of(starts), keys & np.uint64(0xFFFFFFFF), keys >> np.uint64(32)
+    s = values[firsts[owners] + (low >> np.uint64(1)).astype(np.int64)]
+    margins = s * (2.0 * (low & np.uint64(1)).astype(np.float64) - 1.0)
+    rising[:] = -s if kind == VALUES else margins - 1.0 if kind == ERRORS else margins
+    if ((rising[1:] < rising[:-1]) & (upper[1:] == upper[:-1]) & (owners[1:] == owners[:-1])).any():
+        order = np.lexsort((rising, upper, owners))
+        keys[:], rising[:] = keys[order], rising[order]
+
+
+@plain_first(_plain_exact_order)
 @kernel
 def _exact_order(keys: Array, values: Array, starts: Array, firsts: Array, kind: int, rising: Array) -> None:
     for i in range(len(starts) - 1):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.segments import owners_of
 
 Array = NDArray[Any]
 
@@ -17,6 +18,15 @@ EQUAL = 1e-12
 """Losses that differ by less, relative to the largest loss of their segment, are taken for equal: it is rounding."""
 
 
+def _plain_group_places(owners: Array, starts: Array) -> Array:
+    order = np.argsort(owners, kind="stable")
+    sizes = np.bincount(owners, minlength=len(starts))
+    out = np.empty(len(owners), np.int64)
+    out[order] = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(len(owners))
+    return out
+
+
+@plain_first(_plain_group_places)
 @kernel
 def group_places(owners: Array, starts: Array) -> Array:
     """Returns the place of each decision among those of its own set, laid side by side, (m,) int64; O(m).
@@ -31,6 +41,18 @@ def group_places(owners: Array, starts: Array) -> Array:
     return out
 
 
+def _plain_falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
+    require_length.function(labels, offsets)
+    a, b, owners = offsets[0], offsets[-1], owners_of(offsets)
+    fn, fp = np.empty(len(labels)), np.empty(len(labels))
+    found = np.cumsum(labels, dtype=np.float64)
+    before = np.concatenate([[0.0], found])[offsets[:-1]][owners]
+    fn[a:b] = positives[owners] - (found[a:b] - before)
+    fp[a:b] = (np.arange(a, b) - offsets[owners] + 1) - (found[a:b] - before)
+    return fn, fp
+
+
+@plain_first(_plain_falling_counts)
 @kernel
 def falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
     """Returns (fn, fp) once each decision and those before it are predicted positive, (m,) float64 each; O(m)."""
@@ -46,6 +68,21 @@ def falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Arr
     return fn, fp
 
 
+def _plain_falling_quotient(
+    labels: Array, offsets: Array, positives: Array, top: Array, bottom: Array, origin: Array
+) -> Array:
+    fn, fp = _plain_falling_counts(labels, offsets, positives)
+    # The coefficients of a single segment are numbers.
+    at = owners_of(offsets) if len(offsets) > 2 else 0
+    inside = slice(offsets[0], offsets[-1])
+    fn, fp, t, b = fn[inside], fp[inside], top[at].T, bottom[at].T
+    out = np.empty(len(labels))
+    value = (t[0] + t[1] * fn + t[2] * fp) / (b[0] + b[1] * fn + b[2] * fp)
+    out[inside] = np.where(fn + fp > 0.0, value, origin[at])
+    return out
+
+
+@plain_first(_plain_falling_quotient)
 @kernel
 def falling_quotient(
     labels: Array, offsets: Array, positives: Array, top: Array, bottom: Array, origin: Array
@@ -67,6 +104,11 @@ def falling_quotient(
     return out
 
 
+def _plain_mean_along(values: Array, start: Array, owners: Array, places: Array) -> Array:
+    return _compensated(values, start, owners, places, None)
+
+
+@plain_first(_plain_mean_along)
 @kernel
 def mean_along(values: Array, start: Array, owners: Array, places: Array) -> Array:
     """Returns the mean loss of all sets after each decision of their common order, (m,) float64; O(m).
@@ -87,6 +129,21 @@ def mean_along(values: Array, start: Array, owners: Array, places: Array) -> Arr
     return out
 
 
+def _compensated(values: Array, start: Array, owners: Array, places: Array, weights: Array | None) -> Array:
+    """What :func:`mean_along` and :func:`weighted_mean_along` return; Python is quick with lists of numbers."""
+    add, n = _add.function, len(start)
+    last, by = start.tolist(), [1.0] * n if weights is None else weights.tolist()
+    total, rest, out = 0.0, 0.0, []
+    for weight, value in zip(by, last, strict=True):
+        total, rest = add(total, rest, weight * value)
+    for i, value in zip(owners.tolist(), values[places].tolist(), strict=True):
+        total, rest = add(total, rest, by[i] * (value - last[i]))
+        last[i] = value
+        out.append(total + rest)
+    found = np.array(out, dtype=np.float64)
+    return found / n if weights is None else found
+
+
 @kernel
 def _add(total: float, rest: float, x: float) -> tuple[float, float]:
     """Returns the rounded sum of ``total`` and ``x``, and ``rest`` with what rounding has lost."""
@@ -95,6 +152,38 @@ def _add(total: float, rest: float, x: float) -> tuple[float, float]:
     return whole, rest + lost
 
 
+def _plain_best_cuts(
+    scores: Array, losses: Array, start: Array, offsets: Array, equal: float
+) -> tuple[Array, Array, Array]:
+    require_length.function(scores, offsets)
+    require_length.function(losses, offsets)
+    found = np.zeros((3, len(offsets) - 1), np.int64)
+    for i, (a, b) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        found[:, i] = _plain_best_cut(scores[a:b], losses[a:b], start[i], equal)
+    return found[0], found[1], found[2]
+
+
+def _plain_best_cut(scores: Array, losses: Array, start: float, equal: float) -> tuple[int, int, int]:
+    m = len(scores)
+    inner = np.flatnonzero(scores[1:] != scores[:-1]) + 1
+    cuts = np.concatenate([[0], inner, [m]]) if m else np.zeros(1, np.int64)
+    values = np.concatenate([[start], losses])[cuts]
+    largest = np.abs(values[values < np.inf]).max(initial=0.0)
+    good = np.concatenate([[False], values <= values.min() + equal * largest, [False]])
+    first = np.flatnonzero(good[1:] & ~good[:-1])
+    last = np.flatnonzero(good[:-1] & ~good[1:]) - 1
+    # The cuts of each run that have a score on both sides.
+    low, high = first + (cuts[first] == 0), last - (cuts[last] == m)
+    many = np.maximum(high - low + 1, 0)
+    span = np.full(len(first), -1.0)
+    has = np.flatnonzero(many)
+    span[has] = scores[cuts[low[has]] - 1].astype(np.float64) - scores[cuts[high[has]]].astype(np.float64)
+    run = span.argmax()
+    at = low[run] + (many[run] - 1) // 2 if many[run] else first[run]
+    return cuts[at], cuts[first[run]], cuts[last[run]]
+
+
+@plain_first(_plain_best_cuts, patience=1.0)
 @kernel
 def best_cuts(scores: Array, losses: Array, start: Array, offsets: Array, equal: float) -> tuple[Array, Array, Array]:
     """Returns the best cut of each segment, and the first and last cut of its flat run, (n,) int64 each; O(m).
@@ -160,6 +249,7 @@ def _middle(scores: Array, inner: int, many: int) -> int:
     return k
 
 
+@plain_first(_compensated)
 @kernel
 def weighted_mean_along(values: Array, start: Array, owners: Array, places: Array, weights: Array) -> Array:
     """Returns what :func:`mean_along` does for sets with weights (n,), which sum to 1; (m,) float64, O(m)."""
@@ -176,6 +266,13 @@ def weighted_mean_along(values: Array, start: Array, owners: Array, places: Arra
     return out
 
 
+def _plain_weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
+    found = weights * labels
+    fn = np.subtract.accumulate(np.concatenate([[missed], found]))
+    return fn[1:], np.cumsum(weights - found, dtype=np.float64)
+
+
+@plain_first(_plain_weighted_counts)
 @kernel
 def weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array, Array]:
     """Returns what :func:`falling_counts` does for one segment whose decisions are drawn ``weights`` (m,) times; O(m).
@@ -193,6 +290,15 @@ def weighted_counts(labels: Array, weights: Array, missed: float) -> tuple[Array
     return fn, fp
 
 
+def _plain_weighted_quotient(
+    labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float
+) -> Array:
+    fn, fp = _plain_weighted_counts(labels, weights, missed)
+    value = (top[0] + top[1] * fn + top[2] * fp) / (bottom[0] + bottom[1] * fn + bottom[2] * fp)
+    return np.where(fn + fp > 0.0, value, origin)
+
+
+@plain_first(_plain_weighted_quotient)
 @kernel
 def weighted_quotient(labels: Array, weights: Array, missed: float, top: Array, bottom: Array, origin: float) -> Array:
     """Returns what :func:`falling_quotient` does for such a segment, with coefficients (3,); (m,) float64, O(m)."""
@@ -208,6 +314,11 @@ def weighted_quotient(labels: Array, weights: Array, missed: float, top: Array, 
     return out
 
 
+def _plain_drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:
+    return scores[drawn], losses[drawn]
+
+
+@plain_first(_plain_drawn_only)
 @kernel
 def drawn_only(scores: Array, losses: Array, drawn: Array) -> tuple[Array, Array]:
     """Returns the scores and losses (m,) of the drawn decisions alone; O(m), without branches on random data."""

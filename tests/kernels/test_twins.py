@@ -1,0 +1,173 @@
+"""Kernels that have a plain twin give the same bits as it does, whatever they are called with."""
+
+import importlib
+import pkgutil
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import setwise.kernels
+from setwise.core.sets import Sets
+from setwise.decisions import bagged_threshold, best_threshold, least_expected_loss
+from setwise.kernels.jit import Twinned
+from setwise.kernels.segments import segment_sums
+from setwise.kernels.simplex import solve_simplex
+from setwise.losses import MCC, FBeta, Jaccard, Tversky
+from setwise.surrogates import MarginRescaling
+
+UP_TO_STARTS = {("sorting", "_pack"): 5, ("ranks", "_pack"): 5, ("extension", "_pack_errors"): 7}
+"""Which argument is room for keys, of which those up to the last start count."""
+
+ROOM = {("quotients", "_quotient_argmax"): (7, 8), ("sorting", "sort_packed"): (0,)}
+"""Arguments that hold nothing when a kernel is done."""
+
+
+def twins():
+    found = {}
+    for module in pkgutil.iter_modules(setwise.kernels.__path__, "setwise.kernels."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, Twinned):
+                found[value.__module__.rsplit(".", 1)[1], value.__name__] = value
+    return found
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often each twin was called: each call is made by the kernel too, and what both return and write is compared.
+
+    A twin calls no other twin, since those would not be called by the kernel.
+    """
+    seen, inside = Counter(), []
+
+    def both(self, *arguments):
+        if inside:
+            return self.kernel(*arguments)
+        name = self.__module__.rsplit(".", 1)[1], self.__name__
+        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        inside.append(name)
+        with np.errstate(all="ignore"):
+            found = self.twin(*arguments)
+            again = self.kernel(*copies)
+        inside.pop()
+        seen[name] += 1
+        assert same(found, again), name
+        for k, (one, other) in enumerate(zip(arguments, copies, strict=True)):
+            if k in ROOM.get(name, ()):
+                continue
+            end = arguments[-1 if name[0] != "ranks" else 6][-1] if UP_TO_STARTS.get(name) == k else None
+            assert same(one[:end], other[:end]) if isinstance(one, np.ndarray) else True, (name, k)
+        return found
+
+    monkeypatch.setattr(Twinned, "__call__", both)
+    return seen
+
+
+def same(one, other):
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if not isinstance(one, np.ndarray):
+        return one == other or (one != one and other != other)
+    return one.dtype == other.dtype and one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
+
+
+def batches(rng, dtype):
+    """Single sets with nasty scores, and ragged batches."""
+    kinds = [
+        lambda s, y: s,
+        lambda s, y: np.round(s),
+        lambda s, y: 0.0 * s,
+        lambda s, y: (1e300 if dtype == np.float64 else 1e30) * s,
+        lambda s, y: 1e-300 * s,
+        lambda s, y: y - 0.5,
+    ]
+    for p, ratio in ((1, 0.0), (1, 1.0), (2, 0.5), (7, 0.0), (7, 0.4), (60, 0.3), (60, 1.0), (700, 0.2)):
+        y = rng.random(p) < ratio
+        for kind in kinds:
+            yield Sets.single(y), kind(rng.standard_normal(p), y).astype(dtype)
+    for digits in (0, 1, 9):
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 30))])
+        y = rng.random(offsets[-1]) < 0.4
+        yield Sets(y, offsets), np.round(rng.standard_normal(len(y)), digits).astype(dtype)
+
+
+THRESHOLDS = {
+    ("segments", "count_true"), ("sorting", "_pack"), ("sorting", "sort_packed"), ("sorting", "_exact_order"),
+    ("sorting", "_unpack"), ("thresholds", "group_places"), ("thresholds", "falling_counts"),
+    ("thresholds", "falling_quotient"), ("thresholds", "mean_along"), ("thresholds", "best_cuts"),
+    ("thresholds", "weighted_mean_along"), ("thresholds", "weighted_counts"), ("thresholds", "weighted_quotient"),
+    ("thresholds", "drawn_only"),
+}  # fmt: skip
+HINGES = {
+    ("ranks", "_pack"), ("ranks", "_decode"), ("ranks", "_prefix_sums"), ("ranks", "_mark_mistakes"),
+    ("quotients", "gain_caps"), ("quotients", "_quotient_argmax"), ("segments", "segment_sums"),
+}  # fmt: skip
+NUMBERS = {("poisson_binomial", "count_by_pairs"), ("poisson_binomial", "joint_sums")}
+MASTERS = {("simplex", "solve_simplex")}
+IMAGES = {
+    ("label_codes", "label_codes"), ("extension", "survey"), ("extension", "limits_of"),
+    ("extension", "_pack_errors"), ("lovasz", "quotient_values"), ("shares", "shares"),
+}  # fmt: skip
+INSIDE = {("quotients", "_largest_quotient")}
+"""Only other kernels call it."""
+
+
+def test_each_twin_is_compared():
+    assert set(twins()) == THRESHOLDS | HINGES | NUMBERS | MASTERS | IMAGES | INSIDE
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_and_hinges(calls, dtype):
+    rng = np.random.default_rng(0)
+    for sets, scores in batches(rng, dtype):
+        for loss in (FBeta(), MCC()):
+            best_threshold(sets, scores, loss)
+            bagged_threshold(sets, scores, loss, n_resamples=2)
+        for loss in (Jaccard(), Tversky(0.3, 0.9), FBeta(0.3)):
+            MarginRescaling(loss, scale="size").batch(sets, scores)
+        segment_sums(scores, sets.offsets)
+    # Margins of float32 scores are decoded from their keys, others are put in order.
+    lacks = {("sorting", "_exact_order")} if dtype == np.float32 else {("ranks", "_decode")}
+    assert {name for name in THRESHOLDS | HINGES if calls[name] >= 5} == (THRESHOLDS | HINGES) - lacks
+
+
+def test_numbers_of_positives(calls):
+    rng = np.random.default_rng(0)
+    for p in (1, 3, 40, 900):
+        for q in (rng.random(p), rng.random(p) ** 8, np.zeros(p), np.ones(p), np.round(rng.random(p)), np.full(p, 0.5)):
+            for loss in ("f1", MCC()):
+                least_expected_loss(q, loss)
+    assert {name for name in NUMBERS if calls[name] >= 5} == NUMBERS
+
+
+@pytest.mark.parametrize("t", [1, 2, 3, 12, 40])
+def test_masters(calls, t):
+    rng = np.random.default_rng(t)
+    for scale in (1.0, 1e-6, 1e6):
+        for rank in (1, 3, 50):
+            slopes = rng.standard_normal((t, rank))
+            # Copies of a plane, and planes without a slope.
+            slopes[rng.integers(0, t, t // 3)] = slopes[0]
+            slopes[rng.integers(0, t, t // 6)] = 0.0
+            alpha = np.zeros(t)
+            alpha[0] = 1.0
+            gram, bounded = slopes @ slopes.T, np.zeros((t, 0))
+            for _ in range(3):
+                solve_simplex(gram, rng.standard_normal(t), scale, alpha, bounded, np.zeros(0), 1e-9, 100)
+    assert calls["simplex", "solve_simplex"] == 27
+
+
+def test_losses_of_images(calls):
+    torch = pytest.importorskip("torch")
+    from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss
+
+    rng = np.random.default_rng(0)
+    for dtype in (torch.float32, torch.float64):
+        for shape in ((1, 1), (2, 5), (3, 700), (1, 9000)):
+            for scale in (0.0, 1.0, 1e3):
+                s = torch.tensor(scale * rng.standard_normal((*shape, 3)).round(2), dtype=dtype).movedim(2, 1)
+                y = torch.tensor(rng.integers(0, 3, shape))
+                LovaszHingeLoss("jaccard", ignore_index=1)(s[:, 0], y.clamp(max=1))
+                for classes in ("present", "all"):
+                    LovaszSoftmaxLoss("jaccard", classes=classes, ignore_index=1)(s, y)
+    assert {name for name in IMAGES if calls[name] >= 5} == IMAGES

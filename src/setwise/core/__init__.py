@@ -6,8 +6,9 @@ and the term of a set function; and the exceptions. Other protocols are exported
 ``setwise.losses`` and ``Inference`` by ``setwise.inference``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from setwise.core.lazy import lazily
 
 if TYPE_CHECKING:
     from setwise.core.batch import Batch as Batch
@@ -36,10 +37,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """The attribute ``name``, which is imported when it is first asked for."""
-    # So a module that needs another one of this package does not wait for the kernels.
-    if name in _HOMES:
-        return getattr(import_module(f"setwise.core.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'setwise.core' has no attribute {name!r}")
+__getattr__, __dir__ = lazily(__name__, _HOMES)

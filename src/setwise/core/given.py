@@ -1,10 +1,10 @@
 """What NumPy would convert to other numbers without a word: sparse matrices, masked entries, and wide numbers."""
 
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from setwise.core.arrays import Bools, Values
 
@@ -14,7 +14,9 @@ HELD = 1 << 53
 
 def refuse_sparse(values: Any, name: str) -> None:
     """Raise ValueError for a sparse matrix where a dense array is wanted."""
-    if issparse(values):
+    # Without this module there are no sparse matrices; to import it takes longer than most calls.
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse matrix: pass its .toarray().")
 
 

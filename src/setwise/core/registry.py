@@ -23,7 +23,8 @@ def discover(room: ModuleType | str, kind: type[Kind]) -> Mapping[str, type[Kind
             continue
         for value in vars(import_module(module)).values():
             # Abstract classes are bases, not entries.
-            named = isinstance(value, type) and issubclass(value, kind) and value.__module__ == module
+            # Most classes are imported: it is slow to ask them all whether they are subclasses.
+            named = isinstance(value, type) and value.__module__ == module and issubclass(value, kind)
             if not named or isabstract(value) or value.__name__.startswith("_"):
                 continue
             name = getattr(value, "name", "")

@@ -1,41 +1,54 @@
 """Estimators with the interface of scikit-learn."""
 
-from setwise.estimators.binary_denoiser import BinaryDenoiser
-from setwise.estimators.file_classifier import FileClassifier
-from setwise.estimators.gibbs_bound import GibbsBound, gibbs_bound
-from setwise.estimators.graph_classifier import GraphClassifier
-from setwise.estimators.independent_svms import IndependentSVMs
-from setwise.estimators.joint_kernel_support import JointKernelSupport
-from setwise.estimators.log_supermodular_model import LogSupermodularModel
-from setwise.estimators.measure_classifier import MeasureClassifier
-from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
-from setwise.estimators.powerset_ssvm import PowersetSSVM
-from setwise.estimators.set_classifier import SetClassifier
-from setwise.estimators.set_classifier_cv import SetClassifierCV
-from setwise.estimators.ssvm import SSVM
-from setwise.estimators.svmperf import SVMperf
-from setwise.estimators.table_encoder import TableEncoder, tree_categories
-from setwise.estimators.vacuous import VacuousBoundWarning
-from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SSVM",
-    "BinaryDenoiser",
-    "FileClassifier",
-    "GibbsBound",
-    "GraphClassifier",
-    "IndependentSVMs",
-    "JointKernelSupport",
-    "LogSupermodularModel",
-    "MeasureClassifier",
-    "MultilabelStructuredPredictor",
-    "PowersetSSVM",
-    "SVMperf",
-    "SetClassifier",
-    "SetClassifierCV",
-    "TableEncoder",
-    "VacuousBoundWarning",
-    "WeakSetClassifier",
-    "gibbs_bound",
-    "tree_categories",
-]
+from setwise.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from setwise.estimators.binary_denoiser import BinaryDenoiser as BinaryDenoiser
+    from setwise.estimators.file_classifier import FileClassifier as FileClassifier
+    from setwise.estimators.gibbs import GibbsBound as GibbsBound
+    from setwise.estimators.gibbs import gibbs_bound as gibbs_bound
+    from setwise.estimators.graph_classifier import GraphClassifier as GraphClassifier
+    from setwise.estimators.independent_svms import IndependentSVMs as IndependentSVMs
+    from setwise.estimators.joint_kernel_support import JointKernelSupport as JointKernelSupport
+    from setwise.estimators.log_supermodular_model import LogSupermodularModel as LogSupermodularModel
+    from setwise.estimators.measure_classifier import MeasureClassifier as MeasureClassifier
+    from setwise.estimators.multilabel_structured_predictor import (
+        MultilabelStructuredPredictor as MultilabelStructuredPredictor,
+    )
+    from setwise.estimators.powerset_ssvm import PowersetSSVM as PowersetSSVM
+    from setwise.estimators.set_classifier import SetClassifier as SetClassifier
+    from setwise.estimators.set_classifier_cv import SetClassifierCV as SetClassifierCV
+    from setwise.estimators.ssvm import SSVM as SSVM
+    from setwise.estimators.svmperf import SVMperf as SVMperf
+    from setwise.estimators.table_encoder import TableEncoder as TableEncoder
+    from setwise.estimators.table_encoder import tree_categories as tree_categories
+    from setwise.estimators.vacuous import VacuousBoundWarning as VacuousBoundWarning
+    from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier as WeakSetClassifier
+
+_HOMES = {
+    "BinaryDenoiser": "binary_denoiser",
+    "FileClassifier": "file_classifier",
+    "GibbsBound": "gibbs",
+    "GraphClassifier": "graph_classifier",
+    "IndependentSVMs": "independent_svms",
+    "JointKernelSupport": "joint_kernel_support",
+    "LogSupermodularModel": "log_supermodular_model",
+    "MeasureClassifier": "measure_classifier",
+    "MultilabelStructuredPredictor": "multilabel_structured_predictor",
+    "PowersetSSVM": "powerset_ssvm",
+    "SSVM": "ssvm",
+    "SVMperf": "svmperf",
+    "SetClassifier": "set_classifier",
+    "SetClassifierCV": "set_classifier_cv",
+    "TableEncoder": "table_encoder",
+    "VacuousBoundWarning": "vacuous",
+    "WeakSetClassifier": "weak.weak_set_classifier",
+    "gibbs_bound": "gibbs",
+    "tree_categories": "table_encoder",
+}
+
+__all__ = sorted(_HOMES)
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

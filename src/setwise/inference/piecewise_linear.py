@@ -1,11 +1,9 @@
 """Pieces on which a loss of counts is linear, each with a linear program (Ranjbar, Mori and Wang 2010)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_matrix, csr_matrix, vstack
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.checks import as_count
@@ -16,6 +14,9 @@ from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
 from setwise.kernels.threads import map_units
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SAMPLES = 9
 """Planes are fitted to so many counts of each kind, at most, inside a piece."""
@@ -171,6 +172,9 @@ class PiecesOfSet:
             raise ValueError(
                 f"PiecewiseLinear needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
             )
+        # To import it takes longer than most calls of the library.
+        from scipy.optimize import linprog
+
         # Both kinds of mistakes are worth their slope and their cost; a false negative takes its label away.
         worth = np.where(graphs.truth, piece.a, piece.b) + self._costs
         gain = np.concatenate([nodes + self._sign * worth, -np.maximum(edges, 0.0)])
@@ -193,12 +197,14 @@ class PiecesOfSet:
         return float(self._structure.values(labels)[0] + self._graphs.won(scores, labels)[0])
 
 
-def _rows(graphs: Graphs) -> csr_matrix:
+def _rows(graphs: Graphs) -> "csr_matrix":
     """The rows of ``A x <= b`` for x = (y, d): two for each edge, then the limits of the counts.
 
     They are ``y_a - y_b <= d_e`` and ``y_b - y_a <= d_e``; the positives predicted right at most and at least, and the
     negatives predicted wrong at most and at least.
     """
+    from scipy.sparse import coo_matrix, vstack
+
     total, m = graphs.total, len(graphs.edges)
     e = np.arange(m)
     a, b = graphs.edges[:, 0], graphs.edges[:, 1]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 Array = NDArray[Any]
 
@@ -55,6 +54,9 @@ def best_assignments(scores: Array) -> Iterator[tuple[float, Array]]:
 
 def _completed(scores: Array, columns: Array, first: int, banned: Array) -> Array | None:
     """The best assignment with given columns of the first rows, where row ``first`` has none of the banned columns."""
+    # To import it takes longer than most calls of the library.
+    from scipy.optimize import linear_sum_assignment
+
     free = np.ones(scores.shape[1], dtype=bool)
     free[columns[:first]] = False
     if not (free & ~banned).any():

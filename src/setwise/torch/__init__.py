@@ -4,6 +4,8 @@ Every module has a functional twin. Logits, targets and arguments mean the same 
 :class:`setwise.torch.Criterion`.
 """
 
+from typing import TYPE_CHECKING
+
 try:
     import torch  # noqa: F401
 except ModuleNotFoundError as error:
@@ -12,57 +14,69 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.torch needs PyTorch 2.4 or later: pip install torch.") from None
 
-from setwise.torch.arguments import Arguments
-from setwise.torch.criterion import Criterion
-from setwise.torch.deciding import Decision, decide
-from setwise.torch.grid_decisions import marginals, max_marginals, most_probable
-from setwise.torch.grids import (
-    GridCriterion,
-    LogSupermodularLoss,
-    MaxMarginMRFLoss,
-    log_supermodular_loss,
-    max_margin_mrf_loss,
-)
-from setwise.torch.lovasz import LovaszHingeLoss, LovaszSoftmaxLoss, lovasz_hinge_loss, lovasz_softmax_loss
-from setwise.torch.lovasz_extension import lovasz_extension
-from setwise.torch.ranking import AveragePrecisionLoss, RocAreaLoss, average_precision_loss, roc_area_loss
-from setwise.torch.rescaling import (
-    MarginRescalingLoss,
-    RampLoss,
-    SlackRescalingLoss,
-    margin_rescaling_loss,
-    ramp_loss,
-    slack_rescaling_loss,
-)
-from setwise.torch.set_metric import SetMetric
+from setwise.core.lazy import lazily
 
-__all__ = [
-    "Arguments",
-    "AveragePrecisionLoss",
-    "Criterion",
-    "Decision",
-    "GridCriterion",
-    "LogSupermodularLoss",
-    "LovaszHingeLoss",
-    "LovaszSoftmaxLoss",
-    "MarginRescalingLoss",
-    "MaxMarginMRFLoss",
-    "RampLoss",
-    "RocAreaLoss",
-    "SetMetric",
-    "SlackRescalingLoss",
-    "average_precision_loss",
-    "decide",
-    "log_supermodular_loss",
-    "lovasz_extension",
-    "lovasz_hinge_loss",
-    "lovasz_softmax_loss",
-    "margin_rescaling_loss",
-    "marginals",
-    "max_margin_mrf_loss",
-    "max_marginals",
-    "most_probable",
-    "ramp_loss",
-    "roc_area_loss",
-    "slack_rescaling_loss",
-]
+if TYPE_CHECKING:
+    from setwise.torch.arguments import Arguments as Arguments
+    from setwise.torch.criterion import Criterion as Criterion
+    from setwise.torch.deciding import Decision as Decision
+    from setwise.torch.deciding import decide as decide
+    from setwise.torch.extension import lovasz_extension as lovasz_extension
+    from setwise.torch.grid_decisions import marginals as marginals
+    from setwise.torch.grid_decisions import max_marginals as max_marginals
+    from setwise.torch.grid_decisions import most_probable as most_probable
+    from setwise.torch.grids import GridCriterion as GridCriterion
+    from setwise.torch.grids import LogSupermodularLoss as LogSupermodularLoss
+    from setwise.torch.grids import MaxMarginMRFLoss as MaxMarginMRFLoss
+    from setwise.torch.grids import log_supermodular_loss as log_supermodular_loss
+    from setwise.torch.grids import max_margin_mrf_loss as max_margin_mrf_loss
+    from setwise.torch.lovasz import LovaszHingeLoss as LovaszHingeLoss
+    from setwise.torch.lovasz import LovaszSoftmaxLoss as LovaszSoftmaxLoss
+    from setwise.torch.lovasz import lovasz_hinge_loss as lovasz_hinge_loss
+    from setwise.torch.lovasz import lovasz_softmax_loss as lovasz_softmax_loss
+    from setwise.torch.ranking import AveragePrecisionLoss as AveragePrecisionLoss
+    from setwise.torch.ranking import RocAreaLoss as RocAreaLoss
+    from setwise.torch.ranking import average_precision_loss as average_precision_loss
+    from setwise.torch.ranking import roc_area_loss as roc_area_loss
+    from setwise.torch.rescaling import MarginRescalingLoss as MarginRescalingLoss
+    from setwise.torch.rescaling import RampLoss as RampLoss
+    from setwise.torch.rescaling import SlackRescalingLoss as SlackRescalingLoss
+    from setwise.torch.rescaling import margin_rescaling_loss as margin_rescaling_loss
+    from setwise.torch.rescaling import ramp_loss as ramp_loss
+    from setwise.torch.rescaling import slack_rescaling_loss as slack_rescaling_loss
+    from setwise.torch.set_metric import SetMetric as SetMetric
+
+_HOMES = {
+    "Arguments": "arguments",
+    "AveragePrecisionLoss": "ranking",
+    "Criterion": "criterion",
+    "Decision": "deciding",
+    "GridCriterion": "grids",
+    "LogSupermodularLoss": "grids",
+    "LovaszHingeLoss": "lovasz",
+    "LovaszSoftmaxLoss": "lovasz",
+    "MarginRescalingLoss": "rescaling",
+    "MaxMarginMRFLoss": "grids",
+    "RampLoss": "rescaling",
+    "RocAreaLoss": "ranking",
+    "SetMetric": "set_metric",
+    "SlackRescalingLoss": "rescaling",
+    "average_precision_loss": "ranking",
+    "decide": "deciding",
+    "log_supermodular_loss": "grids",
+    "lovasz_extension": "extension",
+    "lovasz_hinge_loss": "lovasz",
+    "lovasz_softmax_loss": "lovasz",
+    "margin_rescaling_loss": "rescaling",
+    "marginals": "grid_decisions",
+    "max_margin_mrf_loss": "grids",
+    "max_marginals": "grid_decisions",
+    "most_probable": "grid_decisions",
+    "ramp_loss": "rescaling",
+    "roc_area_loss": "ranking",
+    "slack_rescaling_loss": "rescaling",
+}
+
+__all__ = sorted(_HOMES)
+
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -5,7 +5,7 @@ An operator takes tensors and numbers only, so it names its form by a number, wh
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -62,6 +62,7 @@ class Form(Keyed):
         return None
 
 
+Called = TypeVar("Called", bound=Callable[..., Any])
 Held = TypeVar("Held", bound=Keyed)
 
 KEPT = 16
@@ -74,8 +75,18 @@ _BY_KEY: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 _RECENT: OrderedDict[Hashable, Any] = OrderedDict()
 
 
+def kept_out(function: Called) -> Called:
+    """A decorator of functions that no graph takes in.
+
+    ``torch.compiler.disable`` gives its functions this mark too, but it imports the compiler for that, and who compiles
+    nothing would wait for it as long as for PyTorch itself.
+    """
+    function._torchdynamo_disable = True  # type: ignore[attr-defined]
+    return function
+
+
 # A graph would give the form its number only after its operators have looked for it.
-@torch.compiler.disable
+@kept_out
 def registered(form: Held) -> tuple[Held, int]:
     """The form that stands for all of its key, and the number by which operators name it while someone holds it.
 

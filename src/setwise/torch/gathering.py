@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from setwise.core.checks import shown
+from setwise.torch.forms import kept_out
 
 Sync = Literal["set"] | Any
 """None, ``"set"`` for all processes, or a process group of torch.distributed."""
@@ -55,7 +56,7 @@ class _Part(NamedTuple):
     settings: Hashable = None
 
 
-@torch.compiler.disable
+@kept_out
 def shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     """The rows that ``make`` returns on the ranks of a group, end to end: (S, p_0 + p_1 + ...) on each of them.
 
@@ -72,6 +73,11 @@ def shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     RuntimeError : if another rank raised
     ValueError : if the ranks differ in settings, in the kind of device, or in the number of rows
     """
+    # Ranks wait for one another here, so not even the functions that are called may become graphs.
+    return torch.compiler.disable(_shared)(make, settings, group)  # type: ignore[no-any-return]
+
+
+def _shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     own, raised = None, None
     try:
         own = make()

@@ -1,7 +1,7 @@
 """The upper bound by perturb-and-MAP with logistic noise (Hazan and Jaakkola 2012; LSM 3.2)."""
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_flag, as_kind, as_number
@@ -100,7 +100,7 @@ def _around(values: Values, level: float) -> tuple[float, float]:
     if len(values) < 2:
         return -np.inf, np.inf
     error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    width = error * float(student.ppf(0.5 + 0.5 * level, len(values) - 1))
+    width = error * float(stdtrit(len(values) - 1, 0.5 + 0.5 * level))
     return value - width, value + width
 
 

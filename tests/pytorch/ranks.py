@@ -319,7 +319,8 @@ def run(rank, ranks, folder):
 def main():
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
-    # Forked processes need not import PyTorch, nor load the kernels that these calls load.
+    # Forked processes need not import PyTorch and its compiler, nor load the kernels that these calls load.
+
     for module, options in MODULES:
         module(**options, ignore_index=IGNORED)(*drawn(2, options["mode"]))
     for ranks in (1, 2, 3):

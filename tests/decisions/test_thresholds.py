@@ -80,6 +80,12 @@ def test_the_longest_run_of_equal_losses_is_taken_and_its_middle():
     assert found.threshold == pytest.approx(0.55)
 
 
+def test_of_two_runs_the_one_between_scores_further_apart_is_taken():
+    # The first score alone, or the first three, are predicted with one mistake.
+    for scores, threshold in (([5.0, 4.0, 3.0, 0.0], 1.5), ([5.0, 1.0, 0.5, 0.0], 3.0)):
+        assert best_threshold([1, 0, 1, 0], scores, "hamming").threshold == pytest.approx(threshold)
+
+
 @pytest.mark.parametrize(("y", "threshold"), [([0, 0], np.inf), ([1, 1], -np.inf), ([1], -np.inf), ([0], np.inf)])
 def test_one_class_alone_is_predicted_by_an_infinite_threshold(y, threshold):
     found = best_threshold(y, np.linspace(0.2, 0.4, len(y)), "f1")

@@ -34,6 +34,16 @@ def test_class_weight_moves_the_balance():
     assert balanced.predict(X).sum() > SetClassifier("jaccard", C=300).fit(X, y).predict(X).sum() * 0.9
 
 
+def test_class_weights_belong_to_labels_whichever_is_positive(bags):
+    X, y, groups = bags
+    cost = {"sick": 1.0, "healthy": 4.0}
+    first = SetClassifier(C=100, pos_label="healthy", class_weight=cost).fit(X, y, groups=groups)
+    renamed = np.where(y == "healthy", "z", "a")
+    twin = SetClassifier(C=100, class_weight={"a": 1.0, "z": 4.0}).fit(X, renamed, groups=groups)
+    np.testing.assert_allclose(first.coef_, twin.coef_)
+    assert not np.allclose(first.coef_, SetClassifier(C=100, pos_label="healthy").fit(X, y, groups=groups).coef_)
+
+
 def test_class_weight_is_refused_where_it_has_no_meaning(bags):
     X, y, groups = bags
     with pytest.raises(Refusal, match=r"class_weight refuses EarlyDetection\(\)"):

@@ -114,6 +114,23 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     assert (found.bounds >= found.values).all()
 
 
+def test_of_the_best_labels_those_with_the_fewest_positives_are_found_from_any_start():
+    rng, tied = np.random.default_rng(4), 0
+    for _ in range(40):
+        graphs = random_graphs(rng)
+        structure = Structure(graphs)
+        one = MaxFlow().prepare(structure)
+        for kind in ("integers", "zeros", "integers"):
+            scores = random_scores(rng, graphs, kind)
+            found = one.maximize(scores)
+            for i in range(len(graphs)):
+                rows, values = by_hand(graphs, i, structure, scores)
+                best = rows[values >= values.max() - 1e-9]
+                tied += len(best) > 1
+                np.testing.assert_array_equal(found.labels[slice(*graphs.offsets[i : i + 2])], best.all(axis=0))
+    assert tied > 100
+
+
 def test_no_edge_joins_two_blocks():
     rng = np.random.default_rng(3)
     for _ in range(50):

@@ -9,7 +9,7 @@ from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Auto, SecondBest
-from setwise.losses import Hamming, Jaccard, ZeroOne
+from setwise.losses import Capped, Hamming, Jaccard, ZeroOne
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [3, 4], [1, 4], [6, 7], [7, 8]])
 
@@ -53,6 +53,7 @@ def test_what_does_not_fit_is_refused():
         (ZeroOne().structure(Sets.single([1, 0])), "SecondBest refuses Sets: it knows Graphs"),
         (Jaccard().structure(graphs), "not all labelings with a mistake cost the same"),
         (Hamming().structure(graphs), "not all labelings with a mistake cost the same"),
+        (Capped([1.0, 1.0], 1.5).structure(graphs), "not all labelings with a mistake cost the same"),
     ):
         with pytest.raises(Refusal, match=words):
             SecondBest().prepare(structure)

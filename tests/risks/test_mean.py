@@ -3,8 +3,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from setwise.core.sets import Sets
+from setwise.inference import Greedy
 from setwise.learners import OneSlack
-from setwise.losses import Saturating
+from setwise.losses import FBeta, Saturating
 from setwise.models import Independent, MultiLabel
 from setwise.risks import MeanRisk
 from setwise.surrogates import LovaszHinge, MarginRescaling
@@ -54,6 +55,19 @@ def test_the_cuts_of_all_parts_sum_to_the_cut(kind, intercept, sparse):
     ordered = risk.cuts(w, np.arange(n))
     some = risk.cuts(w, np.array([2, 0]))
     np.testing.assert_allclose(some.slopes, ordered.slopes[[2, 0]], atol=1e-12)
+
+
+def test_the_upper_bounds_of_inexact_inference_are_kept():
+    features, _, rng = problem("groups", 1.0, False)
+    weights, w = rng.random(4), rng.standard_normal(features.size)
+    evaluator = MarginRescaling(FBeta(), Greedy()).on(Sets(rng.random(30) < 0.4, features.offsets))
+    found = evaluator(features.scores(w))
+    assert (found.upper > found.values).any()
+    risk = MeanRisk(features, evaluator, weights)
+    cut, parts = risk.cut(w), risk.cuts(w, np.arange(4))
+    assert cut.value == pytest.approx(weights @ found.values / weights.sum())
+    assert cut.upper == pytest.approx(weights @ found.upper / weights.sum())
+    np.testing.assert_allclose(parts.uppers, weights * found.upper / weights.sum())
 
 
 @pytest.mark.parametrize("kind", ["rows", "groups"])

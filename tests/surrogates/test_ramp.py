@@ -14,7 +14,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Greedy, WorstRanking
 from setwise.losses import BreakEven, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, PrecisionAtK
-from setwise.surrogates import MarginRescaling, Ramp
+from setwise.surrogates import Difference, MarginRescaling, Ramp
 
 
 def maxima(values, scores):
@@ -156,6 +156,15 @@ def test_with_inexact_inference_the_bound_is_that_of_the_first_less_the_value_of
             assert max(found.value, predicted) <= ramp + 1e-12 <= found.upper + 2e-12
             inexact += not found.exact
     assert inexact > 0
+
+
+def test_the_bound_of_a_difference_leaves_out_what_the_second_may_lack():
+    sets, s = Sets.single([1, 0, 1, 0, 0, 1]), np.random.default_rng(6).standard_normal(6)
+    first, second = MarginRescaling(2.0 * FBeta(), Greedy()).on(sets), MarginRescaling(FBeta(), Greedy()).on(sets)
+    a, b, found = first(s), second(s), Difference(first, second)(s)
+    assert b.upper[0] > b.values[0]
+    assert found.upper[0] == a.upper[0] - b.values[0]
+    assert not found.exact[0]
 
 
 def test_refusals():

@@ -35,7 +35,9 @@ def key_range(scores: Array, truth: Array, line: Array, floor: float) -> tuple[A
     """
     _require_same(scores, truth)
     counts, keys = np.zeros((2, 2), np.int64), np.empty(BLOCK)
-    bits, bound, odd = keys.view(np.int64), _rising(np.array([floor]).view(np.int64)[0]), np.int64(0)
+    bits, odd = keys.view(np.int64), np.int64(0)
+    keys[0] = floor
+    bound = _rising(bits[0])
     low, high, other_low, other_high = LARGEST, -LARGEST, LARGEST, -LARGEST
     for begin in range(0, len(scores), BLOCK):
         end = min(begin + BLOCK, len(scores))
@@ -53,12 +55,15 @@ def key_range(scores: Array, truth: Array, line: Array, floor: float) -> tuple[A
             positives += y
             above += np.int64(taken)
             others += np.int64(other)
-        counts[0] += np.array([end - begin - positives, others])
-        counts[1] += np.array([positives, above])
-    ends = np.array([[_rising(other_low), _rising(other_high)], [_rising(low), _rising(high)]]).view(np.float64)
+        counts[0, 0] += end - begin - positives
+        counts[0, 1] += others
+        counts[1, 0] += positives
+        counts[1, 1] += above
+    ends = np.empty((2, 2))
+    bits[0], bits[1], bits[2], bits[3] = _rising(other_low), _rising(other_high), _rising(low), _rising(high)
     for c in range(2):
-        if counts[c, 1] == 0:
-            ends[c] = np.array([np.inf, -np.inf])
+        some = counts[c, 1] > 0
+        ends[c, 0], ends[c, 1] = keys[2 * c] if some else np.inf, keys[2 * c + 1] if some else -np.inf
     return counts, ends, odd == 0
 
 
@@ -77,7 +82,8 @@ def bin_totals(scores: Array, truth: Array, line: Array, edges: Array) -> Array:
     """
     _require_same(scores, truth)
     out = np.zeros((max(len(edges) - 1, 0), 6))
-    out[:, 4], out[:, 5] = np.inf, -np.inf
+    for b in range(len(out)):
+        out[b, 4], out[b, 5] = np.inf, -np.inf
     base, scale, first = _grid(edges)
     keys, places = np.empty(BLOCK), np.empty(BLOCK, np.uint32)
     for begin in range(0, len(scores), BLOCK):

@@ -93,7 +93,9 @@ def climb_with(
                 counts[i] = k = k + 1
             else:
                 t = _free_slot(slopes[i], offsets[i], grams[i], alpha[i], values)
-            slopes[i, t], offsets[i, t], values[t] = new_slopes[b], new_offsets[b], value
+            for c in range(len(w)):
+                slopes[i, t, c] = new_slopes[b, c]
+            offsets[i, t], values[t] = new_offsets[b], value
             _fill_gram(slopes[i], grams[i], t, k)
             taken += 1
             if k == 1:
@@ -160,7 +162,8 @@ def _climb_block(
     free: Array,
 ) -> None:
     """Climbs the simplex of one part while all other parts are fixed, and moves w accordingly; O(k^2 + k d)."""
-    before[:] = alpha
+    for t in range(len(alpha)):
+        before[t] = alpha[t]
     # Pairwise steps need the slopes at the bounded weights only; all else they read from the Gram matrix.
     bounded = np.empty((len(alpha), len(places)))
     for t in range(len(alpha)):
@@ -199,7 +202,7 @@ def _free_slot(slopes: Array, offsets: Array, gram: Array, alpha: Array, values:
     If all planes have weight, the two lightest ones are merged into their weighted mean first.
     """
     room, slot = len(alpha), -1
-    lightest, second = -1, -1
+    lightest, second = np.int64(-1), np.int64(-1)
     for t in range(room):
         if alpha[t] == 0.0 and (slot < 0 or values[t] < values[slot]):
             slot = t

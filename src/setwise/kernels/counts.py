@@ -55,7 +55,7 @@ def _quotient_set(labels: Array, top: Array, bottom: Array, origin: float, out: 
     for j in range(len(out)):
         out[j] = misses
         misses += labels[j]
-    consecutive_gains(0, top, bottom, origin, labels, out)
+    consecutive_gains(np.int64(0), top, bottom, origin, labels, out)
 
 
 @kernel

@@ -19,9 +19,10 @@ Array = NDArray[Any]
 @kernel
 def cut(network: Any, forest: Forest, capacities: Array, scores: Array) -> None:
     """A minimum cut from nothing: of ``capacities`` (m,) >= 0 and the ``scores`` (n,) of label 1."""
-    if len(scores) + 2 * network.pad != len(forest.residues):
+    if len(scores) + 2 * network.pad != len(forest.residues) or len(capacities) != len(forest.capacities):
         raise ValueError("a network has other nodes than scores")
-    forest.capacities[:] = capacities
+    for arc in range(len(capacities)):
+        forest.capacities[arc] = capacities[arc]
     forest.residues[:] = 0.0
     for i in range(len(scores)):
         forest.residues[i + network.pad] = scores[i]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, require_length, require_size
 
 Array = NDArray[Any]
 
@@ -55,8 +55,8 @@ def best_labelings(
     allowed. Scores are those of :mod:`setwise.kernels.messages`, of ``nodes`` (p, k) and of all ``edges``; O(m k^p).
     """
     p, k = nodes.shape
-    require_length(labels, np.array([0, begin + p]))
-    require_length(pairs, np.array([0, len(edges)]))
+    require_size(labels, begin + p)
+    require_size(pairs, len(edges))
     own, sums, best, at = np.zeros(p, np.int64), np.zeros(p + 1), -np.inf, 0
     depth = 0
     for index in range(len(table)):

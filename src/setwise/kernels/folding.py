@@ -69,8 +69,9 @@ def _fold(logits: Array, first: int, last: int, out: Array) -> None:
     while first < last:
         i, a = divmod(first, p)
         m = min(BLOCK, last - first, p - a)
-        top[:m] = logits[i, 0, a : a + m]
-        total[:m], rest[:m] = 0.0, 0.0
+        first_class = logits[i, 0, a : a + m]
+        for j in range(m):
+            top[j], total[j], rest[j] = first_class[j], 0.0, 0.0
         for c in range(k):
             z = logits[i, c, a : a + m]
             for j in range(m):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, require_length, require_size
 from setwise.kernels.messages import add_pair, largest, send
 
 Array = NDArray[Any]
@@ -79,11 +79,15 @@ def best_labels(
 
     ``up`` (n, k) gets the greatest value of the tree below each node for each of its labels, the node included.
     """
-    require_length(nodes, np.array([0, len(order)]))
-    require_length(up, np.array([0, len(order)]))
-    require_length(labels, np.array([0, len(order)]))
+    require_size(nodes, len(order))
+    require_size(up, len(order))
+    require_size(labels, len(order))
+    if up.shape[1] != nodes.shape[1]:
+        raise ValueError("messages or pairs have other labels than nodes")
     new = np.empty(nodes.shape[1])
-    up[:] = nodes
+    for i in range(len(order)):
+        for u in range(len(new)):
+            up[i, u] = nodes[i, u]
     for t in range(len(order) - 1, -1, -1):
         i = order[t]
         if parents[i] >= 0:
@@ -105,7 +109,7 @@ def best_labels(
 @kernel
 def tree_marginals(pairs: Array, edges: Array, order: Array, parents: Array, up: Array) -> None:
     """Turns ``up`` of :func:`best_labels` into the greatest value of the whole tree for each label of each node."""
-    require_length(up, np.array([0, len(order)]))
+    require_size(up, len(order))
     k = up.shape[1]
     rest, new = np.empty(k), np.empty(k)
     for t in range(len(order)):

@@ -55,5 +55,5 @@ def pop(heap: Array, size: int, values: Array) -> Any:
     entry, last = heap[0], np.int64(size - 1)
     heap[0] = heap[last]
     if last > 0:
-        sift_down(heap, last, values, 0)
+        sift_down(heap, last, values, np.int64(0))
     return entry, last

@@ -59,9 +59,11 @@ def _guides(edges: Array) -> tuple[Array, Array, Array]:
     """The guides to the edges of both classes, (2, cells + 1), and the offsets and the factors of their cells."""
     first, low, inverse = guide_of(edges[0])
     second, other_low, other = guide_of(edges[1])
-    guides = np.empty((2, len(first)), np.int64)
-    guides[0], guides[1] = first, second
-    return guides, np.array([low, other_low]), np.array([inverse, other])
+    guides, lows, inverses = np.empty((2, len(first)), np.int64), np.empty(2), np.empty(2)
+    lows[0], lows[1], inverses[0], inverses[1] = low, other_low, inverse, other
+    for cell in range(len(first)):
+        guides[0, cell], guides[1, cell] = first[cell], second[cell]
+    return guides, lows, inverses
 
 
 @kernel
@@ -81,7 +83,8 @@ def _fill(
     k, cells = edges.shape[1] - 1, guides.shape[1] - 1
     # What a bin holds lies side by side, so that an update touches one line of memory.
     bins = np.zeros((2 * k, 4))
-    bins[:, 2], bins[:, 3] = np.inf, -np.inf
+    for j in range(2 * k):
+        bins[j, 2], bins[j, 3] = np.inf, -np.inf
     values, classes, places = np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     flat_edges, flat_guides, flat_sums = edges.ravel(), guides.ravel(), sums.ravel()
     for begin in range(0, len(scores), BLOCK):
@@ -158,7 +161,7 @@ def _between(scores: Array, truth: Array, signs: Array, edges: Array, room: Arra
     for i in range(len(scores)):
         c = np.int64(truth[i])
         x = signs[c] * np.float64(scores[i])
-        if x >= edges[c, 0] and x < edges[c, last] and np.searchsorted(edges[c], x, side="right") % 2 == 1:
+        if x >= edges[c, 0] and x < edges[c, last] and edges_up_to(x, edges[c], np.int64(0), last + 1) % 2 == 1:
             if counts[c] == room[c]:
                 raise ValueError("there are more values than sizes tell")
             out[c, counts[c]] = x

@@ -16,7 +16,7 @@ def number_of_ones(q: Array, left_out: int, pmf: Array) -> None:
     """Writes the distribution of the number of ones among independent labels, (p + 1,); one may be left out; O(p^2)."""
     pmf[:] = 0.0
     pmf[0] = 1.0
-    length = 1
+    length = np.int64(1)
     for i in range(len(q)):
         if i != left_out:
             add_decision(pmf, length, q[i])

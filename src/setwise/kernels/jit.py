@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """Without counts of the references to arrays, which take longer than a short step. Such kernels make no arrays."""
 
 PATIENCE = 0.5
@@ -118,10 +118,13 @@ def _options(**more: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
-kernel = _options(cache=True, nogil=True, error_model="numpy")
+# No other program calls them, so they need no functions of C beside those that Python and other kernels call.
+kernel = _options(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 bare = _options(cache=True, nogil=True, **UNCOUNTED)
 # Sums may be taken in another order, so that they use vector instructions; the order is fixed for a machine.
-reordered = _options(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+reordered = _options(
+    cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy", no_cfunc_wrapper=True
+)
 inlined = _options(inline="always", **UNCOUNTED)
 
 
@@ -223,8 +226,18 @@ def _begin() -> None:
             os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-@kernel
+SHORTER = "an array is shorter than the sets whose entries it should hold"
+
+
+@bare
 def require_length(array: Any, offsets: Any) -> None:
     """Raises ValueError where the segments of ``offsets`` end beyond the array: kernels do not check their indices."""
     if len(offsets) == 0 or offsets[0] < 0 or offsets[-1] > len(array):
-        raise ValueError("an array is shorter than the sets whose entries it should hold")
+        raise ValueError(SHORTER)
+
+
+@bare
+def require_size(array: Any, n: int) -> None:
+    """Raises ValueError where the array has fewer than n entries, as :func:`require_length` does."""
+    if n > len(array):
+        raise ValueError(SHORTER)

@@ -103,8 +103,10 @@ def descend(network: Any, forest: Forest, data: Data, plan: Plan, order: Array, 
             cut(network, forest, capacities, scores)
             _read(network, forest, data.capacities, known, truth)
         else:
-            known[:] = data.labels[i]
-            truth[:] = data.functions[i]
+            for d in range(p):
+                known[d] = data.labels[i, d]
+            for k in range(K):
+                truth[k] = data.functions[i, k]
         draw(plan.kind, stream(plan.seed, 2 * i, h), noise)
         seen = 0.0 if plan.hidden else c
         for d in range(p):
@@ -162,7 +164,7 @@ def _move(
         g = (found[d] - known[d] if width > 1 else mean) + plan.ridges[0] * state.unary[0, d]
         _step(state.unary, d, g, plan.lengths[0], plan.adaptive, h, -np.inf)
     if plan.learned:
-        _step(state.observation, 0, slope, plan.lengths[1], plan.adaptive, h, 0.0)
+        _step(state.observation, np.int64(0), slope, plan.lengths[1], plan.adaptive, h, 0.0)
     for k in range(len(functions)):
         g = truth[k] - functions[k] + plan.ridges[1] * state.weights[0, k]
         _step(state.weights, k, g, plan.lengths[2], plan.adaptive, h, 0.0)

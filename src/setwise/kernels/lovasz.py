@@ -161,7 +161,7 @@ def quotient_values(
     negative_errors = np.empty(BLOCK, np.float64)
     slope, more_slope = line[0, 2], line[1, 2] - line[0, 2]
     for i in range(n):
-        value, misses, first = start[i], 0, starts[i]
+        value, misses, first = start[i], np.int64(0), starts[i]
         while first < starts[i + 1]:
             last = block_end(keys, first, starts[i + 1])
             m, block = last - first, keys[first:last]

@@ -191,11 +191,16 @@ def empty_classes(
                 counts[0, best] += 1.0
                 counts[1, best] += q
                 counts[2, best] += q * (1.0 - q)
-        counts[:3, c], losses[c] = 0.0, empty[c]
+        counts[0, c], counts[1, c], counts[2, c], losses[c] = 0.0, 0.0, 0.0, empty[c]
         if losses.sum() < old_losses.sum() - 1e-12:
             found = True
         else:
-            counts[:], losses[:], labels[members] = old_counts, old_losses, c
+            for b in range(k):
+                losses[b] = old_losses[b]
+                for row in range(len(counts)):
+                    counts[row, b] = old_counts[row, b]
+            for pixel in members:
+                labels[pixel] = c
     return found
 
 

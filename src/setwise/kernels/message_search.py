@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare, kernel, require_length
+from setwise.kernels.jit import bare, kernel, require_length, require_size
 from setwise.kernels.messages import certify, improve, sweep, value
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ def reweighted(
     search begins and where it ends. A set ends once its bound is within ``tol`` of the value of its labels.
     """
     _check(nodes, pairs, links, messages, labels)
-    require_length(tol, np.array([0, len(bounds)]))
+    require_size(tol, len(bounds))
     trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
     for s in range(len(bounds)):
         begin, end = links.offsets[s], links.offsets[s + 1]
@@ -61,7 +61,7 @@ def propagated(
     A set ends once no message changes by more than ``still``, (sets,).
     """
     _check(nodes, pairs, links, messages, labels)
-    require_length(still, np.array([0, len(links.offsets) - 1]))
+    require_size(still, len(links.offsets) - 1)
     trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
     for s in range(len(still)):
         begin, end = links.offsets[s], links.offsets[s + 1]

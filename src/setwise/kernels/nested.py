@@ -32,18 +32,20 @@ def nest(
     n, pad = len(scores), network.pad
     if n + 2 * pad != len(forest.residues) or len(capacities) != len(forest.capacities):
         raise ValueError("a network has other nodes than scores")
-    forest.capacities[:] = capacities
+    for arc in range(len(capacities)):
+        forest.capacities[arc] = capacities[arc]
     forest.residues[:] = 0.0
     plant(forest)
     # Scores with those of the arcs that were cut, and the nodes whose sets are not done.
-    own, left, count = scores.copy(), np.arange(n), n
+    own, left, count = scores.copy(), np.empty(n, np.int64), n
     sums, sizes, ones = np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
     names, parts = np.empty((2, n), np.int64), 0
     for i in range(n):
-        parts = max(parts, part[i] + 1)
+        left[i], parts = i, max(parts, part[i] + 1)
     while count > 0:
-        sums[:parts], sizes[:parts], ones[:parts] = 0.0, 0, 0
-        names[:, :parts] = -1
+        for s in range(parts):
+            sums[s], sizes[s], ones[s] = 0.0, 0, 0
+            names[0, s] = names[1, s] = -1
         for k in range(count):
             sums[part[left[k]]] += own[left[k]]
             sizes[part[left[k]]] += 1

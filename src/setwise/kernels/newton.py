@@ -91,7 +91,7 @@ def newton_steps(
     factor, direction, change = np.empty((k, k)), np.empty(k), np.empty(len(low))
     # The weights at their least values, and the number of rows of the factor that are still valid.
     held = free < low
-    intact = 0
+    intact = np.int64(0)
     while k > 1:
         _factor_rows(gram, scale, bounded, held, used[:k], factor, intact)
         _newton_direction(factor, gradient, used[:k], direction)
@@ -138,7 +138,7 @@ def newton_steps(
             # Where other weights are held than before, the matrix itself has changed.
             if held[j] != (free[j] < low[j]):
                 held[j] = free[j] < low[j]
-                intact = 0
+                intact = np.int64(0)
         # The rows before the dropped one stay valid without its column.
         for a in range(intact):
             for c in range(intact, k - 1):

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import inlined, kernel, require_length
+from setwise.kernels.jit import inlined, kernel, require_length, require_size
+from setwise.kernels.messages import largest
 
 Array = NDArray[Any]
 
@@ -59,7 +60,7 @@ def best_misplaced(scores: Array, truth: Array, offsets: Array, width: int, wort
     require_length(scores, offsets)
     require_length(truth, offsets)
     require_length(labels, offsets)
-    require_length(worth, np.array([0, len(offsets) - 1]))
+    require_size(worth, len(offsets) - 1)
     states = scores.shape[1]
     lines = np.array([(states + width - 1) // width, min(width, states)])
     longest = max(lines[0], lines[1])
@@ -165,8 +166,9 @@ def search_pairs(
         for j in range(i):
             if _misplaced(labels[j], labels[i], truth[j], truth[i], width):
                 best += worth
-        gains[0, i] = scores[i]
-        tops[0, i] = scores[i].max()
+        for v in range(states):
+            gains[0, i, v] = scores[i, v]
+        tops[0, i] = scores[i, largest(scores[i])]
     depth = 0
     while depth >= 0:
         rest = k - 1 - depth
@@ -176,7 +178,7 @@ def search_pairs(
         for j in range(depth + 1, k):
             loose += tops[depth, j]
         own = gains[depth, depth]
-        v = own.argmax()
+        v = largest(own)
         value = sums[depth] + own[v]
         # States come best first, so that all that follow are no better.
         if not value + loose > best + tol or budget <= 0:
@@ -189,7 +191,8 @@ def search_pairs(
         chosen[depth] = v
         if rest == 0:
             best = value
-            labels[:] = chosen
+            for i in range(k):
+                labels[i] = chosen[i]
             continue
         bound = value + later
         for j in range(depth + 1, k):

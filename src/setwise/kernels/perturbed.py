@@ -46,7 +46,8 @@ def perturbed_cuts(
     for k in range(len(values)):
         sample, sign = np.int64(first + k), 1.0
         if len(given) > 0:
-            noise[:] = given[k]
+            for i in range(n):
+                noise[i] = given[k, i]
         else:
             if paired:
                 sign = -1.0 if sample % 2 == 1 else 1.0

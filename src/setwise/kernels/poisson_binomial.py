@@ -82,7 +82,7 @@ def expected_by_table(probabilities: Array, labels: Array, table: Array, starts:
         raise ValueError("there must be one label for each probability, and one value for each row")
     top, rest = np.zeros(p + 2), np.zeros(p + 2)
     for i in range(n):
-        k, m = 0, 0
+        k, m = np.int64(0), np.int64(0)
         top[0], rest[0] = 1.0, 1.0
         for j in range(p):
             if labels[i, j]:
@@ -110,7 +110,8 @@ def prefixes(q: Array, tiny: float) -> Any:
         width = b - a
         if b + width + 1 > len(data):
             larger = np.empty(2 * len(data) + width + 1)
-            larger[:b] = data[:b]
+            for s in range(b):
+                larger[s] = data[s]
             data = larger
         x = q[k]
         data[b] = data[a] * (1.0 - x)
@@ -218,14 +219,16 @@ def count_by_pairs(q: Array, leaf: int, tiny: float) -> Any:
                 low += 1
             while high > low and out[high] < tiny:
                 high -= 1
-            data[a, : high - low + 1] = out[low : high + 1]
+            for s in range(high - low + 1):
+                data[a, s] = out[low + s]
             lows[a] += lows[b] + low
             widths[a] = high - low + 1
             ranks[a] += 1
             top -= 1
         else:
             low, pmf, _ = count(q[start : start + leaf], tiny)
-            data[top, : len(pmf)] = pmf
+            for s in range(len(pmf)):
+                data[top, s] = pmf[s]
             lows[top], widths[top], ranks[top] = low, len(pmf), 0
             top += 1
             start += leaf

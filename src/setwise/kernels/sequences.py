@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, require_length
+from setwise.kernels.jit import kernel, require_length, require_size
 
 Array = NDArray[Any]
 
@@ -30,7 +30,7 @@ def best_sequences(unary: Array, pairs: Array, offsets: Array, K: int) -> tuple[
     sums : (K, n) in falling order; -inf beyond the last labeling
     """
     require_length(unary, offsets)
-    require_length(offsets[1:], np.array([0, len(pairs)]))
+    require_size(offsets[1:], len(pairs))
     n, k = len(offsets) - 1, unary.shape[1]
     labels, sums = np.full((K, len(unary)), -1, np.int64), np.full((K, n), -np.inf)
     for i in range(n):
@@ -38,7 +38,8 @@ def best_sequences(unary: Array, pairs: Array, offsets: Array, K: int) -> tuple[
         # Where the r-th best beginning that ends in b at place t comes from: rank * k + label at place t - 1.
         back = np.empty((T, k, K), np.int64)
         best, found = np.empty((k, K)), np.ones(k, np.int64)
-        best[:, 0] = unary[low]
+        for b in range(k):
+            best[b, 0] = unary[low, b]
         ends, heads = np.empty(K), np.empty(k, np.int64)
         for t in range(1, T):
             longer = np.empty((k, K))

@@ -171,7 +171,7 @@ def pair_steps(
     t = len(alpha)
     change = np.empty(len(low))
     for _ in range(steps):
-        gainer = 0
+        gainer = np.int64(0)
         for k in range(1, t):
             if gradient[k] > gradient[gainer]:
                 gainer = k

@@ -320,7 +320,8 @@ def _sort_pairs(values: Array, keys: Array) -> None:
                 merged_values[k], merged_keys[k] = (values[i], keys[i]) if left else (values[j], keys[j])
                 i += left
                 j += not left
-        values[:], keys[:] = merged_values, merged_keys
+        for k in range(m):
+            values[k], keys[k] = merged_values[k], merged_keys[k]
         width *= 2
 
 

@@ -40,14 +40,16 @@ def subwindows_above(
     grid = Grid(sums_before, rows, columns)
     h, w, m = len(grid.rows) - 1, len(grid.columns) - 1, len(boxes)
     sets, bounds = np.empty((2 * budget + 1, 8), np.int32), np.empty(2 * budget + 1, np.float64)
-    seen, heap, size, made = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64), 0, 0
+    seen, heap = np.empty(2 * budget + 1, np.int32), np.empty(2 * budget + 1, np.int64)
+    size, made = np.int64(0), np.int64(0)
     all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
-    found, sums, k = np.empty((16, 4), np.int64), np.empty(16, np.float64), 0
+    found, sums, k = np.empty((16, 4), np.int64), np.empty(16, np.float64), np.int64(0)
     best, window, spans = floor, np.full(4, -1, np.int64), np.empty(8, np.int64)
     least, most = np.empty(4, np.int64), np.empty(4, np.int64)
     # The first and the last top, left, bottom and right line.
-    spans[:] = (0, h - 1, 0, w - 1, 1, h, 1, w)
-    visited, entry, side = 0, np.int64(0), -1
+    spans[0], spans[1], spans[2], spans[3] = 0, h - 1, 0, w - 1
+    spans[4], spans[5], spans[6], spans[7] = 1, h, 1, w
+    visited, entry, side = 0, np.int64(0), np.int64(-1)
     while True:
         for half in range(2 if side >= 0 else 1):
             if side >= 0:
@@ -59,15 +61,17 @@ def subwindows_above(
             if not bound > (best if k + 1 == count else floor):
                 continue
             _extremes(grid.rows, grid.columns, spans, least, most)
-            if all_forbidden(least, most, all_boxes, all_limits, 0, m + k):
+            if all_forbidden(least, most, all_boxes, all_limits, np.int64(0), m + k):
                 continue
             if reached > best and is_allowed(most[0], most[1], most[2], most[3], all_boxes, all_limits, m + k):
                 best = reached
                 window[0], window[1], window[2], window[3] = spans[0], spans[2], spans[5], spans[7]
-            sets[made], bounds[made], seen[made] = spans, bound, m + k
+            for line in range(8):
+                sets[made, line] = spans[line]
+            bounds[made], seen[made] = bound, m + k
             size = push(heap, size, bounds, made)
             made += 1
-        side = -1
+        side = np.int64(-1)
         while side < 0:
             if size == 0 or not bounds[heap[0]] > best:
                 if window[0] < 0:
@@ -76,7 +80,9 @@ def subwindows_above(
                     found, sums = grown_boxes(found, k), grown(sums, k)
                 if m + k == len(all_boxes):
                     all_boxes, all_limits = grown_boxes(all_boxes, m + k), grown(all_limits, m + k)
-                found[k], sums[k], all_limits[m + k] = window, best, overlap
+                for line in range(4):
+                    found[k, line] = window[line]
+                sums[k], all_limits[m + k] = best, overlap
                 _pixels(grid.rows, grid.columns, window, all_boxes[m + k])
                 k += 1
                 best, window[:] = floor, -1
@@ -88,9 +94,10 @@ def subwindows_above(
             entry, size = pop(heap, size, bounds)
             visited += 1
             # Windows of the list that came later may forbid all of a set.
-            spans[:] = sets[entry]
+            for line in range(8):
+                spans[line] = sets[entry, line]
             _extremes(grid.rows, grid.columns, spans, least, most)
-            if seen[entry] < m + k and all_forbidden(least, most, all_boxes, all_limits, seen[entry], m + k):
+            if seen[entry] < m + k and all_forbidden(least, most, all_boxes, all_limits, np.int64(seen[entry]), m + k):
                 continue
             side = _widest(spans)
             if side < 0:

@@ -35,7 +35,7 @@ def windows_above(
     grid = Grid(sums_before, rows, columns)
     h, w = len(grid.rows) - 1, len(grid.columns) - 1
     every = row_pair_values(grid.sums)
-    size = 0
+    size = np.int64(0)
     for value in every:
         if value > floor:
             size += 1
@@ -54,7 +54,7 @@ def windows_above(
     all_boxes, all_limits = grown_boxes(boxes, m), grown(limits, m)
     room = new_room(w, len(all_boxes))
     found, sums = np.empty((16, 4), np.int64), np.empty(16, np.float64)
-    k, searches = 0, 0
+    k, searches = np.int64(0), 0
     while k < count:
         best, chosen = floor, -1
         while size > 0:
@@ -81,7 +81,7 @@ def windows_above(
                 size -= 1
                 heap[0] = heap[size]
             if size > 0:
-                sift_down(heap, size, bounds, 0)
+                sift_down(heap, size, bounds, np.int64(0))
         if chosen < 0:
             break
         if k == len(found):

@@ -284,7 +284,9 @@ def _largest(before: Array, table: Array, first: Any, last: Any) -> Any:
 def grown_boxes(rows: Array, n: int) -> Array:
     """A copy of rows of four whole numbers with room for more."""
     out = np.empty((2 * n + 16, 4), np.int64)
-    out[:n] = rows[:n]
+    for i in range(n):
+        for line in range(4):
+            out[i, line] = rows[i, line]
     return out
 
 
@@ -292,5 +294,6 @@ def grown_boxes(rows: Array, n: int) -> Array:
 def grown(values: Array, n: int) -> Array:
     """A copy of numbers with room for more."""
     out = np.empty(2 * n + 16, np.float64)
-    out[:n] = values[:n]
+    for i in range(n):
+        out[i] = values[i]
     return out

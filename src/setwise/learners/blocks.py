@@ -62,7 +62,7 @@ class Blocks:
     def _state(self) -> Any:
         bounds = self._bounds
         planes = (self._slopes, self._offsets, self._grams, self._alpha, self._counts)
-        return (*planes, self.w, self.C, bounds.places, bounds.low, self._free)
+        return (*planes, self.w, float(self.C), bounds.places, bounds.low, self._free)
 
     @property
     def lower(self) -> float:
@@ -135,7 +135,7 @@ class Blocks:
 
     def recompute_weights(self) -> None:
         """Computes w afresh from the planes, without the rounding of many small updates."""
-        kernels.weigh(self._slopes, self._alpha, self._counts, self.C, self.w)
+        kernels.weigh(self._slopes, self._alpha, self._counts, float(self.C), self.w)
         self._free[:] = self.w[self._bounds.places]
         self._bounds.clip(self.w)
 

@@ -114,7 +114,7 @@ class Planes:
         """Solves the master to the gap ``tol``, in units of the objective, with the last alpha as the warm start."""
         t, C = self.count, self.C
         low = self._bounds.low
-        solve_simplex(self._gram, self.offsets, C, self._alpha, self._bounded, low, tol / C, 100)
+        solve_simplex(self._gram, self.offsets, float(C), self._alpha, self._bounded, low, tol / C, 100)
         w = -C * (self._alpha @ self.slopes)
         bound_terms = self._bounds.clip(w)
         self.w, half = w, 0.5 * float(w @ w)

@@ -1,0 +1,89 @@
+"""Processor seconds that Numba takes to compile each kernel which a command calls, from an empty cache.
+
+``python benchmarks/compile_times.py [--top N] FILE ARGS...``, or ``-m MODULE ARGS...`` in place of ``FILE``, as
+``python benchmarks/compile_times.py -m pytest tests/kernels -q -n 0``. Processes that the command starts are not seen.
+
+A row is a function, also one of Numba's own, with its seconds without those of the functions compiled inside it, and
+the number of times it was compiled; a kernel called with several lists of types is compiled for each.
+"""
+
+import argparse
+import os
+import runpy
+import sys
+import tempfile
+import time
+from collections import defaultdict
+
+# Before Numba is imported: what an earlier run has compiled would be read from its cache.
+CACHE = tempfile.TemporaryDirectory()
+os.environ["NUMBA_CACHE_DIR"] = CACHE.name
+
+from numba.core import event  # noqa: E402
+
+from timing import table  # noqa: E402
+
+
+class Compilations(event.Listener):
+    """Seconds and types of each function compiled."""
+
+    def __init__(self) -> None:
+        self.begun: list[list[float]] = []
+        """For each compilation under way, when it began and the seconds of those inside it."""
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.types: dict[str, list[str]] = defaultdict(list)
+
+    def on_start(self, event: event.Event) -> None:
+        """Begin a function, perhaps inside another one."""
+        self.begun.append([time.process_time(), 0.0])
+
+    def on_end(self, event: event.Event) -> None:
+        """Count the seconds since ``on_start`` for this function, and as inside the one around it."""
+        begin, inside = self.begun.pop()
+        took = time.process_time() - begin
+        if self.begun:
+            self.begun[-1][1] += took
+        function = event.data["dispatcher"].py_func
+        name = f"{function.__module__}.{function.__qualname__}"
+        self.seconds[name] += took - inside
+        self.types[name].append(str(event.data["args"]))
+
+
+def report(found: Compilations, top: int) -> None:
+    longest = sorted(found.seconds, key=lambda name: -found.seconds[name])
+    rows = [("seconds", "times", "function")]
+    rows += [(f"{found.seconds[name]:.2f}", str(len(found.types[name])), name) for name in longest[:top]]
+    table(rows)
+    times = [len(types) for types in found.types.values()]
+    print(
+        f"{sum(found.seconds.values()):.1f} seconds for {sum(times)} compilations of {len(times)} functions, "
+        f"of which {sum(n > 1 for n in times)} for several lists of types:"
+    )
+    for name in longest:
+        if len(found.types[name]) > 1 and not name.startswith("numba."):
+            print(f"\n{name}")
+            for types in found.types[name]:
+                print(f"    {types}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--top", type=int, default=40, help="rows printed")
+    parser.add_argument("-m", action="store_true", help="the command is a module")
+    parser.add_argument("command")
+    parser.add_argument("args", nargs=argparse.REMAINDER)
+    asked = parser.parse_args()
+    sys.argv = [asked.command, *asked.args]
+    found = Compilations()
+    event.register("numba:compile", found)
+    try:
+        if asked.m:
+            runpy.run_module(asked.command, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(asked.command, run_name="__main__")
+    finally:
+        report(found, asked.top)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,9 @@
 ``python benchmarks/compile_times.py -m pytest tests/kernels -q -n 0``. Processes that the command starts are not seen.
 
 A row is a function, also one of Numba's own, with its seconds without those of the functions compiled inside it, and
-the number of times it was compiled; a kernel called with several lists of types is compiled for each.
+the number of times it was compiled. Below stand the kernels that were compiled for several lists of types, with the
+arguments whose types differ. ``Literal[int](0)`` is a plain 0 that another kernel hands over: ``np.int64(0)`` has the
+type of other numbers.
 """
 
 import argparse
@@ -31,7 +33,7 @@ class Compilations(event.Listener):
         self.begun: list[list[float]] = []
         """For each compilation under way, when it began and the seconds of those inside it."""
         self.seconds: dict[str, float] = defaultdict(float)
-        self.types: dict[str, list[str]] = defaultdict(list)
+        self.types: dict[str, list[tuple[str, ...]]] = defaultdict(list)
 
     def on_start(self, event: event.Event) -> None:
         """Begin a function, perhaps inside another one."""
@@ -46,7 +48,7 @@ class Compilations(event.Listener):
         function = event.data["dispatcher"].py_func
         name = f"{function.__module__}.{function.__qualname__}"
         self.seconds[name] += took - inside
-        self.types[name].append(str(event.data["args"]))
+        self.types[name].append(tuple(str(kind) for kind in event.data["args"]))
 
 
 def report(found: Compilations, top: int) -> None:
@@ -54,16 +56,17 @@ def report(found: Compilations, top: int) -> None:
     rows = [("seconds", "times", "function")]
     rows += [(f"{found.seconds[name]:.2f}", str(len(found.types[name])), name) for name in longest[:top]]
     table(rows)
-    times = [len(types) for types in found.types.values()]
+    several = [name for name in longest if len(set(found.types[name])) > 1]
     print(
-        f"{sum(found.seconds.values()):.1f} seconds for {sum(times)} compilations of {len(times)} functions, "
-        f"of which {sum(n > 1 for n in times)} for several lists of types:"
+        f"{sum(found.seconds.values()):.1f} seconds for {sum(map(len, found.types.values()))} compilations of "
+        f"{len(longest)} functions, {len(several)} of them for several lists of types"
     )
-    for name in longest:
-        if len(found.types[name]) > 1 and not name.startswith("numba."):
+    for name in several:
+        if not name.startswith("numba."):
             print(f"\n{name}")
-            for types in found.types[name]:
-                print(f"    {types}")
+            for k, kinds in enumerate(zip(*found.types[name], strict=False)):
+                if len(set(kinds)) > 1:
+                    print(f"    argument {k}: {' or '.join(sorted(set(kinds)))}")
 
 
 def main() -> None:

@@ -118,7 +118,7 @@ def _options(**more: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
-# No other program calls them, so they need no functions of C beside those that Python and other kernels call.
+# Python and other kernels alone call a kernel. A function for callers in C would be compiled with each.
 kernel = _options(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 bare = _options(cache=True, nogil=True, **UNCOUNTED)
 # Sums may be taken in another order, so that they use vector instructions; the order is fixed for a machine.

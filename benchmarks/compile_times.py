@@ -77,6 +77,8 @@ def main() -> None:
     parser.add_argument("args", nargs=argparse.REMAINDER)
     asked = parser.parse_args()
     sys.argv = [asked.command, *asked.args]
+    # As Python itself would import.
+    sys.path[0] = os.getcwd() if asked.m else os.path.dirname(os.path.abspath(asked.command))
     found = Compilations()
     event.register("numba:compile", found)
     try:

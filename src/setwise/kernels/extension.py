@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import interpreted_first, kernel, plain_first, require_length
+from setwise.kernels.jit import interpreted_first, kernel, plain_first, require_length, source
 from setwise.kernels.large_sort import SHARED
 from setwise.kernels.lovasz import quotient_values
 from setwise.kernels.segments import owners_of, plain_count_true
@@ -78,7 +78,7 @@ def _error_bits(score: Any, base: Any, slope: Any, turn: Any) -> Any:
 
 def _plain_error_bits(scores: Array, line: Array, positive: Array | bool) -> Array:
     """The bits of :func:`_error_bits` of each score, (m,) uint32."""
-    negative_base, negative_slope, positive_base, positive_slope, turn = _held.function(scores, line)
+    negative_base, negative_slope, positive_base, positive_slope, turn = source(_held)(scores, line)
     base, slope = np.where(positive, positive_base, negative_base), np.where(positive, positive_slope, negative_slope)
     bits = plain_falling_bits(base + slope * scores)
     if turn > 0:
@@ -90,7 +90,7 @@ def _plain_error_bits(scores: Array, line: Array, positive: Array | bool) -> Arr
 def _plain_least_bits(scores: Array, line: Array) -> Any:
     """The bits of :func:`_least_bits`."""
     zero = np.array([0.0 if scores.itemsize == 8 else 0.0 - line[0, 0]])
-    return (plain_falling_bits(zero)[0] ^ _held.function(scores, line)[4]) - np.uint32(1)
+    return (plain_falling_bits(zero)[0] ^ source(_held)(scores, line)[4]) - np.uint32(1)
 
 
 @kernel
@@ -114,7 +114,7 @@ def count_codes(codes: Array, offsets: Array) -> Array:
 
 
 def _plain_survey(scores: Array, codes: Array, offsets: Array, line: Array) -> tuple[Array, Array]:
-    require_length.function(scores, offsets)
+    source(require_length)(scores, offsets)
     counts = np.zeros((3, len(offsets) - 1))
     counts[:2] = [plain_count_true(codes == code, offsets) for code in (0, 1)]
     counts[2] = np.where(counts[0] + counts[1] == 0, 1.0, counts[0])
@@ -283,8 +283,8 @@ def _plain_pack_errors(
     scores: Array, codes: Array, offsets: Array, line: Array, limits: Array, low: float, high: float,
     keys: Array, starts: Array,
 ) -> bool:  # fmt: skip
-    require_length.function(scores, offsets)
-    require_length.function(codes, offsets)
+    source(require_length)(scores, offsets)
+    source(require_length)(codes, offsets)
     kind, most, owners = scores.dtype.type, np.finfo(scores.dtype).max, owners_of(offsets)
     inside, places = slice(offsets[0], offsets[-1]), np.arange(offsets[0], offsets[-1]) - offsets[owners]
     scores, codes = scores[inside], codes[inside]

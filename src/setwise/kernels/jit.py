@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,6 +26,8 @@ LARGE = 1 << 20
 
 DEBUGGED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether kernels run as Python, so that a debugger can enter them; their twins are then left out."""
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 _LOCK = threading.RLock()
 _STARTED = threading.Event()
@@ -113,8 +115,9 @@ class Twinned:
         return str(self.kernel.__qualname__)
 
 
-def _options(**more: Any) -> Callable[[Callable[..., Any]], Any]:
-    return partial(Kernel, options=more)
+def _options(**more: Any) -> Callable[[Called], Called]:
+    # To type checkers a kernel is the function that it is made of.
+    return cast("Callable[[Called], Called]", partial(Kernel, options=more))
 
 
 # Division by zero gives inf or NaN as in NumPy: a test before every division would cost the vector instructions.
@@ -128,14 +131,23 @@ reordered = _options(
 inlined = _options(inline="always", **UNCOUNTED)
 
 
-def plain_first(twin: Callable[..., Any], patience: float = PATIENCE) -> Callable[[Any], Any]:
+def plain_first(twin: Callable[..., Any], patience: float = PATIENCE) -> Callable[[Called], Called]:
     """A decorator of kernels that have a twin in NumPy, and of functions that call some; see :class:`Twinned`."""
-    return lambda kernel: Twinned(kernel, twin, patience)
+
+    def decorated(kernel: Called) -> Called:
+        return cast("Called", Twinned(kernel, twin, patience))
+
+    return decorated
 
 
-def interpreted_first(kernel: Kernel) -> Any:
+def interpreted_first(kernel: Called) -> Called:
     """A decorator of kernels whose twin is their own source, run by Python: they work on few numbers as a rule."""
-    return Twinned(kernel, kernel.function, PATIENCE)
+    return cast("Called", Twinned(kernel, source(kernel), PATIENCE))
+
+
+def source(kernel: Called) -> Called:
+    """The function of which a kernel is made, for calls by Python."""
+    return cast("Called", cast("Kernel", kernel).function)
 
 
 def before_compiling(register: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import interpreted_first, kernel, plain_first
+from setwise.kernels.jit import interpreted_first, kernel, plain_first, source
 
 Array = NDArray[Any]
 
@@ -207,10 +207,10 @@ def _plain_quotient_argmax(
 ) -> None:  # fmt: skip
     for i in range(len(origin)):
         first, middle, last = starts[2 * i : 2 * i + 3].tolist()
-        c = tuple(float(x) for x in coefficients.function(top[i], bottom[i], origin[i], False))
+        c = tuple(float(x) for x in source(coefficients)(top[i], bottom[i], origin[i], False))
         rows, x0, y0 = middle - first + 1, int(low[2 * i]), int(low[2 * i + 1])
         sums_fp = sums[middle + 2 * i + 1 : last + 2 * i + 2]
-        if not (_concave.function(c, x0) and _concave.function(c, x0 + rows - 1)):
+        if not (source(_concave)(c, x0) and source(_concave)(c, x0 + rows - 1)):
             row_maxima(c, x0, rows, y0, margins[middle:last], sums_fp, best, where)
         else:
             paying = _plain_count_paying(c, x0, rows, y0, margins[middle:last])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length, source
 from setwise.kernels.segments import owners_of
 from setwise.kernels.sorting import MARGINS, exact_order, sort_packed
 
@@ -41,8 +41,8 @@ def _plain_pack(
     scores: Array, labels: Array, offsets: Array, floor: float, caps: Array,
     keys: Array, starts: Array, low: Array, base: Array, truth: Array,
 ) -> None:  # fmt: skip
-    require_length.function(scores, offsets)
-    require_length.function(labels, offsets)
+    source(require_length)(scores, offsets)
+    source(require_length)(labels, offsets)
     n, owners, inside = len(offsets) - 1, owners_of(offsets), slice(offsets[0], offsets[-1])
     y, segments = labels[inside].astype(np.int64), 2 * owners + ~labels[inside].astype(bool)
     margins = np.where(y, scores[inside], -scores[inside])

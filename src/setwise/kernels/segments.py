@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length, source
 
 Array = NDArray[Any]
 
@@ -17,7 +17,7 @@ def owners_of(offsets: Array) -> Array:
 
 def plain_count_true(mask: Array, offsets: Array) -> Array:
     """:func:`count_true` by NumPy."""
-    require_length.function(mask, offsets)
+    source(require_length)(mask, offsets)
     before = np.concatenate([[0], np.cumsum(mask, dtype=np.int64)])
     return before[offsets[1:]] - before[offsets[:-1]]
 
@@ -38,7 +38,7 @@ def count_true(mask: Array, offsets: Array) -> Array:
 
 
 def _plain_segment_sums(x: Array, offsets: Array) -> Array:
-    require_length.function(x, offsets)
+    source(require_length)(x, offsets)
     # It adds one entry after another, as the kernel does.
     inside = x[offsets[0] : offsets[-1]]
     return np.bincount(owners_of(offsets), inside, minlength=len(offsets) - 1).astype(np.float64)

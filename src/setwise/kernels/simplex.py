@@ -11,13 +11,13 @@ where B holds the columns of the slopes that belong to bounded weights, and the 
 function of alpha with the gradient g. Line searches are exact.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setwise.kernels.bounded import RIDGE, move_bounded, search_line
-from setwise.kernels.jit import kernel, plain_first
+from setwise.kernels.jit import Twinned, kernel, plain_first
 from setwise.kernels.newton import newton_steps, plain_newton_steps
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ def _plain_solve_simplex(
     gram: Array, offsets: Array, scale: float, alpha: Array, bounded: Array, low: Array, tol: float, rounds: int
 ) -> float:
     if len(low):
-        return float(solve_simplex.kernel(gram, offsets, scale, alpha, bounded, low, tol, rounds))
+        return float(cast("Twinned", solve_simplex).kernel(gram, offsets, scale, alpha, bounded, low, tol, rounds))
     t, gap = len(alpha), np.inf
     gram = gram[:t, :t]
     for turn in range(rounds + 1):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length, source
 from setwise.kernels.large_sort import radix, sort_large
 from setwise.kernels.segments import owners_of
 
@@ -62,8 +62,8 @@ def pack(
 def _plain_pack(
     values: Array, labels: Array, offsets: Array, errors: bool, above_zero: bool, keys: Array, starts: Array
 ) -> None:
-    require_length.function(values, offsets)
-    require_length.function(labels, offsets)
+    source(require_length)(values, offsets)
+    source(require_length)(labels, offsets)
     kind, owners = values.dtype.type, owners_of(offsets)
     inside = slice(offsets[0], offsets[-1])
     values, labels = values[inside], labels[inside]

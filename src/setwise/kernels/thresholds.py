@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length
+from setwise.kernels.jit import kernel, plain_first, require_length, source
 from setwise.kernels.segments import owners_of
 
 Array = NDArray[Any]
@@ -42,7 +42,7 @@ def group_places(owners: Array, starts: Array) -> Array:
 
 
 def _plain_falling_counts(labels: Array, offsets: Array, positives: Array) -> tuple[Array, Array]:
-    require_length.function(labels, offsets)
+    source(require_length)(labels, offsets)
     a, b, owners = offsets[0], offsets[-1], owners_of(offsets)
     fn, fp = np.empty(len(labels)), np.empty(len(labels))
     found = np.cumsum(labels, dtype=np.float64)
@@ -131,7 +131,7 @@ def mean_along(values: Array, start: Array, owners: Array, places: Array) -> Arr
 
 def _compensated(values: Array, start: Array, owners: Array, places: Array, weights: Array | None) -> Array:
     """What :func:`mean_along` and :func:`weighted_mean_along` return; Python is quick with lists of numbers."""
-    add, n = _add.function, len(start)
+    add, n = source(_add), len(start)
     last, by = start.tolist(), [1.0] * n if weights is None else weights.tolist()
     total, rest, out = 0.0, 0.0, []
     for weight, value in zip(by, last, strict=True):
@@ -155,8 +155,8 @@ def _add(total: float, rest: float, x: float) -> tuple[float, float]:
 def _plain_best_cuts(
     scores: Array, losses: Array, start: Array, offsets: Array, equal: float
 ) -> tuple[Array, Array, Array]:
-    require_length.function(scores, offsets)
-    require_length.function(losses, offsets)
+    source(require_length)(scores, offsets)
+    source(require_length)(losses, offsets)
     found = np.zeros((3, len(offsets) - 1), np.int64)
     for i, (a, b) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
         found[:, i] = _plain_best_cut(scores[a:b], losses[a:b], start[i], equal)

@@ -74,7 +74,7 @@ def shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:
     ValueError : if the ranks differ in settings, in the kind of device, or in the number of rows
     """
     # Ranks wait for one another here, so not even the functions that are called may become graphs.
-    return torch.compiler.disable(_shared)(make, settings, group)  # type: ignore[no-any-return]
+    return torch.compiler.disable(_shared)(make, settings, group)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _shared(make: Callable[[], Rows], settings: Hashable, group: Any) -> Rows:

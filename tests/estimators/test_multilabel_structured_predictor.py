@@ -208,7 +208,8 @@ def test_kinds_of_data_and_copies(animals):
         clone(model).set_params(n_jobs=2).fit(X, Y.astype(int)),
         pickle.loads(pickle.dumps(model)),
     ):
-        np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), atol=1e-8)
+        # Sums in another order lead to another point within the same gap.
+        np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), atol=1e-4)
     assert {"objective", "lower_bound", "upper_bound", "seconds"} == set(model.history_)
     assert model.n_iter_ == len(model.history_["objective"])
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):

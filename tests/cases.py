@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.counts import Counts
 from setwise.core.sets import Sets
@@ -60,6 +61,12 @@ def count_losses(p):
 def fits(loss, p):
     """Whether sets of p decisions have the predicted positives that the loss asks for."""
     return p >= (getattr(loss, "k", 0) or 0)
+
+
+def in_turn(kinds, turn, share=3):
+    """About one in ``share`` kinds, others in each turn; with ``SETWISE_LONG=1`` all of them."""
+    share = rounds(1, share)
+    return kinds[turn % share :: share]
 
 
 KINDS = ("normal", "small", "zero", "ties", "one value", "in question", "vertices", "huge", "tiny", "some huge")

@@ -28,3 +28,12 @@ def fits(monkeypatch):
 
     monkeypatch.setattr(out_of_fold, "_fit", counted)
     return seen
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow what the draw of a test leaves out."""
+    from drawn import left_out
+
+    for item in left_out([item for item in items if item.get_closest_marker("draw")]):
+        item.add_marker("slow")

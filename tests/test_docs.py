@@ -42,11 +42,27 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 COMMAND = re.compile(r"<!-- newcomer: (run|test) -->\n```bash\n(.+?)\n```")
 
 
+GUIDES = (
+    "bags", "cluster", "compare", "estimator", "learners", "measure", "multilabel", "networks", "plotting",
+    "probabilities", "torch_grids", "weak_labels",
+)  # fmt: skip
+LONG = {*(f"docs/guide/{name}.md" for name in GUIDES), "docs/faq.md", "docs/moving/tuned_threshold.md"}
+LONG |= {"docs/start/chooser.md"}
+"""Pages whose blocks take some seconds."""
+
+
 def page_id(path):
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))], ids=page_id)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page_id(page) in LONG else (), id=page_id(page))
+        for page in PAGES
+        if BLOCK.search(page.read_text("utf-8"))
+    ],
+)
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text, namespace = page.read_text("utf-8"), {"__name__": "__page__"}

@@ -7,11 +7,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+QUICK = "plot_early_detection"
 NEEDS = {"plot_cluster": "distributed", "plot_torch_finetuning": "torch", "plot_segmentation": "skimage"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(path, marks=() if path.stem == QUICK else pytest.mark.slow, id=path.stem) for path in EXAMPLES],
+)
 def test_an_example_runs_and_ends_in_described_pictures(example, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib").use("Agg")
     pytest.importorskip(NEEDS.get(example.stem, "numpy"))

@@ -136,6 +136,7 @@ def test_reproduce_writes_its_figure(tmp_path, capsys):
     assert {p.name for p in tmp_path.iterdir()} == {"lh_figure2.json", "lh_figure2.png"}
 
 
+@pytest.mark.slow
 def test_the_module_runs_without_matplotlib(table, tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None; from setwise.cli import main; "

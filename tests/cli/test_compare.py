@@ -63,6 +63,7 @@ CASES = (
 )
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("words", CASES, ids=[" ".join(c).replace("--target sick", "").strip() for c in CASES])
 def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_path, capsys, words):
     assert run(files / words[0], *words[1:], *LEAST, "--loss", "f1,auc,break_even", "--out", tmp_path / "r") == 0
@@ -84,6 +85,7 @@ def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_
     assert "In short" in shown.out
 
 
+@pytest.mark.slow
 def test_a_raw_table_is_answered_saved_and_predicted(tmp_path, capsys):
     rng = np.random.default_rng(0)
     cities = rng.choice(["Rome", "Oslo", "Bern", ""], 300)
@@ -141,6 +143,7 @@ def test_the_printed_code_runs_and_repeats_the_threshold(files, tmp_path, capsys
     assert "MeasureClassifier" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_names(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = os.path.relpath(files / "t.csv")
@@ -157,6 +160,7 @@ def test_the_code_has_the_path_that_was_given_names_the_measure_and_predicts_nam
     assert set(space["labels"]) == {"0", "1"}
 
 
+@pytest.mark.slow
 def test_the_printed_code_draws_the_rows_that_the_comparison_drew(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y, groups = rng.random(4000) < 0.2, np.arange(4000) // 4
@@ -181,6 +185,7 @@ def test_the_code_of_bundled_digits_draws_the_rows_of_quick():
     np.testing.assert_array_equal(space["y"], digits.problem.y)
 
 
+@pytest.mark.slow
 def test_what_is_more_than_a_threshold_is_saved_too(files, tmp_path):
     from setwise.compare.saved import load_model
 
@@ -282,6 +287,7 @@ def test_quick_takes_some_sets_where_each_is_large(tmp_path):
         assert len(work.problem.y) == sets * 4096
 
 
+@pytest.mark.slow
 def test_columns_that_hold_nothing_take_no_memory(tmp_path, capsys):
     lines = [f"{i % 3 // 2} {10**15 + i % 5}:{1 + i % 2} {10**18}:{i % 7 + 3 * (i % 3 // 2)}" for i in range(60)]
     (tmp_path / "wide.svm").write_text("\n".join(lines))

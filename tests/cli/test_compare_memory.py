@@ -123,6 +123,7 @@ def judged(path, loss, rule, **given):
     return found.losses["linear", rule.name], whole.y[others], tuned.labels(source.fresh(X, ids)), ids, tuned
 
 
+@pytest.mark.slow
 def test_groups_are_left_out_whole_and_decided_together(path):
     from setwise.estimators.levers.decision import Decision
     from setwise.estimators.levers.threshold import Threshold
@@ -148,6 +149,7 @@ def test_scores_and_losses_that_are_no_counts_are_judged_too(path):
     assert loss == pytest.approx(by_hand, abs=1e-12)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 def test_label_matrices(average, tmp_path):
     rng = np.random.default_rng(0)
@@ -178,6 +180,7 @@ def test_floors_are_counted_on_the_other_rows(path, tmp_path, capsys):
     assert "the floor." in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quick", [False, True])
 def test_rows_that_the_time_leaves_out_are_others_too(path, tmp_path, quick, monkeypatch):
     from setwise.compare import command
@@ -197,6 +200,7 @@ def test_where_all_rows_fit_none_are_left(path, tmp_path, capsys):
     assert result(tmp_path / "r")["other_rows"] is None
 
 
+@pytest.mark.slow
 def test_cells_that_the_sample_did_not_hold_are_said_and_lose_nothing(tmp_path, capsys):
     table = frame().drop(columns="bag").assign(when=[f"{2000 + i % 20}-01-01" for i in range(N)])
     names = {"when": "some day", "sick": "perhaps"}
@@ -212,6 +216,7 @@ def test_cells_that_the_sample_did_not_hold_are_said_and_lose_nothing(tmp_path, 
         assert f"'{odd}'" in out
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_resume_find_the_same(path, tmp_path, fits, capsys):
     words, file = (*LEAST, "--drop", "bag", "--memory", "2MB"), tmp_path / "work.npz"
     assert run(path, *words, "--out", tmp_path / "r") == 0
@@ -228,6 +233,7 @@ def test_ctrl_c_and_resume_find_the_same(path, tmp_path, fits, capsys):
     assert "memory is '2MB' there and '3MB' here" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ctrl_c_among_the_other_rows_keeps_what_was_done(path, tmp_path, monkeypatch, capsys):
     def stopped(*arguments):
         raise KeyboardInterrupt

@@ -41,6 +41,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "categories"])
 def test_another_process_labels_shuffled_columns_with_unseen_words_and_gaps(folder, tmp_path, kind):
     new = raw_rows(60, seed=1)

@@ -60,10 +60,8 @@ def whole(data, tmp_path_factory):
     return results(folder / "r")
 
 
-SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize("share", [pytest.param(0.45, marks=SLOW), 0.7, pytest.param(0.95, marks=SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.45, 0.7, 0.95])
 def test_ctrl_c_and_resume_find_the_same(share, data, whole, file, tmp_path, fits, capsys):
     assert compare(data, tmp_path / "r", "--checkpoint", file) == 0
     all_fits = fits["count"]
@@ -81,6 +79,7 @@ def test_ctrl_c_and_resume_find_the_same(share, data, whole, file, tmp_path, fit
     assert results(tmp_path / "r") == whole
 
 
+@pytest.mark.slow
 def test_a_finished_comparison_makes_few_fits(data, whole, file, tmp_path, fits):
     assert compare(data, tmp_path / "r", "--checkpoint", file) == 0
     all_fits, fits["count"] = fits["count"], 0

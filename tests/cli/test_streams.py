@@ -11,7 +11,7 @@ import pytest
 SETWISE = f'"{sys.executable}" -m setwise.cli'
 COMPARE = f"{SETWISE} compare t.csv --quick --folds 2 --base linear --levers threshold --time-budget 3600"
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")]
 
 
 def shell(folder, line, **variables):

@@ -89,6 +89,7 @@ def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypat
     assert results(tmp_path)["title"] == "second"
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize("name", ["thesis.txt", ".hidden", "report.html", "results.json", "folder/thesis.txt"])
 @pytest.mark.parametrize("reported", [True, False])
 def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path, name, reported):
@@ -103,6 +104,7 @@ def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path, name, r
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.slow
 def test_no_name_costs_the_report(tmp_path):
     pytest.importorskip("matplotlib")
     for name in (r"$\frac$", "数据", "a\udcffb"):

@@ -111,6 +111,7 @@ def test_the_flat_range_holds_the_threshold_and_nothing_worse():
     assert flat.tolerance == 0.01
 
 
+@pytest.mark.slow
 def test_groups_stay_whole_and_early_detection_changes():
     plan = Plan(4, 3, (1.0, 100.0), ("linear",), ("stack",))
     (found,) = compare(bags(300, 0), [Measured("early_detection", EarlyDetection())], plan)
@@ -137,6 +138,7 @@ def test_label_matrices(average):
     assert found.winner.coefficients is None
 
 
+@pytest.mark.slow
 def test_sparse_rows_and_gaps():
     problem = made()
     X = np.where(np.abs(problem.X) < 0.5, 0.0, problem.X)
@@ -215,6 +217,7 @@ def test_the_simplest_of_those_that_cannot_be_told_apart_is_taken():
     assert simplest([good, good], task) == 0
 
 
+@pytest.mark.slow
 def test_progress_has_as_many_steps_as_the_plan_says():
     steps = []
     plan = Plan(2, 3, (0.1, 1.0), ("linear", "forest"), ("threshold", "stack", "decision"))

@@ -177,6 +177,7 @@ def test_a_model_of_another_version_warns(tmp_path):
         load_model(path)
 
 
+@pytest.mark.slow
 def test_without_skops_one_sentence_says_how_to_install_it(tmp_path):
     code = (
         "import sys; sys.modules['skops'] = None; from setwise.compare.saved import load_model, require_skops\n"

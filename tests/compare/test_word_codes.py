@@ -40,6 +40,7 @@ def table(path, renamed, n=300):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lever", "group"), [("ramp", None), ("stack", "bag")])
 def test_renamed_words_change_nothing(tmp_path, lever, group):
     plan = Plan(2, 3, (1.0,), ("linear",), (lever,))
@@ -62,6 +63,7 @@ def test_renamed_words_change_nothing(tmp_path, lever, group):
     assert models[0].best_lever_ == models[1].best_lever_
 
 
+@pytest.mark.slow
 def test_a_saved_winner_reads_no_codes_either(tmp_path):
     pytest.importorskip("skops.io")
     labels = []

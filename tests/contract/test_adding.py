@@ -156,6 +156,7 @@ def python(package, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_registries_rooms_names_and_lists_find_it(package):
     found = python(
         package,

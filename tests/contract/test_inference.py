@@ -33,6 +33,15 @@ def made(kind):
 
 
 METHODS = {name: made(kind) for name, kind in INFERENCES.items()}
+# A part of the problems of all losses, others for each method; all of them are slow.
+SHARES = pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.slow)])
+
+
+def part_of(problems, method, share):
+    """One in ``share`` problems, beginning with another one for each method."""
+    part = problems[list(METHODS).index(method.name) % share :: share]
+    assert part
+    return part
 
 
 @pytest.fixture(params=METHODS, ids=str)
@@ -52,11 +61,12 @@ def every_variant(p):
     return [variant for loss in losses for variant in variants(loss)]
 
 
+@SHARES
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("p", [1, 2, 5])
-def test_value_best_and_bound(method, slack, p):
+def test_value_best_and_bound(method, slack, p, share):
     taken = 0
-    for where, structure in problems(p):
+    for where, structure in part_of(problems(p), method, share):
         _, _, y, scores = where
         if method.refuses(structure, slack) is not None:
             with pytest.raises(Refusal, match=r"refuses|knows no method"):
@@ -110,12 +120,13 @@ def objectives_of(structure, y, scores, slack):
     return np.where(allowed, np.where(allowed, values, 0.0) * (1.0 + won) if slack else values + won, -np.inf) + shift
 
 
+@SHARES
 @pytest.mark.parametrize("p", [4, 30])
-def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p):
+def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p, share):
     rng = np.random.default_rng(0)
     y, scores = rng.random(p) < 0.4, 0.05 * rng.standard_normal(p)
     sets = Sets.single(y)
-    for loss in every_loss(p) + examples(p, "scores"):
+    for loss in part_of(every_loss(p) + examples(p, "scores"), method, share):
         for slack in (False, True):
             if p > 12 and (method.name == "by_submodular_minimum" or not fits(loss, p)):
                 continue
@@ -128,12 +139,13 @@ def test_a_method_takes_a_multiple_as_exactly_as_the_loss(method, p):
                 assert close(3.0 * a.values, b.values, 3.0 * scores), loss
 
 
-def test_a_ragged_batch_is_its_sets_one_by_one(method):
+@SHARES
+def test_a_ragged_batch_is_its_sets_one_by_one(method, share):
     rng = np.random.default_rng(2)
     sizes = np.array([4, 4, 4, 4, 4])
     sets = Sets(rng.random(20) < np.repeat([0.0, 0.3, 0.6, 1.0, 0.5], 4), np.concatenate(([0], np.cumsum(sizes))))
     scores = np.round(rng.standard_normal(20), 1) / 3
-    for loss in every_variant(4):
+    for loss in part_of(every_variant(4), method, share):
         structure = loss.structure(sets)
         for slack in (False, True):
             if method.refuses(structure, slack) is not None:
@@ -147,12 +159,13 @@ def test_a_ragged_batch_is_its_sets_one_by_one(method):
                     np.testing.assert_array_equal(alone.labels, together.labels[4 * i : 4 * i + 4])
 
 
+@SHARES
 @pytest.mark.parametrize("p", [1, 2, 4])
-def test_forced_labels_max_marginals_k_best_and_above(method, p):
+def test_forced_labels_max_marginals_k_best_and_above(method, p, share):
     if method.approximate:
         return
     rows = brute.labelings(p, 2)
-    for (loss, y, scores, forced), structure in forced_problems(p):
+    for (loss, y, scores, forced), structure in part_of(forced_problems(p), method, share):
         if method.refuses(structure) is not None or not isinstance(structure.batch, Sets):
             continue
         maximizer = method.prepare(structure)
@@ -215,9 +228,10 @@ def test_losses_of_classes_by_every_method_that_takes_them(method):
                 assert found.values[0] == pytest.approx(values.max(), abs=slack)
 
 
-def test_unknown_labels_by_every_method_that_takes_them(method):
+@SHARES
+def test_unknown_labels_by_every_method_that_takes_them(method, share):
     taken = 0
-    for (loss, y, scores), structure in unknown_problems():
+    for (loss, y, scores), structure in part_of(unknown_problems(), method, share):
         if method.refuses(structure) is not None:
             continue
         taken += 1

@@ -32,6 +32,7 @@ def spread(array):
     return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "error_rate", "g_mean", "kld"])
 @pytest.mark.parametrize("base", [LogisticRegression(), LinearSVC()], ids=repr)
 def test_it_is_the_classifier_of_one_place(client, loss, base):

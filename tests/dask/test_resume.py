@@ -24,6 +24,7 @@ def spread(array, chunks=(120, 1, 179)):
     return None if array is None else da.from_array(array, chunks=(chunks, *array.shape[1:]))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 @pytest.mark.parametrize("ids", [None, IDS], ids=["one set", "sets"])
 def test_the_same_certificate_after_ctrl_c(client, loss, ids, tmp_path, monkeypatch):
@@ -68,6 +69,7 @@ def test_other_rows_are_refused(client, tmp_path):
         SetClassifier(surrogate="convex", C=3.0).fit(spread(X), spread(Y), checkpoint=file, resume=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [2, 5])
 def test_the_same_bits_after_ctrl_c_in_the_start_of_a_ramp(client, stop, tmp_path, monkeypatch):
     file, objective, calls = tmp_path / "fit.npz", PlacedLogistic._objective, []

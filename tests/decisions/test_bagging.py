@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from decisions.made_up import KINDS, cut_points, losses_at, ragged, scores
+from rounds import rounds
 from setwise.core.sets import Sets
 from setwise.decisions import bagged_threshold, best_threshold, bootstrap_threshold
 from setwise.decisions.bagging import HILL
@@ -28,7 +29,7 @@ def by_definition(sets, s, loss, n_resamples, seed):
 def test_it_is_the_mean_of_the_best_cuts(loss):
     rng = np.random.default_rng(0)
     differs = 0
-    for i in range(250):
+    for i in range(rounds(250, 80)):
         if i % 2:
             sets, s = ragged(rng)
         else:
@@ -42,7 +43,7 @@ def test_it_is_the_mean_of_the_best_cuts(loss):
         best = best_threshold(sets, s, loss)
         assert found.loss >= best.loss - 1e-12
         differs += found.threshold != best.threshold
-    assert differs > 20
+    assert differs > rounds(20, 5)
 
 
 def test_a_hill_between_two_valleys_is_avoided():
@@ -54,6 +55,7 @@ def test_a_hill_between_two_valleys_is_avoided():
     assert bagged_threshold(y, s, "f1") == best_threshold(y, s, "f1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_it_loses_less_on_new_scores(loss):
     rng = np.random.default_rng(1)

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 from decisions.cases import COUNTS, of_labels, probabilities, slow, truths
+from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -54,7 +55,7 @@ def check(loss, q, scores):
 @pytest.mark.parametrize("p", [1, 2, 5])
 def test_thresholds_equal_enumeration(p):
     for loss in of_labels(p):
-        for q in probabilities(p, n=16):
+        for q in probabilities(p, n=rounds(16, 8)):
             check(loss, q, q)
 
 
@@ -72,6 +73,7 @@ def exact(loss, scores):
     return np.array([slow(loss, q, int(h.sum())) for h in labelings(scores)])
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [*COUNTS, *TWO_KINDS], ids=repr)
 @pytest.mark.parametrize("p", [60, 150])
 def test_thresholds_of_windows_equal_sums_over_all_counts(loss, p):

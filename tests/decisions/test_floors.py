@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from decisions.made_up import cut_points, losses_at, ragged
+from rounds import rounds
 from setwise.core.sets import Sets
 from setwise.decisions import (
     Floor,
@@ -48,7 +49,7 @@ def some_floors(rng):
 
 def test_the_best_threshold_under_floors_equals_enumeration():
     rng, met = np.random.default_rng(0), 0
-    for i in range(1800):
+    for i in range(rounds(1800, 600)):
         sets, scores = ragged(rng, unknown=i % 4 == 0)
         floors, loss = some_floors(rng), LOSSES[i % len(LOSSES)]
         seen = np.ones(sets.total, bool) if sets.known is None else sets.known
@@ -76,13 +77,13 @@ def test_the_best_threshold_under_floors_equals_enumeration():
         assert found.reached == pytest.approx([reached(floor, y, s >= found.threshold) for floor in floors], abs=1e-9)
         for name, (right, whole) in shares(y, s >= found.threshold).items():
             assert getattr(found, name) == pytest.approx(right / max(whole, 1))
-    assert met >= 500
+    assert met >= rounds(500, 150)
 
 
 @pytest.mark.parametrize("confidence", [None, 0.8])
 def test_precision_and_recall_at_a_floor_equal_enumeration(confidence):
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(rounds(200, 60)):
         sets, scores = ragged(rng)
         y, least = sets.truth, float(rng.choice([0.2, 0.5, 0.8, 1.0]))
         if y.all() or not y.any():

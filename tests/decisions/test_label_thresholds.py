@@ -61,6 +61,7 @@ def enumerated(loss, Y, scores, average):
     return min(averaged(loss, Y, scores >= np.array(t), average) for t in product(*cuts))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("average", ["macro", "micro"])
 @pytest.mark.parametrize("loss", [*QUOTIENTS, *SUMS], ids=repr)
 def test_exact_averages_equal_enumeration(loss, average):

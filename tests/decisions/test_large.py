@@ -47,7 +47,7 @@ def sets(p):
 
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_bounds_of_intervals_are_below_all_their_numbers(loss):
-    p = 90
+    p = 50
     rng = np.random.default_rng(1)
     for q in sets(p).values():
         ordered = np.sort(q)[::-1]
@@ -58,6 +58,7 @@ def test_bounds_of_intervals_are_below_all_their_numbers(loss):
                 assert search._bound(low, high) <= exact[low : high + 1].min() + 1e-9 * max(1.0, exact.max())
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("tol", [1e-9, 1e-3])
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_search_by_bounds_finds_what_all_numbers_give(loss, tol):

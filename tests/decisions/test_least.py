@@ -53,7 +53,7 @@ def test_decisions_equal_enumeration_of_ten(loss):
 
 
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
-@pytest.mark.parametrize("p", [129, 200])
+@pytest.mark.parametrize("p", [129, pytest.param(200, marks=pytest.mark.slow)])
 def test_windows_equal_sums_over_all_counts(loss, p):
     rng = np.random.default_rng(p)
     for q in (rng.random(p), rng.random(p) ** 6, np.round(rng.random(p)), np.round(rng.random(p) * 3) / 3, np.zeros(p)):

@@ -7,6 +7,7 @@ import pytest
 
 from decisions.cases import losses_of_all, probabilities, truths
 from decisions.test_moments import nasty
+from rounds import rounds
 from setwise.core.pieces import ended
 from setwise.core.refusal import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, level_region, levels
@@ -77,7 +78,7 @@ def test_it_is_the_decision_for_all(loss, small, monkeypatch):
         monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
         monkeypatch.setattr(levels, "BINS", 8)
     # Without a search it is the rule itself.
-    for turn in range(200 if small else 30):
+    for turn in range(rounds(200, 60) if small else rounds(30, 20)):
         p = int(rng.choice([1, 2, 3, 10, 40, 120], p=[0.1, 0.15, 0.2, 0.3, 0.2, 0.05]))
         cases = list(kinds(p, rng).values())
         q = rng.permutation(cases[turn % len(cases)])
@@ -97,7 +98,7 @@ def test_what_takes_too_long_is_bounded_from_both_sides(loss, monkeypatch):
     monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
     monkeypatch.setattr(levels, "BINS", 8)
     rng, open_ = np.random.default_rng(0), 0
-    for turn in range(150):
+    for turn in range(rounds(150, 50)):
         monkeypatch.setattr(level_region, "WORK", int(rng.choice([0, 4, 64])))
         p = int(rng.choice([1, 3, 10, 40]))
         cases = list(kinds(p, rng).values())
@@ -123,6 +124,7 @@ def test_no_labeling_has_a_smaller_expected_loss(loss, monkeypatch):
             assert found.value == pytest.approx(expected_losses.min(), abs=1e-9)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), ErrorRate(), BalancedError(), PrecisionAtK(77_777)], ids=repr)
 @pytest.mark.parametrize("kind", ["rare", "uniform", "tied", "equal"])
 def test_a_large_set(loss, kind):
@@ -210,8 +212,8 @@ def test_sets_that_are_too_large_to_be_sent(loss, monkeypatch):
     monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
     monkeypatch.setattr(least_in_pieces, "MOST", 1)
     rng = np.random.default_rng(8)
-    for q in (rng.random(30_000) ** 2, np.round(rng.random(30_000), 1), np.zeros(500), np.ones(500)):
-        found, labels = searched(loss, q, [100, 100, 9_000], 1e-2)
+    for q in (rng.random(6_000) ** 2, np.round(rng.random(6_000), 1), np.zeros(500), np.ones(500)):
+        found, labels = searched(loss, q, [100, 100, 3_000], 1e-2)
         wanted = least_expected_loss(q, loss, tol=1e-4)
         assert found.certified
         assert found.bound <= wanted.values[0] + 1e-9

@@ -35,7 +35,7 @@ def assert_bounds_hold(bounds, loss, q, rng):
 
 @pytest.mark.parametrize("loss", FRACTIONS, ids=repr)
 def test_bounds_hold_at_the_ends_and_inside(loss):
-    p, rng = 60, np.random.default_rng(1)
+    p, rng = 36, np.random.default_rng(1)
     for q in kinds(p, rng).values():
         bounds = LevelBounds(formula_of(loss, p), float(np.exp(no_positives(q))))
         assert_bounds_hold(bounds, loss, q, rng)
@@ -73,7 +73,7 @@ DILUTED = [
 
 @pytest.mark.parametrize("loss", DILUTED, ids=repr)
 def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
-    p, rng = 60, np.random.default_rng(6)
+    p, rng = 36, np.random.default_rng(6)
     for q in kinds(p, rng).values():
         bounds = BlockBounds(formula_of(loss, p))
         assert bounds.formula.without_costs.diluted

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
+from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
 from setwise.decisions import by_samples, gfm, least_expected_loss, least_expected_loss_of_samples
@@ -54,7 +55,7 @@ def test_decisions_of_samples_equal_enumeration(name, p):
         if type(loss).__name__ != name or (isinstance(loss, SetFunctionLoss) and p > 2):
             continue
         table = losses_of_all(loss, p)
-        for case in range(150 if p == 4 else 60):
+        for case in range(rounds(150, 36) if p == 4 else rounds(60, 24)):
             samples, weights = drawn(p, case)
             w = np.ones(len(samples)) if weights is None else weights
             expected = w / w.sum() @ table[samples @ (1 << np.arange(p))]
@@ -71,7 +72,7 @@ def test_the_search_has_a_bound(loss):
     p = 17
     every = subsets(p).astype(np.float64)
     formula = formula_of(loss, p)
-    for case in range(6):
+    for case in range(rounds(6, 3)):
         samples, _ = drawn(p, case)
         tp, s = every @ samples.T, samples.sum(axis=1).astype(np.float64)
         least = formula.at(every.sum(axis=1)[:, None], tp, s - tp).mean(axis=1).min()

@@ -152,6 +152,7 @@ def test_the_error_grows_with_the_number_of_different_candidates():
     np.testing.assert_array_equal(errors_needed(np.zeros(1), np.zeros((50, 1)), np.zeros(1)), [0.0])
 
 
+@pytest.mark.slow
 def test_on_noise_the_loss_out_of_fold_is_not_optimistic():
     # Nothing can be learned, so every threshold has the same true loss, that of its number of positives.
     reported, true = [], []

@@ -25,20 +25,24 @@ OF_TWO = "class_weight weighs the counts of two classes; it is refused, in a sen
 
 
 @parametrize_with_checks(
-    [
-        SetClassifier(),
-        SetClassifier("hamming", "lovasz", "block_frank_wolfe", random_state=0),
-        SetClassifier("error_rate", "margin", C=100.0),
-    ],
-    expected_failed_checks=lambda model: (
-        EXPECTED_FAILURES
-        if model.surrogate == "lovasz"
-        else EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO}
-    ),
+    [SetClassifier("hamming", "lovasz", "block_frank_wolfe", random_state=0)],
+    expected_failed_checks=lambda model: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_compatibility(estimator, check):
+    check(estimator)
+
+
+# Its ramp takes ten times as long as the fits above.
+@pytest.mark.slow
+@parametrize_with_checks(
+    [SetClassifier()],
+    expected_failed_checks=lambda model: EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO},
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_compatibility_of_the_default(estimator, check):
     check(estimator)
 
 

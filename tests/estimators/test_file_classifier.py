@@ -82,6 +82,7 @@ def assert_same(model, wanted):
     assert wanted.lower_bound_ <= model.objective_ * (1 + 1e-9)
 
 
+@pytest.mark.draw(8)
 @pytest.mark.parametrize("loss", ["jaccard", "f1"])
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("kind", ["Parquet", "array"])
@@ -108,6 +109,7 @@ def test_the_fit_equals_the_one_in_memory(loss, groups, kind, few, tmp_path, mon
     np.testing.assert_array_equal(model.predict(args[0]), local.predict(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [20, 1 << 16])
 def test_the_ramp_of_one_set_is_as_good_as_in_memory(few, path, monkeypatch):
     monkeypatch.setattr(census, "FEW", few)
@@ -193,6 +195,7 @@ def test_a_mapping_that_is_not_of_numpy():
         np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), one)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("labels", ["text", "truth values", "codes", "floats"])
 @pytest.mark.parametrize("ids", ["text", "dates", "floats", "codes", "uint64"])
 def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
@@ -220,6 +223,7 @@ def test_bits_do_not_depend_on_the_threads(path):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("ids", [None, "g"])
 def test_a_fit_goes_on_from_a_checkpoint(ids, tmp_path, monkeypatch):
     frame = FRAME.assign(g=[f"set {i}" for i in SORTED])
@@ -462,6 +466,7 @@ def test_budgets(text, bytes):
     assert Budget.of(text).bytes == bytes
 
 
+@pytest.mark.slow
 def test_setwise_does_not_import_pyarrow_and_says_how_to_install_it(path):
     code = (
         "import sys; sys.modules['pyarrow'] = None; import setwise\n"

@@ -48,6 +48,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("scale", [0.2, 1.0, 2.0])
 @pytest.mark.parametrize("data", [animals, easy])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -92,6 +93,7 @@ def test_noise_may_be_what_half_of_the_tail_allows_for():
     assert printed < 100.0 * wrong < gibbs_bound(model, X, Y, rescale=False).value
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("n", [60, 3000])
 def test_no_other_scale_is_better(model, n):

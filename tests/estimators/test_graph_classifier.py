@@ -445,6 +445,7 @@ def test_what_more_than_two_labels_cannot_have():
         GraphClassifier("zero_one").fit(areas, labels)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", ["jaccard", "f1", "error_rate", "hamming"])
 def test_areas_of_three_labels_are_those_of_repeated_nodes(loss):
     graphs, labels = stripes(3)

@@ -41,6 +41,7 @@ def test_primal_best_and_dual_of_the_printed_descent():
         assert seconds > 0
 
 
+@pytest.mark.slow
 def test_figure3_shows_what_the_step_does():
     found = outcome("dd_figure3")
     (table,) = found.tables

@@ -6,6 +6,7 @@ from setwise.experiments.experiment import Settings
 from setwise.experiments.hol_figure2 import LEVELS, PUBLISHED, ROWS, words_on
 
 
+@pytest.mark.slow
 def test_figure2_has_the_pattern_of_the_paper():
     experiment, said = find("hol_figure2"), []
     found = experiment.run(Settings(quick=True), said.append)

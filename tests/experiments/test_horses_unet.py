@@ -164,6 +164,7 @@ def test_the_first_step_with_a_loss_has_no_part_in_its_share(monkeypatch):
     assert clock.whole == pytest.approx(142.0)
 
 
+@pytest.mark.slow
 def test_a_quick_run_says_that_it_reads_no_data(tmp_path, monkeypatch):
     monkeypatch.setattr(horses_unet, "QUICK", replace(SMALL, ways=("cross-entropy",), epochs=2))
     monkeypatch.setattr(horses_unet, "trained", partial(trained, n_jobs=1))
@@ -171,6 +172,7 @@ def test_a_quick_run_says_that_it_reads_no_data(tmp_path, monkeypatch):
     assert told.words[-1] == "The images are generated: no folder of data is read with --quick."
 
 
+@pytest.mark.slow
 def test_all_ways_are_trained_and_said(tmp_path, monkeypatch):
     said = []
     settings = Settings(quick=True, out=tmp_path)
@@ -246,6 +248,7 @@ def test_the_spelling_with_a_hyphen_is_found():
         assert horses_unet.steps(settings) == len(size.ways) * (len(size.rates) + size.seeds - 1)
 
 
+@pytest.mark.slow
 def test_without_pytorch_there_is_a_sentence(tmp_path):
     code = (
         "import sys\n"
@@ -265,6 +268,7 @@ def test_without_pytorch_there_is_a_sentence(tmp_path):
     assert done.stderr == "setwise: setwise.torch needs PyTorch 2.4 or later: pip install torch.\n"
 
 
+@pytest.mark.slow
 def test_the_list_of_experiments_does_not_import_pytorch():
     code = "import sys; from setwise.experiments import experiments; experiments(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -34,6 +34,7 @@ def test_ways_are_in_the_order_of_their_kinds_and_means_are_over_them():
     assert said == ["hard, at 0.5: auto is +0.0 ± 0.0 from the best published mean; it is below in hard-b."]
 
 
+@pytest.mark.slow
 def test_the_small_version_runs():
     experiment, said, quick = find("label_proportions"), [], Settings(quick=True)
     found = experiment.run(quick, said.append)

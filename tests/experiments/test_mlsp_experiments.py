@@ -182,6 +182,7 @@ def test_words_of_splits_follow_the_numbers():
     assert "ramp is undecided in max loss against independent" in words[1]
 
 
+@pytest.mark.slow
 def test_steps_grow_slower_than_one_over_epsilon():
     found = outcome("mlsp_steps")
     for counts, exponents in zip(found.tables[::2], found.tables[1::2], strict=True):

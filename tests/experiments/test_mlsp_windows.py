@@ -141,6 +141,7 @@ def test_the_picture_has_a_column_for_each_method():
     assert [len(axes.patches) for axes in figure.axes] == [2, 2, 0, 0]
 
 
+@pytest.mark.slow
 def test_the_quick_run_prints_all_rows():
     experiment, calls = find("mlsp_table1b"), []
     settings = Settings(quick=True)

@@ -82,6 +82,7 @@ def test_words_follow_the_numbers():
     assert "count likelihood is undecided against single-instance SVM" in words[0]
 
 
+@pytest.mark.slow
 def test_the_small_version_runs_and_keeps_its_repetitions(tmp_path):
     experiment, said = find("multiple_instances"), []
     settings = Settings(quick=True, out=tmp_path)

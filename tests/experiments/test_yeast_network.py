@@ -17,6 +17,7 @@ def parts():
     return [Part(x, np.stack([x[:, 0] > 0, x[:, 1] > 0, x[:, 0] * x[:, 1] > 0], axis=1)) for x in (X[:200], X[200:])]
 
 
+@pytest.mark.slow
 def test_every_loss_learns_and_every_measure_is_one_of_the_test_part():
     pytest.importorskip("torch")
     from setwise.experiments import yeast_network

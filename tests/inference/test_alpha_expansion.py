@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
@@ -39,7 +40,7 @@ def random_scores(rng, batch, kind):
 @pytest.mark.parametrize("kind", ["potts", "metric", "any"])
 def test_value_best_and_bound(kind, bound):
     rng = np.random.default_rng(0)
-    best_found, cases = 0, 100
+    best_found, cases = 0, rounds(100, 36)
     for case in range(cases):
         k = 2 + case % 3
         batch = random_batch(rng, k, tables=kind != "potts", unknown=case % 4 == 0, sizes=(5,))

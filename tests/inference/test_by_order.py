@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cases import close
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
@@ -41,7 +42,7 @@ def slow_order(y, labels, width, per):
 @pytest.mark.parametrize("kind", ["reals", "unknown", "ties", "zeros", "equal", "huge", "one state"])
 def test_the_maximum_is_that_of_enumeration(per, kind):
     rng = np.random.default_rng(0)
-    for k, height, width in SIZES * 3:
+    for k, height, width in SIZES * rounds(3, 1):
         batch, scores = problem(rng, k, height * width, kind)
         rows, loss = brute.labelings(k, height * width), OrderedPoints(width, per)
         structure = loss.structure(batch)

@@ -61,6 +61,7 @@ COSTS = [
 ]
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize(("costs", "slack"), COSTS)
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("budget", [0, 7, None])

@@ -34,6 +34,7 @@ def problems(rng, count, unknown=False):
         yield batch, s + (0.2 * batch.target if t % 5 == 0 else 0.0)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("unknown", [False, True])
 def test_value_best_and_bound(loss, unknown):

@@ -45,6 +45,7 @@ def losses_of(loss, y, rows):
     return loss.structure(Sets.rows(np.tile(y, (len(rows), 1)).astype(int))).values(rows.ravel())
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_value_best_and_bound_on_grids(loss):
     rng = np.random.default_rng(0)
@@ -200,6 +201,7 @@ def test_the_bundle_finds_the_minimum_of_a_maximum_of_planes(size):
         assert bundle.value == pytest.approx(program.fun, abs=1e-7)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", [*LOSSES, Tversky(0.3, 0.7)], ids=repr)
 def test_branching_finds_the_best_labeling(loss):
     rng = np.random.default_rng(6)

@@ -59,6 +59,7 @@ def check(batch, every, scores, costs, slack, found):
     return int(found.exact.sum())
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_worst_label_is_that_of_enumeration(kind, slack):
@@ -74,6 +75,7 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
             assert check(batch, every, scores, costs, slack, found) == len(batch), (costs, batch.truths)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("slack", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_searches_that_end_early_have_bounds(kind, slack):

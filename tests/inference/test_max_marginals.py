@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cases import KINDS, close, count_losses, counts_of, examples, fits, problem, slow_marginals, waves
+from cases import KINDS, close, count_losses, counts_of, examples, fits, in_turn, problem, slow_marginals, waves
 from setwise import max_marginals
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
@@ -39,15 +39,15 @@ def marginals(loss, y, scores):
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8])
 def test_max_marginals_equal_enumeration(p, dtype):
     rng = np.random.default_rng(0)
-    for loss in count_losses(p):
-        for kind in KINDS:
+    for turn, loss in enumerate(count_losses(p), p):
+        for kind in in_turn(KINDS, turn):
             y, scores = problem(rng, p, kind, dtype)
             found = marginals(loss, y, scores)
             if found is not None:
                 assert close(found, brute.max_marginals(loss, y, scores), scores), (loss, kind, y, scores)
 
 
-@pytest.mark.parametrize("p", [40, 75])
+@pytest.mark.parametrize("p", [40, pytest.param(75, marks=pytest.mark.slow)])
 def test_max_marginals_equal_a_scan_for_each_decision(p):
     rng = np.random.default_rng(1)
     for loss in count_losses(p):

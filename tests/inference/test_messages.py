@@ -32,6 +32,7 @@ def solved(method, structure, s):
     return found, best
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("method", [TreeMaxProduct(), *SEARCHES, Enumeration(), Auto()], ids=repr)
 @pytest.mark.parametrize("shape", ["tree", "chain"])
 def test_on_trees_all_reach_the_optimum(method, shape):
@@ -45,6 +46,7 @@ def test_on_trees_all_reach_the_optimum(method, shape):
         assert found.bounds[0] == pytest.approx(best, abs=1e-6 * slip(s) / 1e-11)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("method", [*SEARCHES, Enumeration(), Auto()], ids=repr)
 @pytest.mark.parametrize("shape", ["grid", "some"])
 def test_value_best_and_bound_with_cycles(method, shape):

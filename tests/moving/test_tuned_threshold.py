@@ -50,6 +50,7 @@ def fitted(request):
     return model, B, b, model.predict_proba(B)[:, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scoring", "loss"), SCORES.items(), ids=[str(loss) for loss in SCORES.values()])
 def test_on_our_cut_points_it_finds_our_value(scoring, loss, fitted):
     model, X, y, scores = fitted
@@ -67,6 +68,7 @@ def test_on_our_cut_points_it_finds_our_value(scoring, loss, fitted):
         assert (theirs.predict(X) == (scores >= theirs.best_threshold_)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["f1", "balanced_accuracy", "matthews_corrcoef"])
 def test_no_grid_is_better_on_the_same_scores(scoring, fitted):
     model, X, y, scores = fitted
@@ -96,6 +98,7 @@ def test_the_wrapper_without_bagging_has_the_best_cut_of_the_scores_out_of_fold(
     assert ours.best_threshold_ == best_threshold(y, held_out, "f1").threshold
 
 
+@pytest.mark.slow
 def test_its_score_is_a_mean_over_folds_and_ours_that_of_one_set(fitted):
     _, X, y, _ = fitted
     folds = StratifiedKFold(5)

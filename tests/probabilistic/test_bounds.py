@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from probabilistic.models import KINDS, dyadic_models, models, summed
+from rounds import rounds
 from setwise.core.refusal import Refusal
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import (
@@ -34,7 +35,7 @@ def numerical(model, bound, step=1e-5):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_certain_bounds_enclose_the_sum(kind):
-    for model in models(kind, 200, most=7):
+    for model in models(kind, rounds(200, 60), most=7):
         _, _, total, _ = summed(model)
         low, high = superdifferential(model), l_field(model)
         assert (low.kind, high.kind) == ("lower", "upper")
@@ -50,7 +51,7 @@ def test_certain_bounds_enclose_the_sum(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_perturbed_maximum_is_above_the_base_polytope(kind):
     rng = np.random.default_rng(0)
-    for model in models(kind, 200):
+    for model in models(kind, rounds(200, 60)):
         rows, values, _, _ = summed(model)
         point = base_point(model)
         for _ in range(5):
@@ -81,7 +82,7 @@ def test_marginals_of_l_field_are_its_derivatives(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_logistic_samples_are_maxima_and_estimate_a_bound(kind):
-    for t, model in enumerate(models(kind, 24, most=6)):
+    for t, model in enumerate(models(kind, rounds(24, 8), most=6)):
         rows, values, total, _ = summed(model)
         samples = 2000 if model.pairwise is not None else 60
         found = logistic(model, samples, random_state=t)
@@ -122,7 +123,7 @@ def test_the_estimate_of_many_draws_is_above_the_sum():
 def test_no_perturbed_maximum_is_above_any_point_of_the_base_polytope(kind):
     # All numbers are dyadic, so that nothing is rounded, and there is no tolerance either.
     rng = np.random.default_rng(0)
-    for model in dyadic_models(kind, 200):
+    for model in dyadic_models(kind, rounds(200, 60)):
         rows, values, _, _ = summed(model)
         vertices = np.empty((3, model.total))
         for vertex in vertices:
@@ -239,7 +240,7 @@ def covered(size, rng):
 
 def test_huge_scores_hide_no_other_label():
     rng = np.random.default_rng(4)
-    for _ in range(300):
+    for _ in range(rounds(300, 100)):
         model = covered(int(rng.integers(1, 6)), rng)
         rows, values, total, _ = summed(model)
         scale = 1e-9 * (1.0 + 1e-6 * np.abs(model.unary).max())

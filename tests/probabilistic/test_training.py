@@ -108,6 +108,7 @@ def test_any_base_functions_make_the_same_steps_as_cuts():
     np.testing.assert_allclose(fast.couplings, slow.couplings, atol=1e-12)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(
     "more", [ConcaveOfSize(np.sqrt(np.arange(7))), SetFunctionOf(6, lambda y: float(y[:3].any()) + float(y[3:].any()))]
 )

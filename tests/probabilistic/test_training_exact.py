@@ -32,6 +32,7 @@ def greatest(labels, observed, width, ridges, c, learned):
     return minimize(loss, np.append(np.zeros(width), [c, 0.0, 0.0]), bounds=bounds, tol=1e-12).x, loss
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("width", [1, 6])
 @pytest.mark.parametrize("learned", [False, True])
 def test_learned_weights_are_those_of_greatest_likelihood(width, learned):

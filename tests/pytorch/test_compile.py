@@ -45,6 +45,7 @@ def with_gradient(function, logits, target, *mask):
     return value.detach(), torch.autograd.grad(value.sum(), logits)[0]
 
 
+@pytest.mark.draw(10)
 @pytest.mark.parametrize(("module", "channels"), MODULES, ids=lambda x: type(x).__name__)
 def test_one_graph_for_all_shapes(module, channels):
     torch._dynamo.reset()
@@ -57,6 +58,7 @@ def test_one_graph_for_all_shapes(module, channels):
     assert counter.frame_count <= 2
 
 
+@pytest.mark.slow
 def test_a_mask():
     torch._dynamo.reset()
     module = st.LovaszSoftmaxLoss()

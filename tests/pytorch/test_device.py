@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.count_loss import CountLoss
 from setwise.losses import (
     MCC,
@@ -121,14 +122,14 @@ def test_lovasz_extension(loss, errors):
 @pytest.mark.parametrize("loss", ANY, ids=repr)
 def test_rescaled_losses(loss):
     for surrogate in surrogates(loss):
-        for scores, codes in cases(4, 4):
+        for scores, codes in cases(4, rounds(4, 2)):
             assert_same(SurrogateForm(surrogate, None), scores, codes)
 
 
 @pytest.mark.parametrize("errors", Errors)
 def test_extensions_in_pieces(errors, monkeypatch):
     monkeypatch.setattr(device_extension, "CELLS", 7)
-    for scores, codes in cases(11, 20):
+    for scores, codes in cases(11, rounds(20, 6)):
         for loss in (Jaccard("fraction"), Saturating(0.4)):
             assert_same(LovaszForm(loss, errors), as_read(scores, errors), codes)
 
@@ -142,6 +143,7 @@ def test_tables_in_pieces(monkeypatch):
 ON_LINES = [Jaccard(), Jaccard("fraction"), Tversky(2.0, 1.0), FBeta(), FBeta(0.5), MCC(), BalancedError()]
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [*ON_LINES, Jaccard() + Hamming(), 2.0 * FBeta() + Hamming()], ids=repr)
 def test_large_sets_by_lines_of_their_tables(loss, monkeypatch):
     monkeypatch.setattr(device_search, "LARGEST_TABLE", -1)

@@ -113,6 +113,7 @@ def test_copies(module):
         assert torch.equal(other(logits, target), module(logits, target))
 
 
+@pytest.mark.slow
 def test_a_module_in_another_process(tmp_path):
     """The number of a form belongs to a process: there it may be that of another form."""
     st.LovaszHingeLoss(Jaccard("fraction"))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from cases import submodular_losses, truths_and_scores
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -15,7 +16,7 @@ DIP = Cardinality([0.0, 1.0, 0.4])
 """LH 4.4 (ii): submodular, not increasing."""
 
 
-@settings(max_examples=30)
+@settings(max_examples=rounds(30, 12))
 @given(truths_and_scores(max_p=6))
 def test_equals_the_maximum_over_all_permutations(problem):
     y, scores, _ = problem
@@ -28,6 +29,7 @@ def test_equals_the_maximum_over_all_permutations(problem):
         assert bound.exact
 
 
+@settings(max_examples=rounds(40, 15))
 @given(truths_and_scores(dtypes=("f8",)))
 def test_gradient_is_a_subgradient_and_matches_finite_differences(problem):
     y, scores, rng = problem
@@ -67,6 +69,7 @@ def test_of_hamming_is_the_sum_of_hinges(problem):
     assert LovaszHinge(Hamming())(y, scores).value == pytest.approx(hinges, rel=1e-6)
 
 
+@settings(max_examples=rounds(40, 15))
 @given(truths_and_scores(dtypes=("f8",)))
 def test_is_convex_on_random_segments(problem):
     y, scores, rng = problem

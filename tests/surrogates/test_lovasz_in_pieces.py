@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from cases import count_losses, problem, submodular_losses
+from rounds import rounds
 from setwise.core.pieces import Piece, evaluated
 from setwise.core.refusal import Refusal
 from setwise.losses import (
@@ -61,7 +62,7 @@ def sizes(y, scores):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_exact_values_are_those_of_the_whole_set(loss):
     for plan in PLANS:
-        for _, y, scores, pieces, _ in problems(200 if plan == Plan() else 40):
+        for _, y, scores, pieces, _ in problems(rounds(200, 60) if plan == Plan() else rounds(40, 20)):
             truth, found = LovaszHinge(loss)(y, scores), evaluated(of_totals(loss, y, plan), pieces)
             slack = 1e-9 * abs(truth.value) + 1e-12 * sizes(y, scores)
             assert abs(found.value - truth.value) <= slack
@@ -71,7 +72,7 @@ def test_exact_values_are_those_of_the_whole_set(loss):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_bounds_hold_at_all_tolerances(loss):
     gaps = 0
-    for _, y, scores, pieces, _ in problems(50, seed=1):
+    for _, y, scores, pieces, _ in problems(rounds(50, 20), seed=1):
         truth = LovaszHinge(loss)(y, scores).value
         rounding = 1e-9 * abs(truth) + 1e-12 * sizes(y, scores)
         for plan in PLANS[1:]:
@@ -82,7 +83,7 @@ def test_bounds_hold_at_all_tolerances(loss):
                 assert found.upper - found.value <= tol + rounding
                 gaps += found.upper > found.value + rounding
     # The test is one of bounds only if some of them are apart; those of a modular loss never are.
-    assert gaps > 5 or Trait.MODULAR in loss.traits
+    assert gaps > rounds(5, 1) or Trait.MODULAR in loss.traits
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -171,7 +172,7 @@ def test_losses_bound_to_totals_are_those_of_whole_sets(p):
     """All losses of counts are taken but those whose parameters fix the number of decisions."""
     taken = 0
     for loss in submodular_losses(p):
-        for P in range(p + 1):
+        for P in range(0, p + 1, rounds(1, p)):
             y, scores = np.arange(p) < P, np.linspace(-1.1, 0.7, p)
             try:
                 found = evaluated(of_totals(loss, y), [Piece(scores, y)])
@@ -186,7 +187,7 @@ def test_losses_bound_to_totals_are_those_of_whole_sets(p):
 def test_bounds_of_single_bins_hold():
     """Thousands of bins, of which only counts, means and ends are known."""
     rng, apart = np.random.default_rng(6), 0
-    for trial in range(2000):
+    for trial in range(rounds(2000, 600)):
         loss, size = LOSSES[trial % len(LOSSES)], int(rng.integers(1, 12))
         y, scores = rng.random(size) < rng.random(), np.round(rng.standard_normal(size), int(rng.integers(0, 4)))
         ends = np.sort(rng.choice(scores, 2)) if rng.random() < 0.5 else np.array([-50.0, 50.0])
@@ -200,7 +201,7 @@ def test_bounds_of_single_bins_hold():
         assert max(found.value, 0.0) <= truth + 1e-9
         assert truth <= max(found.upper, 0.0) + 1e-9
         apart += found.value + 1e-6 < truth < found.upper - 1e-6
-    assert apart > 300
+    assert apart > rounds(300, 90)
 
 
 def test_refusals():

@@ -87,7 +87,7 @@ def scores_of(rng, p):
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_random_sets_in_random_pieces(loss):
     rng = np.random.default_rng(0)
-    for _ in range(rounds(200, 30)):
+    for _ in range(rounds(200, 12)):
         p = int(rng.integers(1, 31))
         scale = rng.choice([1.0, p, 0.3])
         surrogate = MarginRescaling(loss, scale="size" if scale == p else float(scale))

@@ -13,21 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import WeakSetClassifier
 from setwise.estimators.weak import smooth, training
-from setwise.surrogates import LovaszHinge
 
 UNKNOWN = "-1 marks unknown labels, as for the semi-supervised classifiers that this check leaves out by name"
 
 
 @parametrize_with_checks(
-    [
-        WeakSetClassifier(),
-        WeakSetClassifier(method="proportion_loss", C=1.0),
-        WeakSetClassifier(method="alternation", C=1.0),
-        WeakSetClassifier(method="margin", C=1.0),
-        WeakSetClassifier(method="ramp", C=1.0),
-        WeakSetClassifier(method=LovaszHinge("hamming"), C=1.0),
-        WeakSetClassifier(LogisticRegression()),
-    ],
+    [WeakSetClassifier()],
     expected_failed_checks=lambda _: {"check_classifiers_classes": UNKNOWN},
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -240,6 +240,7 @@ def test_the_ramp_begins_at_its_convex_bound(loss, C):
     assert (below.predict(X) == y).mean() > 0.8
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
 def test_values_of_bags_in_a_loss_follow_the_sorted_ids(order):
     X, _, groups, counts = drawn()

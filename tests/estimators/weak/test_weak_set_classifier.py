@@ -204,6 +204,7 @@ def test_sparse_rows(kind):
     np.testing.assert_allclose(sparse.decision_function(kind(X)), dense.decision_function(X), atol=0.02)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -287,6 +288,7 @@ def test_one_bag_and_bags_of_one_row():
     np.testing.assert_allclose(single.coef_, labels.coef_, rtol=1e-3)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()])
 @pytest.mark.parametrize("value", [0, 1])
 @pytest.mark.parametrize("method", ["auto", *LINEAR])
@@ -299,6 +301,7 @@ def test_all_rows_of_one_class(value, method, estimator):
     assert (clone(model).fit(X, np.full(60, value)).predict(X) == value).all()
 
 
+@pytest.mark.draw(5)
 @pytest.mark.parametrize(
     "known",
     [{"proportions": 0.5}, {"proportions": 0.33}, {"proportions": 0.525}, {"between": (2, 6)}, {"at_least": 5}],

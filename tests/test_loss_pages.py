@@ -85,6 +85,7 @@ def test_every_loss_has_a_page_with_all_sections(kind):
     assert "Examples\n--------\n>>> " in doc
 
 
+@pytest.mark.slow
 def test_every_loss_has_a_picture_that_is_described():
     for kind in LOSSES.values():
         figure = loss_pages.picture(shown(kind).loss)

@@ -57,6 +57,7 @@ def test_the_report_holds_everything_inside_and_answers_first(tmp_path):
     assert second["coefficients"]["mean radius"] == cancer.winner.coefficients["mean radius"]
 
 
+@pytest.mark.slow
 def test_words_link_to_the_pages_that_explain_them(tmp_path, monkeypatch):
     def written():
         return write_report(tmp_path, [made_up()], "title", 1.0)[0].read_text(encoding="utf-8")

@@ -82,6 +82,7 @@ def test_trees_are_found_where_no_line_can_do_it(both):
     assert {row.lever for row in f1.rows} >= {"as_it_is", "threshold", "decision", "stack"}
 
 
+@pytest.mark.slow
 def test_the_code_repeats_the_winner():
     problem = made()
     plans = {

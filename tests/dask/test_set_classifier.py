@@ -194,6 +194,7 @@ def test_files_of_parquet_and_clones(client, tmp_path):
             call(rows[list("bacde")])
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("learner", ["one_slack", "subgradient", "block_frank_wolfe", "nrbm"])
 def test_learners_by_name(client, learner):
     model = SetClassifier("jaccard", "convex", learner, tol=0.1, max_iter=20).fit(spread(X), spread(Y))

@@ -75,6 +75,7 @@ def test_exact_averages_equal_enumeration(loss, average):
         assert abs(found.loss - enumerated(loss, Y, scores, average)) < 1e-12
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(("average", "losses"), [("samples", ALL), ("micro", OTHERS)])
 def test_other_averages_are_never_worse_than_a_common_threshold_nor_improved_by_one_column(average, losses):
     rng, best = np.random.default_rng(1), 0

@@ -80,6 +80,7 @@ def test_bounds_by_blocks_hold_at_the_ends_and_inside(loss):
         assert_bounds_hold(bounds, loss, q, rng)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", DILUTED[:6], ids=repr)
 def test_bounds_by_blocks_are_narrow_in_large_sets(loss):
     p = 3_000_000

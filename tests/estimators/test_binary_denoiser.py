@@ -93,6 +93,7 @@ def test_clean_images_of_which_nothing_is_known_say_nothing():
     np.testing.assert_array_equal(alone.coupling_, same.coupling_)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("observation", ["known", "learned"])
 @pytest.mark.parametrize("bias", ["pixel", "shared"])
 @pytest.mark.parametrize("alone", [False, True])
@@ -123,6 +124,7 @@ def test_a_share_of_one_half_is_a_pixel_not_seen():
         np.testing.assert_array_equal(each.transform(TEST[0]), hidden.transform(test))
 
 
+@pytest.mark.slow
 def test_what_is_known_of_the_noise_of_each_pixel_helps():
     rng = np.random.default_rng(6)
     shares = np.where(np.indices((14, 12))[1] < 6, 0.02, 0.35)

@@ -51,6 +51,7 @@ def decided(model):
     return np.asarray(model.transform(SEEN)).reshape(-1, 6) @ (1 << np.arange(6))
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Hamming()], ids=repr)
 def test_independent_pixels_and_perturbed_images_have_the_least_expected_loss(loss):
     model = fitted(decode=loss, samples=50)
@@ -66,6 +67,7 @@ def test_independent_pixels_and_perturbed_images_have_the_least_expected_loss(lo
     np.testing.assert_allclose(q, np.reshape(model.predict_marginals(SEEN), (-1, 6)), atol=1e-12)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Hamming()], ids=repr)
 def test_exact_samples_have_nearly_the_least_expected_loss(loss):
     model = fitted(decode=loss, samples=3000, draws="exact", coupling=0.7)
@@ -79,6 +81,7 @@ def test_exact_samples_have_nearly_the_least_expected_loss(loss):
     np.testing.assert_array_equal(mean, (q > 0.5) @ (1 << np.arange(6)))
 
 
+@pytest.mark.slow
 def test_what_depends_on_each_other_is_decided_together():
     model = fitted(decode="jaccard", samples=3000, draws="exact", coupling=0.7)
     chances = np.exp(scores_of(model))

@@ -404,6 +404,7 @@ def stripes(n, seed=0, chain=False):
     return graphs, labels
 
 
+@pytest.mark.slow
 def test_three_labels():
     graphs, labels = stripes(6)
     test = stripes(10, seed=1)

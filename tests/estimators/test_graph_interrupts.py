@@ -127,7 +127,7 @@ def boxed():
     return graphs, labels, known[:6], full[:6]
 
 
-@pytest.mark.draw(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"surrogate": "margin"}])
 def test_boxes_alone_are_enough(boxed, parameters):
     graphs, labels, known, full = boxed

@@ -89,6 +89,7 @@ def reference(space, X, every, Y, costs, slack, C):
     return 0.5 * v @ P @ v + c @ v, psis
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [sequences, matchings, networks])
@@ -217,6 +218,7 @@ def test_methods_that_need_a_list_of_labels_are_refused():
     assert isinstance(space.bind(X)[0], Flips)
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [sequences, matchings, networks])
 def test_ssvm_of_a_large_space_is_that_of_listed_labels(make, seed):

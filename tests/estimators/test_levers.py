@@ -64,6 +64,7 @@ def expected(loss, q, labels):
     return total
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [FBeta(), Jaccard(), Hamming()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_decision_on_one_set_is_the_best_threshold_in_expectation(loss, seed):
@@ -335,6 +336,7 @@ def test_where_a_few_far_rows_bend_the_line_class_weights_surely_win():
     assert all(c.loss >= by_name[model.best_lever_].loss for c in model.candidates_ if c.gain > c.gain_error)
 
 
+@pytest.mark.slow
 def test_on_a_logistic_model_the_model_stays():
     """A decision is another way to the threshold; all that trains anew must stay away in nearly all cases."""
     stays, gains, count = 0, [], rounds(10, 5)

@@ -63,6 +63,7 @@ SHARES = np.array([[0.05, 0.5, 0.2], [0.1, 0.3, 0.15]])
 WAYS = [{}, {"observation": "learned"}, {"bias": "shared"}, {"noise": SHARES}, {"noise": "learned"}]
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("parameters", WAYS, ids=str)
 @pytest.mark.parametrize("unseen", [0.0, 0.3])
 def test_the_certain_interval_holds_the_sum_over_all_labelings(parameters, unseen):
@@ -78,6 +79,7 @@ def test_the_certain_interval_holds_the_sum_over_all_labelings(parameters, unsee
             assert found.certain[1] - found.certain[0] < 0.3 * (1.0 + model.coupling_.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", ["all", "some", "nothing"])
 def test_the_interval_holds_what_is_estimated_in_nineteen_of_twenty_cases(known):
     noisy, clean, some = tiny(4, 1, 0.2)
@@ -97,6 +99,7 @@ def test_the_interval_holds_what_is_estimated_in_nineteen_of_twenty_cases(known)
     assert abs(np.mean(apart)) < 4.0 * np.std(apart) / np.sqrt(count) + 1e-3
 
 
+@pytest.mark.slow
 def test_each_fit_has_the_largest_likelihood_of_its_own_kind():
     rng, (row, column) = np.random.default_rng(0), np.indices((10, 9))
     clean = np.array([np.hypot(row - rng.uniform(3, 6), column - rng.uniform(3, 6)) < 3 for _ in range(40)])

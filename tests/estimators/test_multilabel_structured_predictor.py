@@ -123,6 +123,7 @@ def test_labels_that_share_nothing_are_those_of_set_classifier(animals):
     np.testing.assert_array_equal(model.predict_matrix(X), other.predict(X))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("bias", [0.0, 2.0])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("kappa", [None, "tree", "narrow"])

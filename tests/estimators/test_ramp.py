@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from rounds import rounds
 from setwise import SetClassifier, SetClassifierCV
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -157,11 +158,12 @@ def test_without_an_intercept_and_with_a_constant_label_there_is_a_start_too():
     assert sparse.score(X, y) == pytest.approx(dense.score(X, y), abs=0.02)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("learner", ["auto", "nrbm", "convex_concave"])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "g_mean"])
 def test_training_is_never_worse_than_the_start_and_never_empty(learner, loss):
     better = 0
-    for seed in range(4):
+    for seed in range(rounds(4, 2)):
         X, y = overlapping(seed=seed)
         start = SetClassifier(loss, "ramp", C=1e-9).fit(X, y)
         for C in (1.0, 100.0, "auto", 1e6):
@@ -195,6 +197,7 @@ def test_auto_stays_convex_for_one_set_without_a_ramp_or_a_start():
         assert (model.surrogate_, model.status_) == (convex, "converged")
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("groups", [None, np.arange(600) // 200])
 def test_auto_warns_of_a_model_from_zero_that_is_no_better_than_a_constant(groups):
     warned = 0
@@ -324,6 +327,7 @@ def test_an_exact_threshold_is_that_of_held_out_scores():
     assert moved.history_["objective"][0] == pytest.approx(plain.objective_)
 
 
+@pytest.mark.slow
 def test_exact_thresholds_of_groups_and_of_labels():
     X, y = overlapping()
     groups = np.arange(600) // 20

@@ -49,6 +49,7 @@ def same(one, other, rows):
     np.testing.assert_array_equal(one.predict(rows), other.predict(rows))
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("change", [{}, {"levers": ["threshold", "ramp"]}, {"outer_cv": 3}, {"cv": KFold(3)}])
 def test_no_fit_on_folds_is_made_twice(change, file, fits):
     model = clone(MODEL).set_params(**change)
@@ -101,6 +102,7 @@ OTHER = TABLE.copy()
 OTHER.loc[3, "word"] = "z"
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -47,6 +47,7 @@ def test_every_named_loss_trains_to_its_certificate(name):
     assert model.score(X, y) > untrained.score(X, y)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "hamming"])
 def test_average_says_what_a_set_is(average, loss):

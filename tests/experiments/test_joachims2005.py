@@ -38,6 +38,7 @@ def check(table, problems):
         np.testing.assert_array_equal(marks, block == np.nanmax(block, axis=0))
 
 
+@pytest.mark.slow
 def test_quick_measures_every_way_on_digits():
     found = outcome(Settings(quick=True))
     (table,) = found.tables

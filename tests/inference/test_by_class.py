@@ -35,6 +35,7 @@ def test_one_class_against_the_rest_equals_enumeration(loss):
             assert objective(found.labels) == pytest.approx(truth, abs=1e-9)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta(), Hamming()], ids=repr)
 def test_mean_over_classes_is_certified_and_nearly_always_right(loss):
     right = []

@@ -50,7 +50,7 @@ def every(batch):
 @pytest.mark.parametrize("unknown", [False, True])
 def test_value_best_bound_and_persistent_labels(kind, unknown):
     rng = np.random.default_rng(0)
-    exact, best_found, cases = 0, 0, rounds(150, 80)
+    exact, best_found, cases = 0, 0, rounds(150, 100)
     for _ in range(cases):
         batch, scores = random_batch(rng, kind, unknown)
         for structure in (Structure(batch), (1.5 * Hamming()).structure(batch), Hamming().structure(batch).zero()):

@@ -269,6 +269,7 @@ def test_points_outside_the_base_polytope_are_refused():
             l_field(model, point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

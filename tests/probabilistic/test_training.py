@@ -108,9 +108,12 @@ def test_any_base_functions_make_the_same_steps_as_cuts():
     np.testing.assert_allclose(fast.couplings, slow.couplings, atol=1e-12)
 
 
-@pytest.mark.draw(2)
 @pytest.mark.parametrize(
-    "more", [ConcaveOfSize(np.sqrt(np.arange(7))), SetFunctionOf(6, lambda y: float(y[:3].any()) + float(y[3:].any()))]
+    "more",
+    [
+        ConcaveOfSize(np.sqrt(np.arange(7))),
+        pytest.param(SetFunctionOf(6, lambda y: float(y[:3].any()) + float(y[3:].any())), marks=pytest.mark.slow),
+    ],
 )
 def test_moments_match_with_other_base_functions(more):
     rows = np.random.default_rng(5).random((60, 6)) < 0.35

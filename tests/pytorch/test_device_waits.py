@@ -31,7 +31,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.draw(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_nothing_depends_on_values_on_the_host(deterministic, monkeypatch):
     """Tensors without values go all the way, and all that is made on the way is there too."""

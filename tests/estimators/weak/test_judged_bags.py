@@ -112,6 +112,7 @@ def objective(model, values, C):
     return 0.5 * w @ w + C * values.sum()
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize(("surrogate", "loss", "rescaled"), WITH_TRUTH, ids=NAMES)
 def test_rounds_of_completions_descend_on_what_enumeration_computes(surrogate, loss, rescaled):
     rng, longest = np.random.default_rng(0), 0

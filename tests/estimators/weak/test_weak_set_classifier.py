@@ -333,6 +333,7 @@ def test_naive_bags_are_named():
     clone(PLAIN).fit(X, groups=groups, at_least=[1, 1, 1, None, None, None], counts=[None, None, None, 0, 0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the bags show no signal", "ignore:the bags carry hardly any")
 def test_rounding_decides_no_race():
     rng = np.random.default_rng(3)
@@ -366,6 +367,7 @@ def test_the_interval_of_the_intercept():
     assert clone(PLAIN).fit(X, groups=groups, at_least=1).interval_.high == np.inf
 
 
+@pytest.mark.slow
 def test_the_race_takes_what_makes_held_out_bags_likely():
     X, _, groups, counts = drawn()
     model = WeakSetClassifier(verbose=0).fit(X, groups=groups, counts=counts)
@@ -547,6 +549,7 @@ def test_the_threshold_of_equal_rows():
     assert threshold_for(ErrorRate(), np.array([-1.0, 3.0])) == 1.0
 
 
+@pytest.mark.slow
 def test_labels_that_follow_from_numbers_do_not_hide_naive_bags():
     rng = np.random.default_rng(5)
     X, groups, y = rng.standard_normal((800, 3)), np.repeat(np.arange(40), 20), rng.random(800) < 0.1

@@ -7,6 +7,9 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+from clock import Clock  # noqa: E402
+from drawn import left_out  # noqa: E402
+
 # A first call compiles, so a single example may take seconds.
 settings.register_profile("setwise", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=400)
@@ -30,10 +33,14 @@ def fits(monkeypatch):
     return seen
 
 
+def pytest_configure(config):
+    """Time the tests where that is asked for."""
+    if os.environ.get("SETWISE_CLOCK") == "1":
+        config.pluginmanager.register(Clock())
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark as slow what the draw of a test leaves out."""
-    from drawn import left_out
-
     for item in left_out([item for item in items if item.get_closest_marker("draw")]):
         item.add_marker("slow")

@@ -10,7 +10,7 @@ from setwise import SVMperf
 from setwise.estimators.svmperf import NAMED
 
 quapy = pytest.importorskip("quapy", reason="needs quapy: pip install quapy")
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")]
 
 
 @pytest.fixture

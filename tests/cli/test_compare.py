@@ -63,7 +63,7 @@ CASES = (
 )
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(9)
 @pytest.mark.parametrize("words", CASES, ids=[" ".join(c).replace("--target sick", "").strip() for c in CASES])
 def test_every_kind_of_data_gets_an_answer_for_every_kind_of_measure(files, tmp_path, capsys, words):
     assert run(files / words[0], *words[1:], *LEAST, "--loss", "f1,auc,break_even", "--out", tmp_path / "r") == 0

@@ -235,7 +235,7 @@ def test_too_few_rows_are_a_sentence():
 
 def test_what_is_held_out_has_no_say_in_the_choice():
     problem = digit_traits(2).part(150, 12, 0)
-    plan = Plan(3, 3, (0.1, 1.0), ("linear", "forest"), ("decision",))
+    plan = Plan(3, 3, (0.1, 1.0), ("linear",), ("decision",))
     (before,) = compare(problem, [F1], plan)
     # The folds of a label matrix do not depend on the labels.
     _, test = next(iter(KFold(3, shuffle=True, random_state=0).split(problem.X)))

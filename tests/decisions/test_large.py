@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import in_turn
 from decisions.cases import COUNTS, slow
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.decisions.blocks import Blocks
@@ -101,8 +102,8 @@ def test_bounds_of_large_intervals_are_below_their_numbers(loss):
 
 @pytest.mark.parametrize("loss", [MCC(), GMean(), HMean(), Jaccard() + Hamming(), BalancedError() + GMean()], ids=repr)
 def test_the_search_in_sets_of_thousands_finds_what_windows_find(loss):
-    p = 1500
-    for q in sets(p).values():
+    p, kinds = 1500, [*sets(1500).values()]
+    for q in in_turn(kinds, len(repr(loss)), 2):
         exact = ByWindow(formula_of(loss, p)).decide(q[None, :]).values[0]
         found = ByBounds(formula_of(loss, p), 2e-3).decide(q[None, :])
         assert found.bounds[0] - 1e-9 <= exact <= found.values[0] + 1e-9

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from cases import in_turn
 from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, slow, truths
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
@@ -56,7 +57,8 @@ def test_decisions_equal_enumeration_of_ten(loss):
 @pytest.mark.parametrize("p", [129, pytest.param(200, marks=pytest.mark.slow)])
 def test_windows_equal_sums_over_all_counts(loss, p):
     rng = np.random.default_rng(p)
-    for q in (rng.random(p), rng.random(p) ** 6, np.round(rng.random(p)), np.round(rng.random(p) * 3) / 3, np.zeros(p)):
+    kinds = (rng.random(p), rng.random(p) ** 6, np.round(rng.random(p)), np.round(rng.random(p) * 3) / 3, np.zeros(p))
+    for q in in_turn(kinds, COUNTS.index(loss), 2):
         found = least_expected_loss(q, loss)
         ordered = np.sort(q)[::-1]
         # Slow: all labelings of the most probable decisions, summed over all counts.

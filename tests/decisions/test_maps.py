@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_expected_loss_of_map
@@ -44,8 +45,8 @@ def small(case):
 
 @pytest.mark.parametrize("inner", INNER, ids=repr)
 def test_values_and_bounds_of_small_maps(inner):
-    best = 0
-    for case in range(80):
+    best, cases = 0, rounds(80, 30)
+    for case in range(cases):
         q = small(case)
         p, k = q.shape
         every = np.array(list(product(range(k), repeat=p)))
@@ -61,7 +62,7 @@ def test_values_and_bounds_of_small_maps(inner):
         if k == 2:
             assert value <= expected.min() + 1e-9
     # It is a search, so it need not find the best labeling of every map.
-    assert best >= 64
+    assert best >= 0.8 * cases
 
 
 def smooth_map(h, w, k, sharp):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
 from kernels.falling import KINDS as SCORES
+from rounds import rounds
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.label_sequences import Sequences
@@ -64,7 +65,7 @@ def check(batch, every, scores, costs, slack, found):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_worst_label_is_that_of_enumeration(kind, slack):
     rng = np.random.default_rng(0)
-    for _ in range(12):
+    for _ in range(rounds(12, 6)):
         batch, every = some_batch(rng, kind)
         for costs in every_cost(rng):
             structure = Structure(batch, () if costs is None else (costs,))
@@ -81,7 +82,7 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
 def test_searches_that_end_early_have_bounds(kind, slack):
     rng = np.random.default_rng(1)
     open_ones = 0
-    for _ in range(15):
+    for _ in range(rounds(15, 6)):
         batch, every = some_batch(rng, kind, most=4)
         for costs in every_cost(rng)[3:7]:
             maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (costs,)), slack)

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -61,7 +62,7 @@ def losses(rng, graphs):
 @pytest.mark.parametrize("unknown", [False, True])
 def test_cuts_are_enumeration(kind, unknown):
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(rounds(60, 20)):
         graphs = random_graphs(rng, unknown=unknown)
         scores = random_scores(rng, graphs, kind)
         slip = 1e-12 * (1.0 + np.abs(scores).sum())

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
@@ -31,7 +32,7 @@ def problem(rng, unknown, kind):
 def test_it_is_enumeration(loss, unknown):
     rng, truths = np.random.default_rng(0), 0
     rows = np.array(list(product([False, True], repeat=9)))
-    for k in range(60):
+    for k in range(rounds(60, 25)):
         graphs, scores = problem(rng, unknown, ("reals", "ties", "zeros", "huge", "reals")[k % 5])
         structure = loss.structure(graphs)
         assert isinstance(Auto().choice(structure), SecondBest)

@@ -115,7 +115,7 @@ def as_read(scores, errors):
 @pytest.mark.parametrize("errors", Errors)
 def test_lovasz_extension(loss, errors):
     form = LovaszForm(loss, errors)
-    for scores, codes in cases(3, 10):
+    for scores, codes in cases(3, rounds(10, 5)):
         assert_same(form, as_read(scores, errors), codes)
 
 

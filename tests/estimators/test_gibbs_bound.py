@@ -48,7 +48,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.draw(4)
+@pytest.mark.draw(6)
 @pytest.mark.parametrize("scale", [0.2, 1.0, 2.0])
 @pytest.mark.parametrize("data", [animals, easy])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

@@ -95,6 +95,12 @@ def test_definition_6_is_convex_and_thresholding_is_not():
         across = values[1:-1] - 0.5 * (values[:-2] + values[2:])
         return max(along.max(), across.max())
 
+    # Where both decisions are right by the same margin the sum is below 0: it is clipped, and does not pull.
+    found = whole.batch(sets, points.ravel())
+    right = (points[:, 0] == points[:, 1]) & (points[:, 0] > 1.05)
+    assert right.any()
+    assert (found.values[right] == 0.0).all()
+    assert (found.gradient.reshape(-1, 2)[right] == 0.0).all()
     assert largest_violation(whole) < 1e-12
     assert largest_violation(forced) > 0.01
     assert whole.on(sets).convex

@@ -208,12 +208,13 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)
-def test_sets_that_are_too_large_to_be_sent(loss, monkeypatch):
+@pytest.mark.parametrize("size", [1_500, pytest.param(30_000, marks=pytest.mark.slow)])
+def test_sets_that_are_too_large_to_be_sent(loss, size, monkeypatch):
     monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
     monkeypatch.setattr(least_in_pieces, "MOST", 1)
     rng = np.random.default_rng(8)
-    for q in (rng.random(6_000) ** 2, np.round(rng.random(6_000), 1), np.zeros(500), np.ones(500)):
-        found, labels = searched(loss, q, [100, 100, 3_000], 1e-2)
+    for q in (rng.random(size) ** 2, np.round(rng.random(size), 1), np.zeros(500), np.ones(500)):
+        found, labels = searched(loss, q, [100, 100, size // 3], 1e-2)
         wanted = least_expected_loss(q, loss, tol=1e-4)
         assert found.certified
         assert found.bound <= wanted.values[0] + 1e-9

@@ -208,7 +208,7 @@ def test_more_equal_probabilities_than_may_be_sent(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [MCC(), GMean(), FBeta() + 0.5 * ErrorRate()], ids=repr)
-@pytest.mark.parametrize("size", [1_500, pytest.param(30_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [12_000, pytest.param(30_000, marks=pytest.mark.slow)])
 def test_sets_that_are_too_large_to_be_sent(loss, size, monkeypatch):
     monkeypatch.setattr(least_in_pieces, "GATHERED", 0)
     monkeypatch.setattr(least_in_pieces, "MOST", 1)

@@ -149,6 +149,7 @@ def test_names_are_taken_for_losses():
         describe(MeanOverClasses(Jaccard()), [0, 1])
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("p", [1, 4, 7])
 def test_verdicts_agree_with_the_surrogates_themselves(p):
     for loss in variety(p):

@@ -97,6 +97,7 @@ def test_ctrl_c_while_times_are_measured_writes_nothing(data, file, tmp_path, fi
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused(data, file, tmp_path, capsys):
     (tmp_path / "r").mkdir()
 

@@ -132,6 +132,7 @@ def test_the_advice_under_a_floor_keeps_it():
     assert all("and the floor is kept" in line for line in details(found) if "From the threshold" in line)
 
 
+@pytest.mark.slow
 def test_the_picture_shows_recall_precision_and_the_floor_around_the_threshold():
     pytest.importorskip("matplotlib")
     from setwise.compare.pictures import floored, pictures, ways

@@ -21,6 +21,7 @@ def spread(array):
     return da.from_array(array, chunks=(70, *array.shape[1:]))
 
 
+@pytest.mark.slow
 def test_a_bound_that_says_nothing_is_said(client):
     with pytest.warns(VacuousBoundWarning, match="'lovasz' promises no less loss.*take surrogate='ramp'") as said:
         SetClassifier("jaccard", "convex").fit(spread(X), spread(RARE))

@@ -21,6 +21,7 @@ def spread(array):
     return da.from_array(array, chunks=((1, 399, 200, 300), *array.shape[1:]))
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("groups", [None, GROUPS, np.sort(GROUPS)], ids=["one", "mixed", "sorted"])
 def test_the_area_of_rows_that_stay_where_they_are(client, groups, monkeypatch):
     ids = None if groups is None else spread(groups)

@@ -29,6 +29,7 @@ def wrong(model, noisy=TEST[0], clean=TEST[1]):
     return 1.0 - model.score(noisy, clean)
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"observation": "learned"}, {"noise": 0.1}, {"noise": "learned"}, {"bias": "shared"}, {"decode": "max"},
@@ -68,6 +69,7 @@ def test_pixels_that_were_not_seen_are_filled_in():
     assert np.abs(nothing - TRAIN[1].mean(axis=0)).mean() < 0.12
 
 
+@pytest.mark.slow
 def test_clean_images_of_which_a_part_is_known():
     noisy, clean = TRAIN
     half = np.where(np.arange(len(clean))[:, None, None] % 2, clean, -1)

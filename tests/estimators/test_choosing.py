@@ -94,6 +94,7 @@ def layouts():
     yield Task(Y, Hamming(np.arange(4.0)), None, "samples")
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize("task", list(layouts()), ids=lambda task: f"{task.loss.name}-{task.layout}")
 def test_the_bootstrap_has_the_moments_of_resampling(task):
     rng = np.random.default_rng(2)

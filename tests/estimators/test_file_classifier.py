@@ -215,6 +215,7 @@ def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
     assert set(model.predict(path).tolist()) == set(model.classes_.tolist())
 
 
+@pytest.mark.slow
 def test_bits_do_not_depend_on_the_threads(path):
     found = []
     for n_jobs in (1, 2, 4):

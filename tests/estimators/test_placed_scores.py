@@ -96,6 +96,7 @@ def reference(loss, truth, scores, ids):
     return float(loss.values(Sets(truth[order], offsets), scores[order]).mean())
 
 
+@pytest.mark.draw(4)
 @pytest.mark.parametrize("loss", [RocArea(), 0.25 * RocArea(), AveragePrecision(), NDCG()], ids=repr)
 @pytest.mark.parametrize("kind", ["int", "text", "unsigned", None])
 def test_the_mean_over_sets(loss, kind, monkeypatch):

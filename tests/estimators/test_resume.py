@@ -111,6 +111,7 @@ def test_a_smaller_gap_goes_on(file):
     np.testing.assert_array_equal(fine.history_["seconds"][: rough.n_iter_], rough.history_["seconds"])
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "more", [{}, {"surrogate": "auto"}, {"loss": "f1", "surrogate": "ramp", "learner": "convex_concave"}]
 )

@@ -252,6 +252,7 @@ def test_the_printed_steps():
         np.testing.assert_array_equal(found.labels, vote)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("unknown", [False, True])
 def test_areas_and_labels_that_are_not_known(weighted, unknown):

@@ -150,6 +150,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / graphs.tot
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of the peak memory differs")
 def test_a_cut_of_an_image_needs_little_memory():
     found = subprocess.run(

@@ -22,6 +22,7 @@ def root():
     return CountFunctionLoss(lambda fn, fp: np.sqrt(fn + fp), promises=[Trait.INCREASING, Trait.SUBMODULAR])
 
 
+@pytest.mark.slow
 def test_twins_leave_nothing_behind():
     """A loss of its own at each call, by a function or by an array."""
     held = []

@@ -336,6 +336,7 @@ def test_a_second_derivative_is_refused():
             gradient.sum().backward()
 
 
+@pytest.mark.draw(3)
 @pytest.mark.parametrize(
     "module", [MaxMarginMRFLoss("f1"), LogSupermodularLoss(4, random_state=0), LogSupermodularLoss(4)]
 )
@@ -354,6 +355,7 @@ def test_compiled_whole_it_is_the_same(module):
         assert torch.equal(a, b)
 
 
+@pytest.mark.slow
 def test_decisions_are_compiled_whole():
     unary, coupling, _ = drawn((3, 4), 2)
     for seed in (0, 5, 2**63 - 1):
@@ -364,6 +366,7 @@ def test_decisions_are_compiled_whole():
 
 
 # A graph that begins in the middle of a function looks at gradients of what is no leaf.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 def test_functional_twins_end_a_graph_and_are_the_same():
     unary, coupling, target = drawn((3, 4), 2)

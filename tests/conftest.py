@@ -41,6 +41,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as slow what the draw of a test leaves out."""
+    """Mark as long what the draw of a test leaves out, and as slow too, so that one marker leaves out both."""
     for item in left_out([item for item in items if item.get_closest_marker("draw")]):
-        item.add_marker("slow")
+        item.add_marker("long")
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker("slow")

@@ -1,4 +1,4 @@
-"""The draw of ``@pytest.mark.draw(n)``: about one in n cases of a test runs always, and all others are slow."""
+"""The draw of ``@pytest.mark.draw(n)``: about one in n cases of a test runs always, and all others are long."""
 
 import random
 

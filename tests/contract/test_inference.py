@@ -33,8 +33,8 @@ def made(kind):
 
 
 METHODS = {name: made(kind) for name, kind in INFERENCES.items()}
-# A part of the problems of all losses, others for each method; all of them are slow.
-SHARES = pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.slow)])
+# A part of the problems of all losses, others for each method; all of them are long.
+SHARES = pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.long)])
 
 
 def part_of(problems, method, share):

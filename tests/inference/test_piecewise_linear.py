@@ -9,7 +9,7 @@ import pytest
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
-from setwise.inference import PiecewiseLinear, piecewise_linear
+from setwise.inference import PiecewiseLinear
 from setwise.inference.piecewise_linear import PiecesOfSet
 from setwise.losses import MCC, AreaWeighted, FBeta, Hamming, Jaccard, ZeroOne
 
@@ -78,7 +78,7 @@ def test_the_bound_needs_no_answer_of_the_solver(monkeypatch):
     loss = Jaccard()
     graphs, scores, _, values = problem(np.random.default_rng(2), loss, "reals")
     one = PiecewiseLinear().prepare(loss.structure(graphs))
-    monkeypatch.setattr(piecewise_linear, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: SimpleNamespace(x=None))
     found = one.maximize(scores)
     assert found.values[0] <= values.max() <= found.bounds[0] < np.inf
     assert not found.exact[0]

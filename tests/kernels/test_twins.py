@@ -13,6 +13,7 @@ from setwise.decisions import bagged_threshold, best_threshold, least_expected_l
 from setwise.kernels.jit import Twinned
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.simplex import solve_simplex
+from setwise.kernels.thresholds import best_cuts
 from setwise.losses import MCC, FBeta, Jaccard, Tversky
 from setwise.surrogates import MarginRescaling
 
@@ -129,6 +130,15 @@ def test_thresholds_and_hinges(calls, dtype):
     # Margins of float32 scores are decoded from their keys, others are put in order.
     lacks = {("sorting", "_exact_order")} if dtype == np.float32 else {("ranks", "_decode")}
     assert {name for name in THRESHOLDS | HINGES if calls[name] >= 5} == (THRESHOLDS | HINGES) - lacks
+
+
+def test_best_cuts_among_several_runs(calls):
+    rng = np.random.default_rng(0)
+    for m in (0, 1, 2, 5, 9):
+        for _ in range(30):
+            scores = np.sort(np.round(3.0 * rng.standard_normal(m), int(rng.integers(0, 3))))[::-1].copy()
+            # Few values, so that several runs of cuts have the least loss.
+            best_cuts(scores, rng.integers(0, 2, m).astype(float), np.ones(1), np.array([0, m]), 1e-12)
 
 
 def test_numbers_of_positives(calls):

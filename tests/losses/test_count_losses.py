@@ -183,6 +183,8 @@ def test_bad_parameters_are_refused():
         RecallAtK(0)
     with pytest.raises(ValueError, match="fits sets of 3 decisions or more; got one of 2"):
         PrecisionAtK(3)([1, 0], [1, 0])
+    with pytest.raises(ValueError, match="fits sets of 3 decisions or more; got one of 2"):
+        RecallAtK(3).structure(Sets(np.array([1, 0, 1, 1, 0, 0]) > 0, [0, 4, 6]))
     with pytest.raises(TypeError, match="f must be a function"):
         CountFunctionLoss(3)
     with pytest.raises(ValueError, match="promises must be among the traits INCREASING"):

@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+
+from cases import close, submodular_losses
+from setwise.core import enumerate as brute
+from setwise.core.sets import Sets
+from setwise.inference.upper_bounds import upper_bounds
+
+
+@pytest.mark.parametrize("slack", [False, True])
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_no_labeling_is_above_the_bound_whatever_set_is_given(p, slack):
+    rng = np.random.default_rng(p)
+    every = brute.subsets(p)
+    for loss in submodular_losses(p):
+        for _ in range(3):
+            y, margins = rng.random(p) < 0.5, rng.standard_normal(p) / p
+            structure = loss.structure(Sets.single(y))
+            values = np.array([structure.values(wrong ^ y)[0] for wrong in every])
+            best = (values * (1.0 - every @ margins) if slack else values - every @ margins).max()
+            for mistakes in every:
+                bound = upper_bounds(structure, margins, slack, mistakes)[0]
+                assert bound >= best or close(bound, best, margins), (loss, y, mistakes)

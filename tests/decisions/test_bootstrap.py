@@ -80,6 +80,7 @@ def test_the_answer_holds_the_best_threshold_and_repeats_with_its_seed():
     assert first.interval[0] <= first.best.threshold <= first.interval[1]
     assert first.loss_interval[0] <= first.best.loss + first.optimism <= first.loss_interval[1]
     assert first.optimism > 0
+    np.testing.assert_allclose(first.loss_interval, np.quantile(first.losses, [0.025, 0.975]) + first.optimism)
     assert first.thresholds.shape == first.losses.shape == (50,)
 
 

@@ -71,6 +71,39 @@ os._exit(0)
 """
 
 
+FIRST = """
+import os, signal, sys, threading, time
+import numpy as np
+from setwise.kernels.segments import differences, running_sums
+x, offsets = np.ones(4), np.array([0, 4])
+threading.Thread(target=running_sums, args=(x, offsets), daemon=True).start()
+while "numba" not in sys.modules:
+    time.sleep(0.001)
+answers = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        differences(x, offsets, np.zeros(1))
+        os._exit(0)
+    answers.append(os.waitpid(child, 0)[1])
+print(answers)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_the_child_of_a_fork_calls_kernels_while_another_thread_makes_the_first_one(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIRST],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )
+    assert ran.stdout.split() == str([0] * 3).split(), ran.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_the_child_of_a_fork_fits_while_another_thread_fits():
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, check=False)

@@ -69,13 +69,17 @@ def folder(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "zeros", "words"])
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    ("ending", "damage"),
+    [(ending, damage) for ending in ("nbi", "nbc") for damage in ("empty", "cut", "zeros", "words")] + [("nbc", "bit")],
+)
 def test_a_damaged_file_is_written_anew(folder, damage, ending):
     assert not was_read(fresh(differences))
     (file,) = folder.rglob(f"*differences*.{ending}")
     data = file.read_bytes()
     wrong = {"empty": b"", "cut": data[: len(data) // 2], "zeros": bytes(len(data)), "words": b"no code " * 99}
+    # A bit of the machine code, which is the longest part of the file.
+    wrong["bit"] = data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1 :]
     file.write_bytes(wrong[damage])
     assert not was_read(fresh(differences))
     assert was_read(fresh(differences))

@@ -6,11 +6,13 @@ compile: who decides once does not wait for a compiler, and who decides often or
 """
 
 import os
+import pickle
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -30,6 +32,8 @@ DEBUGGED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 _LOCK = threading.RLock()
+"""Held while a kernel is made, and while Numba is imported for the first one."""
+
 _STARTED = threading.Event()
 """Whether the first kernel was made."""
 
@@ -91,7 +95,7 @@ class Twinned:
     ----------
     kernel : the kernel or function; its attributes are those of this object
     twin : a function of the same arguments, which returns and writes the same bits. The size of the first argument,
-        an array, tells how much there is to do
+        mostly an array, tells how much there is to do
     patience : seconds
     """
 
@@ -100,7 +104,7 @@ class Twinned:
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
-        if self.left > 0.0 and arguments[0].size < LARGE:
+        if self.left > 0.0 and getattr(arguments[0], "size", 1) < LARGE:
             begin = time.perf_counter()
             with np.errstate(all="ignore"):
                 found = self.twin(*arguments)
@@ -179,19 +183,20 @@ class _Kept:
     """The code of a kernel on disk, as Numba keeps it; a failure of the disk is a warning, and no error."""
 
     def __init__(self, inner: Any) -> None:
-        self.inner = inner
+        self.inner, self.file = inner, inner._cache_file
         self.cache_path, self.flush = inner.cache_path, inner.flush
+        self.file._save_data, self.file._load_data = self._save_data, self._load_data
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The code for these types, or None."""
+        wanted = signature if isinstance(signature, tuple) else signature.args
         try:
             found = self.inner.load_overload(signature, context)
+            # Two processes that began to write at once may have left the code of other types under this name.
+            return None if found is None or tuple(found.signature.args) != tuple(wanted) else found
         except Exception as error:  # what a damaged file raises is known to nobody
             self._begin_anew(error)
             return None
-        # Two processes that began to write at once may have left the code of other types under this name.
-        wanted = signature if isinstance(signature, tuple) else signature.args
-        return None if found is None or tuple(found.signature.args) != tuple(wanted) else found
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keeps the code for these types, if that is possible."""
@@ -199,6 +204,20 @@ class _Kept:
             self.inner.save_overload(signature, code)
         except Exception as error:  # a full disk, a folder that vanished, a damaged index
             _warn_once(f"{type(error).__name__}: {error}")
+
+    # Machine code with a wrong bit ends the process, so it comes after its digest.
+
+    def _save_data(self, name: str, data: Any) -> None:
+        data = self.file._dump(data)
+        with self.file._open_for_write(self.file._data_path(name)) as file:
+            file.write(sha256(data).digest() + data)
+
+    def _load_data(self, name: str) -> Any:
+        with open(self.file._data_path(name), "rb") as file:
+            digest, data = file.read(32), file.read()
+        if sha256(data).digest() != digest:
+            raise ValueError(f"{name} is damaged.")
+        return pickle.loads(data)
 
     def _begin_anew(self, error: Exception) -> None:
         """Throws away what cannot be read."""
@@ -227,15 +246,48 @@ def _begin() -> None:
     """What is done once, before the first kernel is made."""
     if _STARTED.is_set():
         return
+    from numba import typeof
     from numba.core.compiler_lock import global_compiler_lock
 
+    # It imports more, which a fork must not cut in two.
+    typeof(np.zeros(1))
     _STARTED.set()
     for register in _NEWS:
         register()
-    # A fork waits until no other thread compiles, whose lock would stay closed in the child for ever.
-    if hasattr(os, "register_at_fork"):
-        for lock in (_LOCK, global_compiler_lock):
-            os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    _COMPILER.append(global_compiler_lock)
+
+
+_COMPILER: list[Any] = []
+"""The lock of Numba's compiler, once it is known."""
+
+_FORKING: list[Any] = []
+"""The lock of the compiler that the thread that forks holds, or None."""
+
+
+def _before_fork() -> None:
+    """Waits until no other thread makes or compiles a kernel: in the child its locks would stay closed for ever."""
+    while True:
+        # In the order of who compiles, and then asks for a kernel that this one calls.
+        compiler = _COMPILER[0] if _COMPILER else None
+        if compiler is not None:
+            compiler.acquire()
+        _LOCK.acquire()
+        if compiler is not None or not _COMPILER:
+            _FORKING.append(compiler)
+            return
+        # Numba came while this thread waited.
+        _LOCK.release()
+
+
+def _after_fork() -> None:
+    compiler = _FORKING.pop()
+    _LOCK.release()
+    if compiler is not None:
+        compiler.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 SHORTER = "an array is shorter than the sets whose entries it should hold"

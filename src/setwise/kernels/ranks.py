@@ -46,7 +46,7 @@ def _plain_pack(
     n, owners, inside = len(offsets) - 1, owners_of(offsets), slice(offsets[0], offsets[-1])
     y, segments = labels[inside].astype(np.int64), 2 * owners + ~labels[inside].astype(bool)
     margins = np.where(y, scores[inside], -scores[inside])
-    under = margins <= floor
+    under = margins.astype(np.float64) <= floor
     ranked = np.flatnonzero(~under & (margins < caps[segments]))
     low[:] = np.bincount(segments[under], minlength=2 * n)
     # Sums from left to right, as the kernel takes them.
@@ -177,7 +177,7 @@ def mark_mistakes(
 def _plain_mark_mistakes(
     scores: Array, labels: Array, offsets: Array, floor: float, keys: Array, starts: Array, counts: Array, out: Array
 ) -> None:
-    out[:] = np.where(labels, scores, -scores) <= floor
+    out[:] = np.where(labels, scores, -scores).astype(np.float64) <= floor
     owners = owners_of(starts)
     wrong = np.arange(starts[0], starts[-1]) - starts[owners] < counts[owners]
     places = ((keys[: len(owners)][wrong] & np.uint64(0xFFFFFFFF)) >> np.uint64(1)).astype(np.int64)

@@ -197,7 +197,6 @@ def test_what_models_do_not_need_is_not_known(name):
     assert not is_known(name)
 
 
-@pytest.mark.slow
 def test_a_name_in_a_file_imports_nothing(path):
     put(path, named("sklearn.conftest", "pytest", "ObjectNode", content=None))
     code = (

@@ -370,3 +370,10 @@ def test_rows_of_every_kind_are_counted():
         ]:
             with base_threads(X):
                 assert threads_of("blas") == threads_of("openmp") == {1}
+
+
+def test_a_gain_that_the_luckiest_of_several_would_have_is_not_enough(monkeypatch):
+    module = "setwise.estimators.choosing.choice"
+    monkeypatch.setattr(f"{module}.errors_needed", lambda gains, drawn_gains, errors: np.full(len(gains), np.inf))
+    monkeypatch.setattr(f"{module}.chosen_of", lambda losses, gains, needed: int(np.isfinite(needed).any()))
+    assert choice_of(*noisy())[2].chosen.lever == "threshold"

@@ -56,7 +56,6 @@ def test_pipeline_grid_search_and_cross_validation_route_groups(bags):
         set_config(enable_metadata_routing=False)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:groups split the rows here")
 def test_dropped_groups_are_said(bags):
     X, y, groups = bags

@@ -28,7 +28,6 @@ def outcomes(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the worlds are forked")
-@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_ranks(outcomes, case, ranks):

@@ -250,7 +250,7 @@ def _begin() -> None:
     from numba.core.compiler_lock import global_compiler_lock
 
     # It imports more, which a fork must not cut in two.
-    typeof(np.zeros(1))
+    typeof(np.zeros(1))  # type: ignore[no-untyped-call]
     _STARTED.set()
     for register in _NEWS:
         register()

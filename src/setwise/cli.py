@@ -170,7 +170,8 @@ def _add_compare(commands: Any) -> None:
     add.add_argument("--precision-at-least", type=float, metavar="P", help=floor)
     add.add_argument(
         "--confidence", type=float, metavar="Q",
-        help="with which new rows keep a floor in the long run, as 0.95 (not each file); without it about half fail",
+        help="with which new rows keep a floor in the long run, as 0.95 (not each file; with --group, all rows of new "
+        "groups together); without it about half fail",
     )  # fmt: skip
     add.add_argument("--test", metavar="FILE", help="further rows, on which the advice is judged too")
     add.add_argument("--quick", action="store_true", help="fewer rows, folds, constants C and base models; a minute")

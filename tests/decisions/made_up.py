@@ -1,8 +1,10 @@
 """Random and nasty sets with scores, and their best thresholds by enumeration."""
 
 import numpy as np
+from scipy.stats import binom
 
 from setwise.core.sets import Sets
+from setwise.decisions.fixed_sequence import starts
 
 KINDS = ("normal", "zero", "ties", "two values", "huge", "tiny", "neighbors", "signed zeros", "sorted")
 
@@ -42,3 +44,24 @@ def losses_at(loss, sets, scores, thresholds):
     """The mean loss at each threshold, by the values of its labeling."""
     structure = loss.structure(sets)
     return np.array([structure.values(scores >= t).mean() for t in thresholds])
+
+
+def walked(y, s, least, level):
+    """The numbers predicted at the cuts that the walks of the guide pass, one cut after the other."""
+    m = len(y)
+    y = y[np.argsort(-s, kind="stable")]
+    s = -np.sort(-s)
+    ends = [k for k in range(1, m + 1) if k == m or s[k] != s[k - 1]]
+    ranks, brought = starts(m, least, level)
+    found, left = set(), 0.0
+    for start, stop, more in zip(ranks, [*ranks[1:], m + 1], brought, strict=True):
+        left += more
+        cuts = [k for k in ends if start <= k < stop]
+        need = [next((r for r in range(k + 1) if binom.sf(r - 1, k, least) <= left + 1e-12), k + 1) for k in cuts]
+        kept = [i for i in range(len(cuts)) if i in (0, len(cuts) - 1) or need[i] != need[i + 1]]
+        for i in kept:
+            if y[: cuts[i]].sum() < need[i]:
+                left = 0.0
+                break
+            found.add(cuts[i])
+    return found

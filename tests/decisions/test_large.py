@@ -46,6 +46,7 @@ def sets(p):
     }
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_bounds_of_intervals_are_below_all_their_numbers(loss):
     p = 50

@@ -26,6 +26,7 @@ from setwise.losses import (
 )
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("name", NAMES)
 def test_decisions_equal_enumeration(name, p):

@@ -70,6 +70,7 @@ def kinds(p, rng):
     }
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize("loss", QUOTIENTS + OTHERS, ids=repr)
 def test_it_is_the_decision_for_all(loss, small, monkeypatch):

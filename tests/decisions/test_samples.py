@@ -47,6 +47,7 @@ def drawn(p, case):
     return samples, None if case % 2 else rng.random(m) * rng.integers(0, 2, m) + 1e-3
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("p", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", NAMES)
 def test_decisions_of_samples_equal_enumeration(name, p):
@@ -66,6 +67,7 @@ def test_decisions_of_samples_equal_enumeration(name, p):
             assert abs(expected[(every == found.labels).all(axis=1)][0] - expected.min()) <= tolerance
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_search_has_a_bound(loss):
     # The sets are too large for what the search enumerates, and small enough for the test.

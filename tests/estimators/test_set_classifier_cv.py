@@ -31,6 +31,7 @@ from setwise.risks import MeanRisk, Remembering
 from setwise.surrogates import LovaszHinge, Ramp
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [SetClassifierCV(SetClassifier("hamming"), Cs=[1.0], cv=2)],
     expected_failed_checks=lambda model: EXPECTED_FAILURES | {"check_class_weight_classifiers": OF_TWO},

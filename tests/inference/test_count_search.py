@@ -54,6 +54,7 @@ def target_shift(loss, y, scores):
     return 0.0 if away is None else float(away @ scores.astype(float))
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @SLACKS
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 10])

@@ -86,6 +86,7 @@ def test_the_bound_is_the_optimum_of_the_dual(loss):
         assert found.bounds[0] == pytest.approx(least, abs=1e-6)
 
 
+@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_bound_is_the_optimum_of_the_dual_where_a_gap_is_left(loss):
     rng, left = np.random.default_rng(1), 0

@@ -27,6 +27,7 @@ def outcomes(tmp_path_factory):
     return found, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the worlds are forked")
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("case", CASES)

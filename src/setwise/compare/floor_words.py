@@ -36,7 +36,7 @@ def expected(found: Answer) -> list[str]:
     reached = found.floored.all_rows[found.winner.key]
     floor, alone = found.plan.floor, found.problem.groups is None
     shares = [_with_interval(name, reached, floor) if alone else _share(name, reached) for name in _names(floor)]
-    ends = "" if alone else "; rows of a group are not independent, so intervals are not known"
+    ends = "" if alone else f"; rows of a group are not independent, so intervals are not known{_for_groups(floor)}"
     called, positive = (round(THOUSAND * count / reached.rows) for count in (reached.called, reached.positives))
     hits = min(round(THOUSAND * reached.found / reached.rows), called, positive)
     return [
@@ -45,6 +45,13 @@ def expected(found: Answer) -> list[str]:
         f"Of {THOUSAND:,} rows about {called} are called positive: {hits} of the {positive} positive ones are found "
         f"and {positive - hits} missed, and {called - hits} are false alarms.",
     ]
+
+
+def _for_groups(floor: FlooredThreshold) -> str:
+    """What a floor with confidence says about new groups; nothing without a confidence."""
+    if floor.confidence is None:
+        return ""
+    return f", but {floor.words} is tested over whole groups: it is that of all rows of new groups together"
 
 
 def _in_a_file(floor: FlooredThreshold, reached: Reached) -> list[str]:
@@ -69,7 +76,8 @@ def _with_interval(name: str, reached: Reached, floor: FlooredThreshold) -> str:
     sure = ""
     for one in floor.floors:
         if one.measure == name and one.confidence is not None:
-            least = lower(*reached.of(name), one.confidence)
+            # The bound of Clopper and Pearson is no bound of the precision at a threshold that was picked.
+            least = one.least if name == "precision" else lower(*reached.of(name), one.confidence)
             sure = f"at least {figure(least)} with confidence {one.confidence:g}; "
     level = f"{100 * LEVEL:.0f} % interval " if name == _names(floor)[0] else ""
     return f"{_share(name, reached)} ({sure}{level}{figure(low)} to {figure(high)})"
@@ -93,7 +101,7 @@ def floor_gain(found: Answer) -> list[str]:
         return []
     key = found.winner.key
     sentences = [
-        f"The threshold keeps {floor.words} out of fold on all rows{_needed(floor, held.all_rows[key])}.",
+        f"The threshold keeps {floor.words} out of fold on all rows{_needed(found, floor, held.all_rows[key])}.",
         *_unsure(found, held.all_rows[key]),
         *_on_folds(found),
         *_two_figures(found),
@@ -113,9 +121,10 @@ def needed_of(floor: Floor, P: int) -> int:
     return int(np.argmax(floor.met(np.arange(P + 1.0), np.zeros(P + 1), float(P), 0.0)))
 
 
-def _needed(floor: FlooredThreshold, reached: Reached) -> str:
-    """How many positive rows must be found for a floor of recall alone; nothing for other floors."""
-    if [one.measure for one in floor.floors] != ["recall"]:
+def _needed(found: Answer, floor: FlooredThreshold, reached: Reached) -> str:
+    """How many positive rows must be found for a floor of recall alone; nothing for other floors, and for groups."""
+    in_groups = floor.confidence is not None and found.problem.groups is not None
+    if in_groups or [one.measure for one in floor.floors] != ["recall"]:
         return ""
     P = reached.positives
     needed = needed_of(floor.floors[0], P)

@@ -10,8 +10,8 @@ from setwise.core.checks import as_number
 from setwise.core.pages import FLOORS
 from setwise.core.refusal import Refusal
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
-from setwise.decisions.floors import SLACK
-from setwise.decisions.operating_point import nearest_threshold
+from setwise.decisions.floors import SLACK, Asked, together
+from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 
@@ -63,7 +63,9 @@ class FlooredThreshold(Lever):
     Parameters
     ----------
     recall, precision : the least recall and the least precision over all rows together, in [0, 1]; None is no floor
-    confidence : a number in (0, 1) with which the floors are to hold on new rows; None compares the shares themselves
+    confidence : a number in (0, 1) with which the floors are to hold on new rows, see
+        :class:`~setwise.decisions.Floor`; for rows in groups on those of new groups. None compares the shares
+        themselves
 
     Raises
     ------
@@ -130,11 +132,12 @@ class FlooredThreshold(Lever):
     def check(self, truth: Any) -> None:
         """Raise ValueError if there are so few positive rows that not even labels without a mistake keep the floors."""
         P = float(np.sum(truth))
-        for floor in self.floors:
+        for asked in together(tuple(Asked.of(floor) for floor in self.floors)):
+            floor = asked.floor
             best = float(floor.values(np.array([P]), np.zeros(1), P, 0.0)[0])
             if best < floor.least - SLACK:
                 raise Refusal(
-                    f"{floor.words} cannot be kept on {int(P)} positive rows: labels without any mistake would have a "
+                    f"{asked.words} cannot be kept on {int(P)} positive rows: labels without any mistake would have a "
                     f"lower bound of {best:.4g}.",
                     FLOORS,
                 )
@@ -149,11 +152,9 @@ class FlooredThreshold(Lever):
         """Whether shares keep the floors, without the confidence."""
         return all(getattr(reached, floor.measure) >= floor.least - SLACK for floor in self.floors)
 
-    def met(self, thresholds: Values, scores: Values, truth: Bools) -> Bools:
+    def met(self, thresholds: Values, scores: Values, task: Task) -> Bools:
         """Whether the floors are met at each of some thresholds, with the confidence."""
-        P, N = float(truth.sum()), float((~truth).sum())
-        tp, fp = calls(thresholds, scores, truth)
-        return np.asarray(np.logical_and.reduce([floor.met(tp, fp, P, N) for floor in self.floors]))
+        return kept_at(task.sets, task.flat(scores), self.floors, thresholds)
 
 
 def calls(thresholds: Values, scores: Values, truth: Bools) -> tuple[Values, Values]:

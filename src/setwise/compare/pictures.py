@@ -162,7 +162,7 @@ def floored(found: Answer, flat: Flat) -> Figure:
             if floor.measure == name:
                 axes.axhline(floor.least, color=color, linewidth=1.2, linestyle="--", label=f"floor: {floor.least:g}")
     for floor in found.plan.floor.floors:
-        if floor.measure == "recall" and floor.confidence is not None:
+        if floor.measure == "recall" and floor.confidence is not None and found.problem.groups is None:
             positives = found.floored.all_rows[found.winner.key].positives
             sure = [lower(round(share * positives), positives, floor.confidence) for share in recall]
             axes.fill_between(flat.thresholds, sure, recall, color=BLUE, alpha=0.2, linewidth=0,

@@ -197,7 +197,9 @@ def _caption(found: Answer, name: str) -> str:
         return CAPTIONS[name]
     if floor.confidence is None:
         return FLOORED_CAPTION + BROKEN
-    return FLOORED_CAPTION + DISTANT.format(floor.confidence, NEEDED[floor.recall is not None])
+    return FLOORED_CAPTION + DISTANT.format(
+        floor.confidence, NEEDED[floor.recall is not None and found.problem.groups is None]
+    )
 
 
 def _section(found: Answer, images: dict[str, bytes]) -> str:

@@ -67,7 +67,7 @@ def flat_range(
     tolerance = NEARLY * (1.0 if measured.is_score else float(np.ptp(losses)))
     worse = losses > losses[place] + tolerance + 1e-12
     if floor is not None:
-        worse |= ~floor.met(thresholds, scores.ravel(), task.truth.ravel())
+        worse |= ~floor.met(thresholds, scores, task)
         # The nearest cut point of a threshold beyond all scores may be on the other side of the floor.
         worse[place] = False
     bad = np.flatnonzero(worse)

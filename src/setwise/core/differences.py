@@ -69,6 +69,9 @@ class Difference(Evaluator):
     ----------
     first, second : evaluators of one batch
     floor : a lower bound of the difference, in the unit of the values; -inf for none
+    nudge : (n_scores,) what is added to scores of exactly 0 before both gradients are taken; None takes them as they
+        are. Where both parts have several gradients, as two maxima at scores of 0, each chooses one of its own, and
+        their difference need not be a gradient of the difference anywhere. A point close by has one
 
     Raises
     ------
@@ -90,7 +93,9 @@ class Difference(Evaluator):
     (array([2.]), array([2.5]), array([1.5]))
     """
 
-    def __init__(self, first: Evaluator, second: Evaluator, floor: float = -np.inf) -> None:
+    def __init__(
+        self, first: Evaluator, second: Evaluator, floor: float = -np.inf, nudge: Values | None = None
+    ) -> None:
         for name, part in (("first", first), ("second", second)):
             as_kind(part, name, Evaluator, "surrogate.on(batch)")
         if as_limit(floor, "floor") == np.inf:
@@ -98,6 +103,7 @@ class Difference(Evaluator):
         if first.batch.n_scores != second.batch.n_scores or len(first.batch) != len(second.batch):
             raise ValueError("first and second must be evaluators of one batch; they differ in size.")
         self.first, self.second, self.batch, self.floor = first, second, first.batch, floor
+        self.nudge = None if nudge is None else as_reals(nudge, "nudge", (self.batch.n_scores,))
         self.convex = first.convex and isinstance(second, Linear)
 
     def evaluate(self, scores: Floats, tol: Values) -> Evaluation:
@@ -108,11 +114,17 @@ class Difference(Evaluator):
         if not self.convex:
             # Of huge scores the difference is rounding alone. A plane below a convex function must not be raised.
             values, upper = np.maximum(values, self.floor), np.maximum(upper, self.floor)
-        return Evaluation(values, a.gradient - b.gradient, upper, a.exact & b.exact)
+        if self.nudge is not None and not scores.all():
+            near = np.where(scores == 0, self.nudge.astype(scores.dtype), scores)
+            gradient = self.first.evaluate(near, tol).gradient - self.second.evaluate(near, tol).gradient
+        else:
+            gradient = a.gradient - b.gradient
+        return Evaluation(values, gradient, upper, a.exact & b.exact)
 
     def take(self, parts: Ints) -> "Difference":
         """The difference for the chosen sets."""
-        return Difference(self.first.take(parts), self.second.take(parts), self.floor)
+        nudge = None if self.nudge is None else self.nudge[segments(parts, self.batch.score_offsets)]
+        return Difference(self.first.take(parts), self.second.take(parts), self.floor, nudge)
 
     def majorant(self, scores: ArrayLike) -> Evaluator:
         """The first evaluator minus the tangent of the second at the scores."""
@@ -128,7 +140,7 @@ class Difference(Evaluator):
 
     def redrawn(self, seed: int) -> "Difference":
         """The difference with new noise in both parts, the same where they had the same."""
-        return Difference(self.first.redrawn(seed), self.second.redrawn(seed), self.floor)
+        return Difference(self.first.redrawn(seed), self.second.redrawn(seed), self.floor, self.nudge)
 
     def __repr__(self) -> str:
         return f"{self.first!r} minus {self.second!r}"

@@ -12,6 +12,7 @@ from setwise.decisions.operating_point import (
     OperatingPoint,
     constrained_threshold,
     precision_at_recall,
+    recall_at_alarm_rate,
     recall_at_false_positive_rate,
     recall_at_precision,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "least_expected_loss_of_map",
     "least_expected_loss_of_samples",
     "precision_at_recall",
+    "recall_at_alarm_rate",
     "recall_at_false_positive_rate",
     "recall_at_precision",
     "threshold_curve",

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, stdtrit
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_random_state, as_reals
@@ -60,7 +61,8 @@ def bootstrap_threshold(
 ) -> BootstrapThreshold:
     """``best_threshold`` with percentile intervals of the threshold and of its loss (Efron 1979).
 
-    The decisions of one set are resampled; of several sets, whole sets are. The scores are sorted once: a resample is a
+    The decisions of one set are resampled; of several sets, whole sets are. Of few units the quantiles
+    lie further out, as those of Student's t do (Hesterberg 2015). The scores are sorted once: a resample is a
     weight for each decision or set, O(m). The loss on the scores on which a threshold was chosen reads too low, and
     ``optimism`` says by how much (Efron 1983). It does not hold what training on the same rows adds: give scores of
     rows that the model was not trained on.
@@ -134,6 +136,7 @@ def bootstrap_curve(
         found[b], least = resample.best()
         losses[b] = np.append(resample.sample.start, resample.sample.losses)[cuts]
         gains[b] = here[order.cuts_at(found[b : b + 1])[0]] - least
+    tail = _expanded(tail, len(sets) if len(sets) > 1 else sets.total)
     optimism, levels = float(gains.mean()), (tail, 1.0 - tail)
     # Thresholds may be infinite: the quantiles are some of them, with nothing in between.
     first, last = np.quantile(found, levels, method="inverted_cdf")
@@ -141,3 +144,14 @@ def bootstrap_curve(
     around = float(low[-1]) + optimism, float(high[-1]) + optimism
     whole = BootstrapThreshold(best, (float(first), float(last)), around, optimism, found, losses[:, -1])
     return BootstrapCurve(here[cuts[:-1]], low[:-1], high[:-1], whole)
+
+
+def _expanded(tail: float, count: int) -> float:
+    """The level of a quantile over resamples of n units that lies as far out as Student's: ``Phi(t (n / (n-1))^.5)``.
+
+    Resamples of few units are too much alike; for the mean of normal numbers these quantiles are the interval of
+    Student (Hesterberg 2015). A single unit tells nothing, and its level stays.
+    """
+    if count < 2:
+        return tail
+    return float(ndtr(stdtrit(count - 1, tail) * np.sqrt(count / (count - 1))))

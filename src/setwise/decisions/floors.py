@@ -1,7 +1,7 @@
 """Floors: the least recall, precision or specificity that a threshold must have."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -11,6 +11,8 @@ from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_choice, as_number, shown
 from setwise.core.pages import FLOORS
 from setwise.core.refusal import Refusal
+
+Measure = Literal["recall", "precision", "specificity", "unflagged"]
 
 SLACK = 1e-12
 """Shares and probabilities may be so far beyond their limits: both are rounded."""
@@ -49,17 +51,25 @@ class Floor:
     - ``"precision"``: ``tp / (tp + fp)``, the share of the predicted that are positive; 0 where none is predicted
     - ``"specificity"``: ``tn / N``, the share of the negatives that are not predicted. A false-positive rate of at most
       a is a specificity of at least 1 - a
+    - ``"unflagged"``: ``(tn + fn) / (P + N)``, the share of all that are not predicted. At most 50 alarms among 1,000
+      are 0.95 unflagged
 
-    With ``confidence`` the lower end of the one-sided interval of Clopper and Pearson (1934) must reach ``least``. It
-    is the share at which so many right decisions or more have the probability ``1 - confidence``, and it assumes that
-    decisions are independent. For recall and specificity the statement stays true of a threshold that was picked on the
-    same scores, for the least right decisions that it asks for depend on P or N alone: the threshold is an order
-    statistic of one class. For precision it is true of a number of predictions that was chosen in advance. A picked
-    threshold fails more often where precision hardly changes with the threshold, as for scores that say nothing.
+    With ``confidence`` the floor holds on new decisions of the same kind in that share of all samples at least,
+    whichever threshold is picked on the sample. A sample without an answer counts as one in which it holds.
+
+    - Recall, specificity and unflagged: the lower end of the one-sided interval of Clopper and Pearson (1934) must
+      reach ``least``. That is true of a picked threshold too, because these shares only fall, or only rise, with it.
+    - Precision rises and falls. Exact binomial tests walk down the ranking from ranks that were fixed in advance, and
+      a threshold is sure where all tests of its walk passed.
+    - Several sets: rows of one set may depend on each other, so the test is the strictest of the binomial one, of
+      Student's t over sets, and of Hall's. The sets must be drawn independently, and the floor is one of the share
+      pooled over the rows of new sets. At 20 sets or more the level is met up to a percent or two.
+    - Several floors in one call hold together. Those that a threshold keeps by being high, those it keeps by being low,
+      and precision get equal parts of ``1 - confidence``.
 
     Parameters
     ----------
-    measure : "recall", "precision" or "specificity"
+    measure : "recall", "precision", "specificity" or "unflagged"
     least : the floor, in [0, 1]
     confidence : a number in (0, 1), as 0.95; None compares the share itself
 
@@ -81,7 +91,7 @@ class Floor:
     [True]
     """
 
-    measure: Literal["recall", "precision", "specificity"]
+    measure: Measure
     least: float
     confidence: float | None = None
 
@@ -95,19 +105,22 @@ class Floor:
     def words(self) -> str:
         """The floor in words, as ``a recall of at least 0.9 with confidence 0.95``."""
         sure = "" if self.confidence is None else f" with confidence {self.confidence:g}"
+        if self.measure == "unflagged":
+            return f"a share of alarms of at most {1.0 - self.least:g}{sure}"
         return f"a {self.measure} of at least {self.least:g}{sure}"
 
+    @property
+    def level(self) -> float:
+        """The probability with which the floor may fail, of a floor with confidence."""
+        assert self.confidence is not None
+        return 1.0 - self.confidence
+
     def met(self, tp: Values, fp: Values, P: float, N: float) -> Bools:
-        """Whether the floor is met at these counts, bool of their shape."""
+        """Whether the floor is met at these counts, bool of their shape; with a confidence, at each of them alone."""
         right, whole = SHARES[self.measure](tp, fp, P, N)
         if self.confidence is None:
             return np.asarray(share(right, whole) >= self.least - SLACK)
-        # The probability of so many right ones or more at the share ``least`` falls as they grow more.
-        enough = right > 0
-        found = np.zeros(np.shape(right), dtype=bool)
-        tail = betainc(right[enough], (whole - right)[enough] + 1.0, self.least)
-        found[enough] = tail <= 1.0 - self.confidence + SLACK
-        return found | (self.least == 0.0)
+        return np.asarray(tail(right, whole, self.least) <= self.level + SLACK) | (self.least == 0.0)
 
     def values(self, tp: Values, fp: Values, P: float, N: float) -> Values:
         """What is compared with ``least``: the share, or the lower end of its interval."""
@@ -120,7 +133,7 @@ class Floor:
 
     def check(self, P: float, N: float, words: str) -> None:
         """Raise ValueError where the share is 0/0 at every threshold; ``words`` say who asks for it."""
-        if self.measure != "precision" and not (P if self.measure == "recall" else N):
+        if self.measure in CLASSES and not (P if self.measure == "recall" else N):
             raise ValueError(f"y must hold a known {CLASSES[self.measure]} decision for {words}; got none.")
 
 
@@ -145,7 +158,8 @@ class Asked:
     @classmethod
     def of(cls, floor: Floor) -> "Asked":
         """A floor that the call was given as it is."""
-        return cls(floor, floor.words, floor.measure)
+        is_ceiling = floor.measure == "unflagged"
+        return cls(floor, floor.words, "share of alarms" if is_ceiling else floor.measure, is_ceiling)
 
     @classmethod
     def least(cls, measure: Literal["recall", "precision"], value: float, confidence: float | None) -> "Asked":
@@ -154,10 +168,10 @@ class Asked:
         return cls(Floor(measure, least, confidence), _words(measure, value, confidence), measure)
 
     @classmethod
-    def rate(cls, value: float, confidence: float | None) -> "Asked":
-        """A false-positive rate of at most ``value``, the argument ``rate``."""
-        floor = Floor("specificity", 1.0 - as_number(value, "rate", low=0.0, high=1.0), confidence)
-        return cls(floor, _words("rate", value, confidence), "false-positive rate", is_ceiling=True)
+    def rate(cls, measure: Measure, share: str, value: float, confidence: float | None) -> "Asked":
+        """A rate of at most ``value``, the argument ``rate``: one minus the share of a floor."""
+        floor = Floor(measure, 1.0 - as_number(value, "rate", low=0.0, high=1.0), confidence)
+        return cls(floor, _words("rate", value, confidence), share, is_ceiling=True)
 
     @property
     def opening(self) -> str:
@@ -172,11 +186,34 @@ class Asked:
         return f"the {kind} reachable {bound}{self.share}"
 
     def reached(self, tp: Values, fp: Values, P: float, N: float) -> float:
-        """The share that the call was given, or its bound, at the counts of one cut, (1,) each."""
+        """The share that the call was given, or its bound at these counts alone, at one cut, (1,) each."""
         if self.is_ceiling and self.floor.confidence is None:
-            return float(share(fp, np.full(1, N))[0])
-        at = float(self.floor.values(tp, fp, P, N)[0])
-        return 1.0 - at if self.is_ceiling else at
+            right, whole = SHARES[self.floor.measure](tp, fp, P, N)
+            return float(share(whole - right, whole)[0])
+        return self.of_share(float(self.floor.values(tp, fp, P, N)[0]))
+
+    def of_share(self, value: float) -> float:
+        """What the call was given, for a share of the floor."""
+        return 1.0 - value if self.is_ceiling else value
+
+
+def together(floors: tuple[Asked, ...]) -> tuple[Asked, ...]:
+    """Floors with confidence that hold together: each kind of :data:`SIDES` among them gets an equal part of 1 - it.
+
+    Floors of one side that is not "both" hold together as they are: the one that a threshold breaks first has to fail.
+    """
+    sure = [asked.floor for asked in floors if asked.floor.confidence is not None]
+    parts = len({SIDES[floor.measure] for floor in sure}) + max(
+        sum(floor.measure == "precision" for floor in sure) - 1, 0
+    )
+    if parts < 2:
+        return floors
+    return tuple(
+        asked
+        if asked.floor.confidence is None
+        else replace(asked, floor=replace(asked.floor, confidence=1.0 - asked.floor.level / parts))
+        for asked in floors
+    )
 
 
 def _words(name: str, value: float, confidence: float | None) -> str:
@@ -193,12 +230,30 @@ def share(right: Values, whole: Values) -> Values:
     return np.asarray(right / np.where(whole > 0, whole, 1.0))
 
 
+def tail(right: Values, whole: Values, least: float) -> Values:
+    """The probability that of ``whole`` decisions, each right with probability ``least``, ``right`` or more are."""
+    found = np.ones(np.shape(right))
+    some = right > 0
+    # More than all are right with probability 0.
+    found[some] = betainc(right[some], np.maximum(whole - right, 0.0)[some] + 1.0, least)
+    return np.asarray(np.where(right > whole, 0.0, found))
+
+
 SHARES: dict[str, Callable[[Values, Values, float, float], Shares]] = {
     "recall": lambda tp, fp, P, N: (tp, np.full(np.shape(tp), P)),
     "precision": lambda tp, fp, P, N: (tp, tp + fp),
     "specificity": lambda tp, fp, P, N: (N - fp, np.full(np.shape(fp), N)),
+    "unflagged": lambda tp, fp, P, N: (P + N - tp - fp, np.full(np.shape(fp), P + N)),
 }
 """The right decisions and all that they are a share of, by the name of the share."""
+
+SIDES: dict[Measure, Literal["low", "high", "both"]] = {
+    "recall": "low",
+    "precision": "both",
+    "specificity": "high",
+    "unflagged": "high",
+}
+"""On which side of a threshold that meets a floor all thresholds meet it."""
 
 CLASSES = {"recall": "positive", "specificity": "negative"}
 """The class whose decisions a share counts."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.floors import SLACK, Asked, Floor, UnmetFloor, as_floors, share
+from setwise.decisions.fixed_sequence import SetSums, Share
+from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
+
+RESOLUTION = 1e-4
+"""How exactly the best reachable value of a floor is found that only a walk along the cuts can tell."""
 
 
 @final
@@ -89,10 +93,18 @@ def constrained_threshold(
     >>> round(point.threshold, 2), round(point.loss, 2), round(point.recall, 2)
     (0.7, 0.2, 0.67)
     """
-    sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
+    sets, floors = as_sets(y), together(tuple(Asked.of(one) for one in as_floors(floor)))
     swept = sweep_all(bound(loss, sets, "constrained_threshold"), scores)
-    cuts = Cuts.of(swept.order)
+    cuts = Cuts.of(swept.order, sets)
     return cuts.best(np.append(swept.start, swept.losses), cuts.meeting(floors), floors)
+
+
+def kept_at(y: ArrayLike | Sets, scores: ArrayLike, floor: Floor | Sequence[Floor], thresholds: ArrayLike) -> Bools:
+    """Whether the floors are met at each of some thresholds, as :func:`constrained_threshold` asks for it."""
+    sets, floors = as_sets(y), together(tuple(Asked.of(one) for one in as_floors(floor)))
+    cuts = Cuts.of(Falling.together(sets, scores), sets)
+    met = np.logical_and.reduce([cuts.met(asked.floor) for asked in floors])
+    return np.asarray(met[cuts.order.cuts_at(np.asarray(thresholds, dtype=np.float64))])
 
 
 def nearest_threshold(
@@ -104,11 +116,13 @@ def nearest_threshold(
     """
     sets, floors = as_sets(y), tuple(Asked.of(one) for one in as_floors(floor))
     swept = sweep_all(bound(loss, sets, "nearest_threshold"), scores)
-    cuts = Cuts.of(swept.order)
-    counts = cuts.tp, cuts.fp, cuts.P, cuts.N
-    short = np.max([one.floor.least - one.floor.values(*counts) for one in floors], axis=0)
+    cuts = Cuts.of(swept.order, sets)
+    values = np.array([one.floor.values(cuts.tp, cuts.fp, cuts.P, cuts.N) for one in floors])
+    short = np.max([[one.floor.least] for one in floors] - values, axis=0)
     short = np.where(cuts.apart, short, np.inf)
-    return cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
+    point = cuts.best(np.append(swept.start, swept.losses), short <= short.min() + SLACK, floors)
+    at = values[:, cuts.order.cuts_at(np.array([point.threshold]))[0]]
+    return replace(point, reached=tuple(one.of_share(value) for one, value in zip(floors, at.tolist(), strict=True)))
 
 
 def precision_at_recall(
@@ -148,7 +162,8 @@ def precision_at_recall(
     (0.25, 0.75, 1.0)
     """
     floor = Asked.least("recall", recall, confidence)
-    cuts = Cuts.of(Falling.together(as_sets(y), scores))
+    sets = as_sets(y)
+    cuts = Cuts.of(Falling.together(sets, scores), sets)
     loss = 1.0 - share(cuts.tp, cuts.tp + cuts.fp)
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.P - cuts.tp)
 
@@ -230,11 +245,54 @@ def recall_at_false_positive_rate(
     >>> round(point.threshold, 2), round(point.recall, 2), point.reached
     (0.7, 0.67, (0.0,))
     """
-    return _most_recall(y, scores, Asked.rate(rate, confidence), "recall_at_false_positive_rate")
+    floor = Asked.rate("specificity", "false-positive rate", rate, confidence)
+    return _most_recall(y, scores, floor, "recall_at_false_positive_rate")
+
+
+def recall_at_alarm_rate(
+    y: ArrayLike | Sets, scores: ArrayLike, rate: float, confidence: float | None = None
+) -> OperatingPoint:
+    """The threshold of greatest recall with ``(tp + fp) / (P + N) <= rate``, for who can check so many alarms.
+
+    Who can check 50 of 1,000 rows a day gives ``rate=0.05``. Of equal recalls the one with the fewest alarms is taken.
+    The decisions of all sets are counted together. With ``confidence`` the rate holds on new decisions, see
+    :class:`Floor`; ``reached``, and ``reachable`` of an :class:`UnmetFloor`, are rates too.
+
+    Source: own; compared with all thresholds in tests/decisions/test_floors.py.
+
+    Parameters
+    ----------
+    y : (p,) labels 0 and 1 of one set, or a batch of :class:`~setwise.core.Sets`; unknown labels are left out
+    scores : (p,) or flat (total,), finite; the larger, the more likely positive
+    rate : the largest share of decisions that are predicted positive, in [0, 1]
+    confidence : a number in (0, 1), with which the floor holds on new decisions; None counts those at hand
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, its recall, precision and specificity, and what it reaches of the rate
+
+    Raises
+    ------
+    UnmetFloor : a ValueError where no threshold meets the rate; it names the best reachable value
+    ValueError : for labels and scores that do not fit, numbers out of range, and labels without a positive
+    TypeError : for a number of another kind
+
+    Examples
+    --------
+    >>> from setwise.decisions import recall_at_alarm_rate
+    >>> y = [1, 1, 0, 1, 0, 0]
+    >>> scores = [0.9, 0.8, 0.6, 0.3, 0.2, 0.1]
+    >>> point = recall_at_alarm_rate(y, scores, rate=0.4)  # two of the six
+    >>> round(point.threshold, 2), round(point.recall, 2), round(point.reached[0], 2)
+    (0.7, 0.67, 0.33)
+    """
+    return _most_recall(y, scores, Asked.rate("unflagged", "share of alarms", rate, confidence), "recall_at_alarm_rate")
 
 
 def _most_recall(y: ArrayLike | Sets, scores: ArrayLike, floor: Asked, caller: str) -> OperatingPoint:
-    cuts = Cuts.of(Falling.together(as_sets(y), scores))
+    sets = as_sets(y)
+    cuts = Cuts.of(Falling.together(sets, scores), sets)
     Floor("recall", 0.0).check(cuts.P, cuts.N, f"the recall that {caller} makes largest")
     loss = 1.0 - share(cuts.tp, np.full(len(cuts.tp), cuts.P))
     return cuts.best(loss, cuts.least(loss, cuts.meeting((floor,))), (floor,), cuts.fp)
@@ -250,15 +308,17 @@ class Cuts:
     order : one segment of decisions in falling order of their scores
     tp, fp : (m+1,) the numbers of positives and negatives among the predicted
     apart : (m+1,) whether the k-th score and the next one differ, so that a threshold lies between them
+    owners : (m,) the set of each decision; None for one set, whose decisions are independent
     """
 
     order: Falling
     tp: Values
     fp: Values
     apart: Bools
+    owners: Ints | None
 
     @classmethod
-    def of(cls, order: Falling) -> Cuts:
+    def of(cls, order: Falling, sets: Sets) -> Cuts:
         """The counts along an order of one segment."""
         positives = np.count_nonzero(order.labels)
         fn, fp = falling_counts(order.labels, order.offsets, np.array([positives]))
@@ -268,6 +328,7 @@ class Cuts:
             np.append(0.0, positives - fn),
             np.append(0.0, fp),
             np.concatenate([[True], s[1:] != s[:-1], [True]])[: len(s) + 1],
+            np.searchsorted(sets.offsets, order.items, side="right") if len(sets) > 1 else None,
         )
 
     @property
@@ -284,11 +345,46 @@ class Cuts:
         """The cuts that meet all floors, (m+1,); raises UnmetFloor if there is none."""
         for asked in floors:
             asked.floor.check(self.P, self.N, asked.words)
-        met = [asked.floor.met(self.tp, self.fp, self.P, self.N) & self.apart for asked in floors]
+        met = [self.met(asked.floor) for asked in floors]
         found = np.logical_and.reduce(met)
         if not found.any():
             raise self._unmet(floors, met)
         return np.asarray(found)
+
+    def met(self, floor: Floor) -> Bools:
+        """The cuts that meet a floor, any of which may be picked, (m+1,)."""
+        if floor.confidence is None or floor.least in (0.0, 1.0) or not len(self.order.labels):
+            return np.asarray(floor.met(self.tp, self.fp, self.P, self.N) & self.apart)
+        along = self.along(floor)
+        side = SIDES[floor.measure]
+        if side == "both":
+            return along.sure_in_walks(floor.level)
+        return along.sure_up_to(floor.level) if side == "low" else along.sure_down_to(floor.level)
+
+    def along(self, floor: Floor) -> Share:
+        """The share of a floor at all cuts, and over which sets."""
+        right, whole = SHARES[floor.measure](self.tp, self.fp, self.P, self.N)
+        return Share(right, whole, np.flatnonzero(self.apart), floor.least, self._over_sets(floor))
+
+    def _over_sets(self, floor: Floor) -> SetSums | None:
+        if self.owners is None:
+            return None
+        y = self.order.labels
+        counted = {"recall": y, "specificity": ~y}.get(floor.measure, np.ones(len(y), dtype=bool))
+        names, first, owner = np.unique(self.owners[counted], return_index=True, return_inverse=True)
+        sizes: Values = np.bincount(owner, minlength=len(names)).astype(np.float64)
+        mean: Values = np.full(len(owner) + 1, len(owner) / max(len(names), 1))
+        if floor.measure == "precision":
+            start, step = np.zeros(len(names)), y.astype(np.float64) - floor.least
+            seen = np.bincount(first, minlength=len(owner)).cumsum()
+            mean = np.arange(len(owner) + 1.0) / np.append(1.0, seen)
+        elif floor.measure == "recall":
+            start, step = -floor.least * sizes, np.ones(len(owner))
+        else:
+            start, step = (1.0 - floor.least) * sizes, np.full(len(owner), -1.0)
+        mean *= floor.least
+        sums, places = SetSums.of(owner, start, step, mean), np.append(0, np.cumsum(counted))
+        return SetSums(sums.count, sums.sums[:, places], sums.failing[places])
 
     def _unmet(self, floors: tuple[Asked, ...], met: list[Bools]) -> UnmetFloor:
         # The first floor that fails together with those before it is named, with what they leave to it.
@@ -296,16 +392,39 @@ class Cuts:
         while (left & met[first]).any():
             left, first = left & met[first], first + 1
         asked = floors[first]
-        values = np.where(left, asked.floor.values(self.tp, self.fp, self.P, self.N), -1.0)
-        k = int(values.argmax())
-        at = asked.reached(self.tp[k : k + 1], self.fp[k : k + 1], self.P, self.N)
+        at, k = self._best_of(asked, left)
         threshold = self.order.between(np.array([k]))[0]
         others = f" together with {' and '.join(one.words for one in floors[:first])}" if first else ""
+        more = (
+            None if asked.floor.confidence is None or first else self.along(asked.floor).sets_needed(asked.floor.level)
+        )
+        sets = f" Rows of one set may depend on each other: about {more:,} sets like these are needed." if more else ""
         return UnmetFloor(
             f"{asked.opening} is not met by any threshold of these scores{others}: {asked.best} is {at:.4g}, at the "
-            f"threshold {threshold:.6g}.",
+            f"threshold {threshold:.6g}.{sets}",
             at,
         )
+
+    def _best_of(self, asked: Asked, left: Bools) -> tuple[float, int]:
+        """The best value of a floor that none of these cuts meets, in the words of its call, and its cut."""
+        floor = asked.floor
+        values = np.where(left, floor.values(self.tp, self.fp, self.P, self.N), -1.0)
+        k = int(values.argmax())
+        if not self._walks(floor):
+            return asked.reached(self.tp[k : k + 1], self.fp[k : k + 1], self.P, self.N), k
+        low, high = 0.0, floor.least
+        while high - low > RESOLUTION:
+            middle = 0.5 * (low + high)
+            found = self.met(replace(floor, least=middle)) & left
+            if found.any():
+                low, k = middle, int(np.flatnonzero(found)[-1])
+            else:
+                high = middle
+        return asked.of_share(low), k
+
+    def _walks(self, floor: Floor) -> bool:
+        """Whether a floor is sure at cuts that were tested in turn, so that no bound at one cut alone tells it."""
+        return floor.confidence is not None and (self.owners is not None or SIDES[floor.measure] == "both")
 
     def least(self, loss: Values, allowed: Bools) -> Bools:
         """The allowed cuts of the least loss."""
@@ -322,7 +441,10 @@ class Cuts:
         recall, precision, specificity = (
             float(Floor(m, 0.0).values(tp, fp, self.P, self.N)[0]) for m in ("recall", "precision", "specificity")
         )
-        reached = tuple(one.reached(tp, fp, self.P, self.N) for one in floors)
+        reached = tuple(
+            one.of_share(one.floor.least) if self._walks(one.floor) else one.reached(tp, fp, self.P, self.N)
+            for one in floors
+        )
         return OperatingPoint(
             found.threshold, float(loss[k]), found.low, found.high, recall, precision, specificity, reached
         )

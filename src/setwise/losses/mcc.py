@@ -18,7 +18,8 @@ class MCC(CountLoss):
 
     One minus the correlation of truth and prediction: 0 if they agree, 1 if they are unrelated, 2 if they are opposite.
     The loss is increasing. If the truth or the prediction has one class only, the formula is 0/0; the coefficient is
-    then 0 and the loss 1. So a set of one class has the loss 1 whatever is predicted.
+    then 0 and the loss 1. So a set of one class has the loss 1 whatever is predicted; a set of which nothing is known
+    has the loss 0.
 
     Source: Matthews (1975).
 
@@ -64,7 +65,8 @@ class MCC(CountLoss):
         # The root is taken in two steps, because the product of four large counts has more digits than a float.
         scale = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt(P * N)
         # Where the scale is 0 the numerator is 0 too.
-        return 1.0 - (tp * tn - fp * fn) / np.where(scale > 0, scale, 1.0)
+        known = np.where(P + N > 0, 1.0, 0.0)
+        return known - (tp * tn - fp * fn) / np.where(scale > 0, scale, 1.0)
 
     @property
     def bend(self) -> Bend:

@@ -14,6 +14,7 @@ from setwise.core.flips import Flips
 from setwise.core.inference import Inference, Maximizer, check_inference
 from setwise.core.measure import Loss
 from setwise.core.pieces import PiecedEvaluator
+from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
@@ -82,7 +83,7 @@ class Ramp(Surrogate):
         worst = of_large_set(margin, batch, Support(method.prepare(structure), scale))
         best = Support(_predictor(method, structure.allowed()), scale)
         # The first maximum goes over the predicted labeling too, whose loss is at least 0.
-        return Difference(worst, best, floor=0.0)
+        return Difference(worst, best, floor=0.0, nudge=_toward_truth(structure.batch, scale))
 
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         worst = MarginRescaling(self.loss, self.inference, self.scale).in_pieces(negatives, positives)
@@ -119,6 +120,19 @@ class _Excess(Evaluator):
 
     def __repr__(self) -> str:
         return f"the excess of {self.inner!r} over {self.cost:g}"
+
+
+NUDGE = 1e-7
+"""Scores of 0 are moved so far, in units of the scale, before gradients are taken."""
+
+
+def _toward_truth(batch: Batch, scale: float | Values) -> Values | None:
+    """A small score of the right sign for each decision that is known, of sets; None for other batches."""
+    if not isinstance(batch, Sets):
+        return None
+    known = True if batch.known is None else batch.known
+    size = np.repeat(np.broadcast_to(NUDGE * np.asarray(scale), len(batch)), np.diff(batch.offsets))
+    return np.where(known, np.where(batch.truth, size, -size), 0.0)
 
 
 def _predictor(method: Inference, allowed: Structure) -> Maximizer:

@@ -14,6 +14,7 @@ from setwise.core.evaluator import Surrogate
 from setwise.core.pages import EXACT_OR_BOUNDED
 from setwise.core.traits import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
+from setwise.surrogates.ramp import NUDGE
 from setwise.torch.device_counts import DeviceCounts
 from setwise.torch.device_search import rescaled
 from setwise.torch.forms import Codes, Evaluated, Form, OnHost
@@ -74,8 +75,16 @@ class SurrogateForm(Form):
         scale = (codes >= 0).sum(dim=1, keepdim=True).clamp(min=1).to(scores.dtype)
         if not isinstance(surrogate.scale, str):
             scale = torch.full_like(scale, surrogate.scale)
-        found = rescaled(counts, scores / scale, codes, increasing, ramp=isinstance(surrogate, Ramp))
-        return None if found is None else Evaluated(found.values, found.gradient / scale)
+        ramp = isinstance(surrogate, Ramp)
+        found = rescaled(counts, scores / scale, codes, increasing, ramp=ramp)
+        if found is None:
+            return None
+        gradient = found.gradient
+        if ramp and bool((scores == 0).any()):
+            nudge = torch.where(codes == 1, NUDGE, -NUDGE).to(scores.dtype)
+            near = rescaled(counts, torch.where(scores == 0, nudge, scores / scale), codes, increasing, ramp=True)
+            gradient = gradient if near is None else near.gradient
+        return Evaluated(found.values, gradient / scale)
 
     def __repr__(self) -> str:
         return repr(self.surrogate)

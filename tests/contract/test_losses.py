@@ -12,7 +12,7 @@ from setwise.core.enumerate import subsets, table, traits
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import SHAPES, Trait
-from setwise.losses import LOSSES, Hamming, SetFunctionLoss, plain_losses
+from setwise.losses import LOSSES, BorderConvexity, Hamming, SetFunctionLoss, plain_losses
 
 
 def test_every_class_has_examples_of_its_own():
@@ -23,6 +23,16 @@ def test_every_class_has_examples_of_its_own():
             assert all(type(loss) is kind for loss in found)
         assert kind.name == name
     assert {"jaccard", "f1", "auc", "hamming"} <= set(plain_losses())
+
+
+def test_a_set_of_which_nothing_is_known_costs_nothing():
+    sets = Sets(np.array([-1, -1, -1, 1, 0], np.int8), np.array([0, 3, 5]))
+    for name, kind in plain_losses().items():
+        loss = kind()
+        # Paths need a graph.
+        if loss.reads == "labels" and not isinstance(loss, BorderConvexity):
+            for labels in subsets(3):
+                assert loss.values(sets, [*labels, 1, 0])[0] == 0.0, name
 
 
 def truths(loss, p):

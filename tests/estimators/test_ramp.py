@@ -199,7 +199,7 @@ def test_auto_stays_convex_for_one_set_without_a_ramp_or_a_start():
 
 @pytest.mark.draw(2)
 @pytest.mark.parametrize("groups", [None, np.arange(600) // 200])
-def test_auto_warns_of_a_model_from_zero_that_is_no_better_than_a_constant(groups):
+def test_a_model_from_zero_is_better_than_a_constant_or_auto_warns(groups):
     warned = 0
     for seed, shift in ((1, 1.5), (1, 2.2), (2, 2.8)):
         X, y = overlapping(seed=seed, shift=shift)
@@ -213,7 +213,7 @@ def test_auto_warns_of_a_model_from_zero_that_is_no_better_than_a_constant(group
             warned += empty
             chosen = SetClassifierCV(SetClassifier(loss, start="zero"), Cs=[1.0, 1e4]).fit(X, y, groups=groups)
             assert chosen.candidates_ == (("auto", 1.0), ("auto", 1e4))
-    assert 0 < warned < 6
+    assert warned == 0
 
 
 def test_a_convex_bound_around_logistic_regression_may_say_nothing_too():

@@ -172,3 +172,28 @@ def test_refusals():
         Ramp("jaccard", scale="sizes")
     with pytest.raises(Refusal, match="WorstRanking refuses"):
         Ramp("jaccard", WorstRanking()).on(Sets.single([0, 1]))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3, "size"])
+def test_at_scores_of_zero_the_gradient_is_that_of_a_point_close_by(scale):
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 3, 5):
+        losses = every_loss(p) + [one for one in examples(p, "scores") if fits(one, p)]
+        for loss in losses:
+            y = rng.random(p) < 0.5
+            s = rng.integers(-1, 2, p) * 1.0
+            if not fits(loss, p):
+                continue
+            surrogate = Ramp(loss, scale=scale)
+            at = surrogate(y, s).gradient
+            # Next to a zero the ramp is piecewise linear: the slope towards the truth is that of the gradient.
+            step = np.where(s == 0, np.where(y, 1e-5, -1e-5), 0.0)
+            near, far = surrogate(y, s + step), surrogate(y, s + 2 * step)
+            assert far.value - near.value == pytest.approx(at @ step, abs=1e-11), (loss, y, s)
+            assert near.value - surrogate(y, s).value == pytest.approx(at @ step, abs=1e-11)
+
+
+def test_of_all_scores_zero_both_maxima_are_those_next_to_the_truth():
+    assert Ramp("f1")([1, 0, 0], np.zeros(3)).gradient.tolist() == [-1.0, 0.0, 0.0]
+    sets = Sets(np.array([1, -1, 0, 0], np.int8), np.array([0, 2, 4]))
+    assert Ramp("hamming").on(sets)(np.zeros(4)).gradient[1] == 0.0

@@ -75,16 +75,15 @@ class SurrogateForm(Form):
         scale = (codes >= 0).sum(dim=1, keepdim=True).clamp(min=1).to(scores.dtype)
         if not isinstance(surrogate.scale, str):
             scale = torch.full_like(scale, surrogate.scale)
-        ramp = isinstance(surrogate, Ramp)
-        found = rescaled(counts, scores / scale, codes, increasing, ramp=ramp)
+        scaled, ramp = scores / scale, isinstance(surrogate, Ramp)
+        if ramp:
+            # As on the host, scores of 0 are moved towards the truth, here so little that the value hardly changes.
+            nudge = torch.where(codes == 1, 1e-5 * NUDGE, -1e-5 * NUDGE).double()
+            scaled = torch.where(scores == 0, nudge, scaled.double())
+        found = rescaled(counts, scaled, codes, increasing, ramp=ramp)
         if found is None:
             return None
-        gradient = found.gradient
-        if ramp and bool((scores == 0).any()):
-            nudge = torch.where(codes == 1, NUDGE, -NUDGE).to(scores.dtype)
-            near = rescaled(counts, torch.where(scores == 0, nudge, scores / scale), codes, increasing, ramp=True)
-            gradient = gradient if near is None else near.gradient
-        return Evaluated(found.values, gradient / scale)
+        return Evaluated(found.values.to(scores.dtype), (found.gradient / scale).to(scores.dtype))
 
     def __repr__(self) -> str:
         return repr(self.surrogate)

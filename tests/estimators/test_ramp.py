@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.datasets import make_multilabel_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -20,6 +20,7 @@ from setwise.core.sets import Sets
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.learners import ConvexConcave, OneSlack
+from setwise.losses import AveragePrecision, PrecisionAtK, RecallAtK, RocArea
 from setwise.surrogates import MarginRescaling, Ramp
 
 
@@ -415,3 +416,19 @@ def test_real_imbalanced_tables_gain_over_logistic_regression_with_its_threshold
         start, model = (SetClassifier("f1", C=C).fit(before, y[a]) for C in (1e-9, "auto"))
         gains.append(model.score(after, y[b]) - start.score(after, y[b]))
     assert np.mean(gains) > gain
+
+
+def test_no_fit_of_a_ranking_ends_at_equal_scores_in_silence():
+    X, y = make_classification(6000, 8, weights=[0.95], random_state=4, flip_y=0.02)
+    model = SetClassifier(RecallAtK(100)).fit(X, y)
+    assert model.surrogate_ == "ramp"
+    assert model.score(X, y) >= SetClassifier(RecallAtK(100), start="logistic", C=0).fit(X, y).score(X, y)
+    for seed in range(6):
+        X, y = make_classification(200, 8, random_state=seed, flip_y=0.05, class_sep=0.3)
+        for loss in (RecallAtK(3), PrecisionAtK(3), AveragePrecision(), RocArea()):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                model = SetClassifier(loss, C=("auto", 1.0, 1e4)[seed % 3]).fit(X, y)
+            assert model.coef_.any()
+            better = model.score(X, y) > 1 - loss(y, np.zeros(200))
+            assert better or VacuousBoundWarning in [kind.category for kind in said]

@@ -191,9 +191,11 @@ class Training(ABC):
         if share < VACUOUS and loss <= self.loss_at(self.logistic[0]):
             return found
         ramp = self._minimized(self.named(Ramp.name), make, last, callback, checkpoint)[0]
-        chosen = ramp if self.loss_at(ramp.w) <= loss or ramp.fit.status == "interrupted" else found
-        # From w = 0 the ramp may not get away.
-        if share >= VACUOUS and self.start == "zero" and self.loss_at(chosen.w) >= self.constant:
+        # Equal scores rank nothing, though by luck their loss may be less.
+        better = self.loss_at(ramp.w) <= loss or not found.w.any()
+        chosen = ramp if better or ramp.fit.status == "interrupted" else found
+        # The ramp may not get away from w = 0, nor be better than equal scores.
+        if share >= VACUOUS and self.loss_at(chosen.w) >= self.constant:
             warn_of_vacuous_bound(surrogate.name, self.way_out)
         return chosen
 

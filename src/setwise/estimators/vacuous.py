@@ -52,11 +52,11 @@ class VacuousBoundWarning(UserWarning):
 def least_constant_loss(loss: Loss, grouping: Grouping, weights: Values) -> float:
     """The mean loss of the best constant labeling: none, all, the commonest row of a label matrix, or one class.
 
-    It is inf for losses that do not read labels, which constants do not have.
+    For losses of a ranking it is that of equal scores.
     """
     batch = grouping.batch
     if loss.reads == "scores":
-        return np.inf
+        return float(weights @ loss.values(batch, np.zeros(batch.total)))
     if grouping.layout == "classes":
         labelings = [np.full(batch.total, c) for c in range(len(grouping.classes))]
     else:

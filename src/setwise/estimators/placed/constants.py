@@ -18,9 +18,10 @@ from setwise.risks.places import Kept
 def least_constant_loss_of(found: PlacedRows, loss: Loss, truth: Kept) -> float:
     """The mean loss of predicting none, or all: the lesser of the two, without a pass over the features.
 
-    It is inf for losses that do not read labels, and where all rows would have to be gathered and are too many.
+    For losses of a ranking it is that of equal scores. It is inf where all rows would have to be gathered and are too
+    many.
     """
-    if loss.reads != "labels" or (Trait.COUNTS not in loss.traits and found.count() > found.places.room):
+    if Trait.COUNTS not in loss.traits and found.count() > found.places.room:
         return np.inf
     with suppress(Refusal):
         each = [found.places.keep(_constant, truth, sign) for sign in (False, True)]

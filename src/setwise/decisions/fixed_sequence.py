@@ -12,6 +12,9 @@ from setwise.decisions.floors import SLACK, tail
 FIRST, RATIO, DECAY = 4.5, 3.0, 0.2
 """Where walks begin: see :func:`starts`."""
 
+LAST = 0.1
+"""The share of the level that the cut of all decisions brings."""
+
 NEAR = 0.3
 """A walk may begin so much further down, where the exact test wastes less of its level."""
 
@@ -179,7 +182,8 @@ def starts(m: int, least: float, level: float, lowest: float = 0.0) -> tuple[Int
     """The ranks at which walks down a ranking of m decisions begin, and the share of ``level`` that each brings.
 
     Ranks are ``k, 3 k, 9 k, ..`` from ``k = 4.5 (m / 1000)^(1/3) / (least (1 - least))``; each brings a fifth of what
-    the one before it does. A rank moves down by up to 30 % to where the exact test wastes least of its level.
+    the one before it does. A rank moves down by up to 30 % to where the exact test wastes least of its level. The cut of
+    all decisions has a tenth of the level for itself, for a floor below the share of positives.
     """
     first = FIRST * (m / 1000) ** (1 / 3) / (least * (1 - least))
     first = max(first, np.log((1 - DECAY) * level) / np.log(least), lowest)
@@ -192,6 +196,8 @@ def starts(m: int, least: float, level: float, lowest: float = 0.0) -> tuple[Int
         near = np.arange(float(k), min(m, int((1 + NEAR) * k), k + 60) + 1)
         used = tail(least_right(near, least, brought[j]), near, least)
         ranks[j] = int(near[used.argmax()]) if len(near) else k
+    if ranks[-1] < m:
+        ranks, brought = [*ranks, m], np.append((1.0 - LAST) * brought, LAST * level)
     return np.array(ranks), brought
 
 

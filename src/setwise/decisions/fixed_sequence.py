@@ -182,8 +182,8 @@ def starts(m: int, least: float, level: float, lowest: float = 0.0) -> tuple[Int
     """The ranks at which walks down a ranking of m decisions begin, and the share of ``level`` that each brings.
 
     Ranks are ``k, 3 k, 9 k, ..`` from ``k = 4.5 (m / 1000)^(1/3) / (least (1 - least))``; each brings a fifth of what
-    the one before it does. A rank moves down by up to 30 % to where the exact test wastes least of its level. The cut of
-    all decisions has a tenth of the level for itself, for a floor below the share of positives.
+    the one before it does. A rank moves down by up to 30 % to where the exact test wastes least of its level. The cut
+    of all decisions has a tenth of the level for itself, for a floor below the share of positives.
     """
     first = FIRST * (m / 1000) ** (1 / 3) / (least * (1 - least))
     first = max(first, np.log((1 - DECAY) * level) / np.log(least), lowest)

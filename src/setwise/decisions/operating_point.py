@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.fixed_sequence import SetSums, Share
+from setwise.decisions.fixed_sequence import SetSums, Share, starts
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
@@ -395,15 +395,19 @@ class Cuts:
         at, k = self._best_of(asked, left)
         threshold = self.order.between(np.array([k]))[0]
         others = f" together with {' and '.join(one.words for one in floors[:first])}" if first else ""
-        more = (
-            None if asked.floor.confidence is None or first else self.along(asked.floor).sets_needed(asked.floor.level)
-        )
+        more = None if asked.floor.confidence is None or first else self._sets_needed(asked.floor)
         sets = f" Rows of one set may depend on each other: about {more:,} sets like these are needed." if more else ""
         return UnmetFloor(
             f"{asked.opening} is not met by any threshold of these scores{others}: {asked.best} is {at:.4g}, at the "
             f"threshold {threshold:.6g}.{sets}",
             at,
         )
+
+    def _sets_needed(self, floor: Floor) -> int | None:
+        # A walk for precision begins with a part of the level.
+        walks, m = SIDES[floor.measure] == "both", len(self.order.labels)
+        level = float(starts(m, floor.least, floor.level)[1][0]) if walks and 0.0 < floor.least < 1.0 else floor.level
+        return self.along(floor).sets_needed(level)
 
     def _best_of(self, asked: Asked, left: Bools) -> tuple[float, int]:
         """The best value of a floor that none of these cuts meets, in the words of its call, and its cut."""

@@ -14,6 +14,7 @@ from surface import (
     test_graph_classifier,
     test_graphs,
     test_large_spaces,
+    test_map_rule,
     test_maximizers,
     test_measure_classifier,
     test_multilabel,
@@ -46,6 +47,7 @@ PARAMETERS = [
     *test_graphs.images(),
     *test_graphs.weak_labels(),
     *test_large_spaces.PARAMETERS,
+    *test_map_rule.calls(),
     *test_maximizers.PARAMETERS,
     *test_measure_classifier.PARAMETERS_OF_ALL,
     *test_multilabel.PARAMETERS,
@@ -116,7 +118,7 @@ RESULTS |= {
 }
 # These are made by functions of the same arguments, which are tried.
 RESULTS |= {"Metric", "Objective"}
-OTHERS = {"Trait", "VacuousBoundWarning", "loss_forms", "plain_losses"}
+OTHERS = {"ShiftWarning", "Trait", "VacuousBoundWarning", "loss_forms", "plain_losses"}
 
 
 def test_every_public_name_is_tried():

@@ -14,6 +14,7 @@ from setwise.decisions import (
     constrained_threshold,
     label_thresholds,
     precision_at_recall,
+    recall_at_alarm_rate,
     recall_at_false_positive_rate,
     recall_at_precision,
     threshold_curve,
@@ -56,8 +57,11 @@ def calls():
     floors = OBJECTS | {"text": "recall", "pair": ("recall", 0.9), "texts": ["recall"], "tuple": (), "one": [0.9]}
     yield Parameter("constrained_threshold(floor)", partial(constrained_threshold, Y, S, "f1"), floors)
     for ask, name in (
-        (precision_at_recall, "recall"), (recall_at_precision, "precision"), (recall_at_false_positive_rate, "rate")
-    ):  # fmt: skip
+        (precision_at_recall, "recall"),
+        (recall_at_precision, "precision"),
+        (recall_at_false_positive_rate, "rate"),
+        (recall_at_alarm_rate, "rate"),
+    ):
         where = ask.__name__
         yield Parameter(f"{where}(y)", lambda v, ask=ask: ask(v, S, 0.1), labels(P))
         yield Parameter(f"{where}(y, scores)", lambda v, ask=ask: ask(v, S, 0.1), LENGTHS)

@@ -66,6 +66,7 @@ CLASS_WEIGHTS = Page(
 )
 CLUSTER = Page("From a laptop to a cluster", "guide/cluster")
 DECISIONS = Page("Decisions from probabilities", "guide/decisions")
+MAP_RULES = Page("A rule from held-out maps", "guide/decisions#a-rule-from-held-out-maps")
 DECISIONS_REFUSE = Page("What decisions refuse", "guide/decisions#what-decisions-refuse")
 DENOISER = Page("Images with flipped pixels", "guide/probabilities#images-with-flipped-pixels")
 DISTRIBUTIONS = Page("A distribution of one's own", "guide/probabilities#a-distribution-of-ones-own")

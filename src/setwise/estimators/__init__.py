@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from setwise.estimators.independent_svms import IndependentSVMs as IndependentSVMs
     from setwise.estimators.joint_kernel_support import JointKernelSupport as JointKernelSupport
     from setwise.estimators.log_supermodular_model import LogSupermodularModel as LogSupermodularModel
+    from setwise.estimators.map_rule import MapRule as MapRule
+    from setwise.estimators.map_rule import ShiftWarning as ShiftWarning
     from setwise.estimators.measure_classifier import MeasureClassifier as MeasureClassifier
     from setwise.estimators.multilabel_structured_predictor import (
         MultilabelStructuredPredictor as MultilabelStructuredPredictor,
@@ -35,6 +37,7 @@ _HOMES = {
     "IndependentSVMs": "independent_svms",
     "JointKernelSupport": "joint_kernel_support",
     "LogSupermodularModel": "log_supermodular_model",
+    "MapRule": "map_rule",
     "MeasureClassifier": "measure_classifier",
     "MultilabelStructuredPredictor": "multilabel_structured_predictor",
     "PowersetSSVM": "powerset_ssvm",
@@ -42,6 +45,7 @@ _HOMES = {
     "SVMperf": "svmperf",
     "SetClassifier": "set_classifier",
     "SetClassifierCV": "set_classifier_cv",
+    "ShiftWarning": "map_rule",
     "TableEncoder": "table_encoder",
     "VacuousBoundWarning": "vacuous",
     "WeakSetClassifier": "weak.weak_set_classifier",

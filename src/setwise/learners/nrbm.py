@@ -53,9 +53,9 @@ class NRBM(Learner):
     >>> fit = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([0.5]))
     >>> print(fit.w.round(3), round(fit.objective, 3), fit.status)  # the ramp is 1 - w from 0 to 1, and else flat
     [1.] 0.5 local
-    >>> worse = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
-    >>> print(round(worse.objective, 3), worse.status)
-    2.0 local
+    >>> far = NRBM(C=2.0, tol=1e-6).minimize(risk, w0=np.array([-1.0]))
+    >>> print(round(far.objective, 3), far.status)  # from -1 it comes to 0, and at 0 the gradient is that above it
+    0.5 local
     """
 
     C: float = 1.0

@@ -1,5 +1,6 @@
 """What to predict from logits: the labels of least expected loss, with a bound of what any labels can reach."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, final
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from setwise.core.arrays import Bools, Values
 from setwise.core.checks import as_flag, as_number
 from setwise.core.measure import Loss
-from setwise.core.pages import ARGUMENTS, FROM_LOGITS
+from setwise.core.pages import ARGUMENTS, FROM_LOGITS, MAP_RULES
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_map
 from setwise.kernels.threads import allowed
@@ -19,6 +20,9 @@ from setwise.losses import Jaccard
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.layout import as_scores, channels_of, kind_of
 from setwise.torch.naming import named
+
+OFTEN, LARGE = 0.1, 1024
+"""A warning is due if in so many of the sets, of so many pixels, a class is there for certain and no pixel near it."""
 
 BLOCK = 1 << 22
 """So many decisions are brought to the host at a time, or one image."""
@@ -139,6 +143,7 @@ def decide(
     flat = logits.detach().reshape(images, channels, pixels)
     counts = _as_mask(mask, logits, (images, channels, pixels), masks)
     labels = torch.empty((images, channels if masks else 1, pixels), dtype=torch.bool if masks else torch.int64)
+    presence = Presence()
     numbers = np.zeros((2, images if per_image else 1, len(chosen) if masks else 1))
     step = max(1, BLOCK // max(channels * pixels, 1)) if per_image else max(images, 1)
     with allowed(torch.get_num_threads()):
@@ -147,11 +152,13 @@ def decide(
             keep = counts[part].cpu().numpy()
             q = _probabilities(flat[part], keep, mode, from_logits)
             if per_image:
+                presence.see(q[:, chosen], keep[:, chosen] if keep.shape[1] > 1 else keep)
                 found, numbers[:, part] = task.decide(q, keep)
             else:
                 one, numbers[:] = task.decide(_joined(q), _joined(keep))
                 found = one.reshape(-1, images, pixels).swapaxes(0, 1)
             labels[part] = torch.from_numpy(found)
+    presence.warn()
     shape = logits.shape if masks else (images, *logits.shape[2:])
     values, bounds = torch.from_numpy(numbers if per_image else numbers[:, 0])
     if mode == "binary" or not masks:
@@ -194,6 +201,39 @@ class _Task(NamedTuple):
                 found = least_expected_loss_of_map(each.T[kept], self.loss, tol=self.tol, classes=self.chosen)
                 labels[i, kept], numbers[:, i] = found.labels, (found.values, found.bounds)
         return labels[:, None], numbers
+
+
+@final
+class Presence:
+    """How often classes are present for certain, if pixels are independent, though no pixel is near to them."""
+
+    def __init__(self) -> None:
+        self.sets = self.odd = 0
+        self.absent = 0.0
+
+    def see(self, q: Values, keep: Bools) -> None:
+        """Count the sets of probabilities (n, k, p) of which the pixels ``keep`` count."""
+        if q.shape[2] < LARGE:
+            return
+        seen = np.where(keep, q, 0.0)
+        # Of a sum above 3 prod(1 - q) is below .05.
+        odd = (seen.sum(axis=2) > 3.0) & (seen.max(axis=2, initial=0.0) < 0.5)
+        self.sets, self.odd = self.sets + odd.size, self.odd + int(odd.sum())
+        if odd.any():
+            self.absent += float(np.exp(np.log1p(-seen[odd]).sum(axis=1)).sum())
+
+    def warn(self) -> None:
+        """Warn where they are a tenth of all sets or more."""
+        if not self.sets or self.odd < OFTEN * self.sets:
+            return
+        warnings.warn(
+            f"in {self.odd:,} of {self.sets:,} sets no pixel has the class with a probability of 0.5, but some pixel "
+            f"has it for certain if pixels are independent: prod(1 - q) is {self.absent / self.odd:.2g} there on "
+            "average. Where a class is absent more often than that, these decisions predict it where it is not: fit a "
+            f"MapRule on held-out maps instead.{MAP_RULES.see}",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _arguments(

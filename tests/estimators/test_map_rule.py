@@ -1,0 +1,196 @@
+"""Rules for maps: the choice, its parts against brute force, dependence and shift, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from setwise import MapRule, ShiftWarning
+from setwise.core.refusal import Refusal
+from setwise.estimators.map_rule import CANDIDATES, MULTIPLIERS, Drawn, Measure, _along, _tally, _tuned, _whole
+from setwise.losses import FBeta, Jaccard
+
+
+def maps(seed, n=40, side=12, classes=3, bias=0.0):
+    """Probabilities of maps whose rare classes get too little, and their labels, which come in patches."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(classes, (n, side // 4, side // 4), p=np.array([0.8, 0.12, 0.08])[:classes] / 1.0)
+    y = y.repeat(4, axis=1).repeat(4, axis=2)
+    logits = 2.0 * np.eye(classes)[y].transpose(0, 3, 1, 2) + rng.standard_normal((n, classes, side, side))
+    logits[:, 0] += 1.5
+    logits[:, 1:] += bias
+    return logits, y
+
+
+def measured(labels, target, over, loss=None, first=0, ignore=None):
+    """The measure by loops over maps and classes."""
+    loss, classes = loss or Jaccard(), range(first, int(target.max()) + 1)
+
+    def of(h, y, c):
+        seen = np.ones(y.shape, bool) if ignore is None else y != ignore
+        return loss((y == c)[seen].ravel(), (h == c)[seen].ravel())
+
+    if over == "dataset":
+        return 1 - np.mean([of(labels, target, c) for c in classes if (target == c).any()])
+    pairs = zip(labels, target, strict=True)
+    each = [[of(h, y, c) for c in classes if over == "all" or (y == c).any()] for h, y in pairs]
+    return 1 - np.mean([np.mean(one) for one in each if one])
+
+
+@pytest.mark.parametrize("over", ["dataset", "present", "all"])
+def test_measures_are_those_of_loops(over):
+    rng = np.random.default_rng(0)
+    y, h = rng.integers(0, 3, (2, 6, 5, 5))
+    y[0], y[1] = 0, 2
+    for loss in (Jaccard(), FBeta()):
+        tallies = np.stack([_tally(a.ravel(), b.ravel(), 3) for a, b in zip(h, y, strict=True)])
+        for first in (0, 1):
+            found = Measure(loss, over, first).values(tallies, np.ones((1, 6)))[0]
+            assert found == pytest.approx(measured(h, y, over, loss, first))
+
+
+@pytest.mark.parametrize("over", ["dataset", "present", "all"])
+def test_all_multipliers_of_a_class_are_tried_at_once(over):
+    logits, y = maps(0, n=6)
+    q = softmax(logits, axis=1).reshape(6, 3, -1).transpose(0, 2, 1).reshape(-1, 3)
+    drawn = Drawn(q, y.ravel(), np.repeat(np.arange(6), 144), np.ones(len(q)), 6)
+    logs = np.log(q)
+    logs[:, 2] = -np.inf
+    other = logs.argmax(axis=1)
+    place = np.searchsorted(MULTIPLIERS, logs.max(axis=1) - np.log(q[:, 2]), side="right")
+    found = Measure(Jaccard(), over, 0).values(_along(drawn, place, other, 2), np.ones((1, 6)))[..., 0]
+    for k in range(0, len(MULTIPLIERS), 7):
+        h = (q * np.exp([0.0, 0.0, MULTIPLIERS[k]])).argmax(axis=1).reshape(y.shape)
+        assert found[k] == pytest.approx(measured(h, y, over), abs=1e-9)
+    rule = _tuned(drawn, Measure(Jaccard(), over, 0))
+    assert measured(rule.labels(q.T).reshape(y.shape), y, over) >= found.max() - 1e-9
+
+
+def test_the_whole_set_is_decided_for_the_least_expected_loss():
+    # Of two classes the rule is a threshold; all are tried on the expected counts.
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 2.0, 4000)
+    q = np.column_stack([1 - p, p])
+    drawn = Drawn(q, np.zeros(4000, int), np.zeros(4000, int), np.ones(4000), 1)
+    h = _whole(drawn, Measure(Jaccard(), "dataset", 1)).labels(q.T) == 1
+
+    def expected(h):
+        return p[h].sum() / (p.sum() + h.sum() - p[h].sum())
+
+    assert expected(h) == pytest.approx(max(expected(p > t) for t in np.linspace(0, 1, 500)), abs=1e-4)
+
+
+@pytest.mark.parametrize("over", ["dataset", "present", "all"])
+def test_the_gain_is_that_of_new_maps(over):
+    (logits, y), (new, truth) = maps(1, n=60), maps(2, n=200)
+    rule = MapRule(over, random_state=0).fit(logits, y)
+    # Of all classes in each map the best rule is within two standard errors of none.
+    assert (rule.rule_ == "plain") == (over == "all")
+    gain = measured(rule.predict(new), truth, over) - measured(new.argmax(axis=1), truth, over)
+    assert abs(gain - rule.gain_) < 4 * rule.gain_se_ + 0.01
+    assert gain > 0 or rule.rule_ == "plain"
+    row = next(row for row in rule.table_ if row["rule"] == rule.rule_)
+    assert row[over] - rule.table_[0][over] == pytest.approx(rule.gain_)
+    assert str(rule).startswith(CANDIDATES[rule.rule_])
+
+
+def test_nothing_is_gained_where_objects_are_absent_and_pixels_depend_on_each_other():
+    rng = np.random.default_rng(0)
+    q = np.full((60, 1, 32, 32), 0.01)
+    q[:30, 0, 5:15, 5:15] = 0.9
+    y = (q[:, 0] > 0.5) & (rng.random((60, 32, 32)) < 0.9)
+    for over in ("dataset", "present", "all"):
+        rule = MapRule(over, from_logits=False, random_state=0).fit(q, y)
+        assert (rule.predict(q) == (q[:, 0] > 0.5)).all()
+    # If pixels were independent an object would nearly never be absent, but half of the maps have none.
+    expected, true = rule.absent_
+    assert expected < 0.01
+    assert true == 0.5
+
+
+def test_small_spots_are_left_out_where_a_least_area_pays():
+    rng = np.random.default_rng(0)
+    q = np.full((80, 1, 16, 16), 0.05)
+    q[:40, 0, 4:12, 4:12] = 0.9
+    q[np.arange(80), 0, rng.integers(0, 3, 80), rng.integers(0, 16, 80)] = 0.7
+    y = np.zeros((80, 16, 16), bool)
+    y[:40, 4:12, 4:12] = True
+    rule = MapRule("all", from_logits=False, random_state=0).fit(q, y)
+    assert rule.gain_ > 0.4
+    assert measured(rule.predict(q).astype(int), y.astype(int), "all", first=1) == pytest.approx(1.0)
+
+
+def test_maps_without_labels_give_the_rule_of_the_whole_set():
+    logits, y = maps(1, n=60)
+    rule = MapRule("dataset", random_state=0).fit(logits[:25])
+    assert rule.rule_ == "whole"
+    assert np.isnan(rule.gain_)
+    assert measured(rule.predict(logits), y, "dataset") > measured(logits.argmax(axis=1), y, "dataset")
+    with pytest.raises(ValueError, match="target may be None for over='dataset' alone; got over='all'"):
+        MapRule("all").fit(logits)
+
+
+def test_maps_of_another_source_are_flagged():
+    logits, y = maps(1, n=60)
+    rule = MapRule("dataset", random_state=0).fit(logits, y)
+    rule.predict(maps(3, n=60)[0])
+    assert rule.shift(maps(3, n=60)[0]) < 0.7
+    with pytest.warns(ShiftWarning, match=r"these 60 maps are unlike the 60 maps of the fit: .* an AUC of"):
+        rule.predict(maps(3, n=60, bias=1.0)[0])
+
+
+def test_groups_stay_together_and_pixels_may_be_ignored():
+    logits, y = maps(1, n=30)
+    frames = np.repeat(np.arange(6), 5)
+    target = y.copy()
+    target[:, :2] = 255
+    rule = MapRule("dataset", ignore_index=255, random_state=0).fit(logits, target, groups=frames)
+    base = measured(logits.argmax(axis=1), target * (target < 255) + (target == 255) * 0, "all")
+    assert rule.table_[0]["accuracy"] == pytest.approx((logits.argmax(axis=1) == y)[:, 2:].mean())
+    assert base > 0
+    with pytest.raises(ValueError, match="cv must be at most the number of maps or groups, 6; got 7"):
+        MapRule("dataset", cv=7).fit(logits, y, groups=frames)
+
+
+def test_tensors_lists_and_files_are_taken():
+    torch = pytest.importorskip("torch")
+    logits, y = maps(1, n=20)
+    plain = MapRule("dataset", random_state=0).fit(logits, y)
+    tensors = MapRule("dataset", random_state=0).fit(torch.from_numpy(logits), torch.from_numpy(y))
+    listed = MapRule("dataset", random_state=0).fit(list(logits), list(y))
+    assert np.allclose(plain.a_, tensors.a_)
+    assert np.allclose(plain.a_, listed.a_)
+    found = tensors.predict(torch.from_numpy(logits))
+    assert torch.is_tensor(found)
+    assert (found.numpy() == plain.predict(logits)).all()
+    mixed = listed.predict([logits[0], logits[1][:, :8]])
+    assert [labels.shape for labels in mixed] == [(12, 12), (8, 12)]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "sentence"),
+    [
+        ({"over": "mean"}, ValueError, "over must be one of 'dataset', 'present', 'all'; got 'mean'"),
+        ({"loss": "auc"}, (TypeError, Refusal), "loss must be of the kind CountLoss"),
+        ({"cv": 1}, ValueError, "cv must be at least 2; got 1"),
+        ({"pixels": 0}, ValueError, "pixels must be at least 1; got 0"),
+        ({"from_logits": 1}, TypeError, "from_logits must be True or False; got 1"),
+        ({"logits": iter([1])}, TypeError, "logits must be an array, a tensor or a sequence of maps; got"),
+        ({"logits": []}, ValueError, "logits must hold a map; got none"),
+        ({"logits": np.zeros((6, 3), int)}, ValueError, r"logits\[0\] must be floats of shape \(C, ...\); got int64"),
+        ({"logits": np.full((6, 3, 2, 2), np.nan)}, ValueError, r"logits\[0\] must be finite; got NaN or inf"),
+        (
+            {"target": np.zeros((5, 2, 2), int)},
+            ValueError,
+            "target must have one map for each of the 6 maps of logits; got 5",
+        ),
+        ({"target": np.zeros((6, 2, 3), int)}, ValueError, r"target\[0\] must be whole numbers of shape \(2, 2\)"),
+        ({"target": np.full((6, 2, 2), 3)}, ValueError, r"target\[0\] must hold labels 0..2, or ignore_index; got 3"),
+        ({"from_logits": False}, ValueError, r"logits\[0\] must be probabilities with the sum 1"),
+        ({"groups": np.zeros(6)}, ValueError, "cv must be at most the number of maps or groups, 1; got 5"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, kind, sentence):
+    given = {"logits": np.zeros((6, 3, 2, 2)), "target": np.zeros((6, 2, 2), int), "groups": None} | change
+    options = {name: given.pop(name) for name in list(given) if name not in ("logits", "target", "groups")}
+    with pytest.raises(kind, match=sentence):
+        MapRule(options.pop("over", "dataset"), **options).fit(given["logits"], given["target"], given["groups"])

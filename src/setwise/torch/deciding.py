@@ -21,8 +21,9 @@ from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.layout import as_scores, channels_of, kind_of
 from setwise.torch.naming import named
 
-OFTEN, LARGE = 0.1, 1024
-"""A warning is due if in so many of the sets, of so many pixels, a class is there for certain and no pixel near it."""
+OFTEN, SEVERAL, LARGE = 0.1, 10, 1024
+"""A warning is due if in such a share of the sets, in so many of them and of so many pixels, a class is certainly there
+and no pixel is near to it."""
 
 BLOCK = 1 << 22
 """So many decisions are brought to the host at a time, or one image."""
@@ -224,7 +225,7 @@ class Presence:
 
     def warn(self) -> None:
         """Warn where they are a tenth of all sets or more."""
-        if not self.sets or self.odd < OFTEN * self.sets:
+        if self.odd < max(SEVERAL, OFTEN * self.sets):
             return
         warnings.warn(
             f"in {self.odd:,} of {self.sets:,} sets no pixel has the class with a probability of 0.5, but some pixel "

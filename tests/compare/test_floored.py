@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import recall_score
 
 from compare.test_run import F1, FAST, made
+from setwise import MeasureClassifier
 from setwise.compare import Measured, Plan, Problem, compare
 from setwise.compare.bundled import digit_traits
 from setwise.compare.command import Work, unfit
@@ -20,6 +22,7 @@ from setwise.compare.table_words import legend, table
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
 from setwise.compare.words import headline
+from setwise.core.refusal import Refusal
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task
@@ -263,3 +266,14 @@ def test_levers_that_are_asked_for_in_vain_are_named():
     for average, said in (("samples", "class_weight"), ("macro", "gfm, stack and class_weight")):
         work = Work(digit_traits(2), (Measured("f1", F1.loss, average),))
         assert unfit(options, plan_for(options, work.problem), work) == [odd.format(said)]
+
+
+def test_rows_of_a_group_are_not_taken_for_independent():
+    rng = np.random.default_rng(0)
+    y, groups = np.tile(np.arange(20) % 2, 20), np.repeat(np.arange(20), 20)
+    X = (rng.normal(size=400) + 2.0 * y + rng.normal(size=20)[groups])[:, None]
+    lever = FlooredThreshold(recall=0.9, confidence=0.95)
+    model = MeasureClassifier(LogisticRegression(), "f1", [lever])
+    assert np.isfinite(model.fit(X, y).best_threshold_)
+    with pytest.raises(Refusal, match=r"about 3[0-9] sets like these are needed"):
+        model.fit(X, y, groups=groups)

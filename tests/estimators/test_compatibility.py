@@ -4,11 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from setwise import SetClassifier
+from setwise import MeasureClassifier, SetClassifier
+from setwise.datasets.columns import Category, Number
+from setwise.estimators import TableEncoder
 
 PER_ROW = "sample_weight weighs whole sets; with y (n,) the sample is one set, and a set loss has no weights for rows"
 
@@ -81,3 +85,21 @@ def test_verbose_draws_a_bar(bags, capsys):
     X, y, _ = bags
     SetClassifier(verbose=1, C=100).fit(X, y)
     assert "SetClassifier [" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [np.asarray, csr_array])
+@pytest.mark.parametrize("model", [SetClassifier(max_iter=3), MeasureClassifier(loss="jaccard", cv=2)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_output_of_transformers_as_tables_changes_no_fit(model, rows, bags):
+    X, y, _ = bags
+    plain = clone(model).fit(rows(X), y).decision_function(rows(X))
+    with config_context(transform_output="pandas"):
+        np.testing.assert_array_equal(clone(model).fit(rows(X), y).decision_function(rows(X)), plain)
+
+
+def test_a_table_of_words_is_encoded_where_transformers_answer_with_tables():
+    encoder = TableEncoder([Number("age"), Category("city", ("Bonn", "Rome"))], sparse_threshold=1.0)
+    X = np.column_stack([np.arange(20.0), np.arange(20) % 2])
+    with config_context(transform_output="pandas"):
+        found = encoder.set_output(transform="default").fit(X).transform(X)
+    assert found.format == "csr"

@@ -9,12 +9,12 @@ from scipy.sparse import issparse
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.figures import listed
 from setwise.compare.problem import Problem
 from setwise.datasets.columns import Category
+from setwise.estimators.choosing.base_model import array_pipeline
 from setwise.estimators.table_encoder import LARGEST, TableEncoder, tree_categories
 
 GRID = (1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -75,12 +75,12 @@ class Linear(Base):
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         model = LogisticRegression(C=constant or 1.0, max_iter=1000)
         if problem.columns:
-            return make_pipeline(TableEncoder(problem.columns, sparse_threshold=SPARSE), model)
+            return array_pipeline(TableEncoder(problem.columns, sparse_threshold=SPARSE), model)
         if issparse(problem.X):
-            return make_pipeline(MaxAbsScaler(), model)
+            return array_pipeline(MaxAbsScaler(), model)
         if problem.has_gaps:
-            return make_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
-        return make_pipeline(StandardScaler(), model)
+            return array_pipeline(StandardScaler(), SimpleImputer(strategy="median", add_indicator=True), model)
+        return array_pipeline(StandardScaler(), model)
 
     def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
         model = f"LogisticRegression(C={constant or 1.0:g}, max_iter=1000)"
@@ -112,7 +112,7 @@ class Forest(Base):
 
     def build(self, problem: Problem, constant: float | None, seed: int) -> Any:
         model = RandomForestClassifier(random_state=seed)
-        return make_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
+        return array_pipeline(TableEncoder(problem.columns, "trees"), model) if problem.columns else model
 
     def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
         model, line = (
@@ -141,7 +141,7 @@ class Boosted(Base):
             return HistGradientBoostingClassifier(random_state=seed)
         words = tree_categories(problem.columns)
         model = HistGradientBoostingClassifier(categorical_features=words or None, random_state=seed)
-        return make_pipeline(TableEncoder(problem.columns, "trees"), model)
+        return array_pipeline(TableEncoder(problem.columns, "trees"), model)
 
     def code(self, problem: Problem, constant: float | None, seed: int) -> tuple[str, tuple[str, ...]]:
         line = "from sklearn.ensemble import HistGradientBoostingClassifier"

@@ -61,7 +61,9 @@ class Logistic:
         plain: bool = False,
     ) -> None:
         # A sparse matrix stays sparse, so it is not centred.
-        scaler = StandardScaler(with_mean=intercept and not issparse(X), with_std=not plain).fit(X)
+        scaler = StandardScaler(with_mean=intercept and not issparse(X), with_std=not plain)
+        # Arrays, whatever transform_output says: rows are taken by their places.
+        scaler = scaler.set_output(transform="default").fit(X)
         rows, weight = scaler.transform(X), _mean_one(sample_weight)
         positive = grouping.classes[-1] if grouping.layout == "vector" else 1
         classes = grouping.layout == "classes"

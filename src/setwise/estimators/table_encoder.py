@@ -108,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         density = as_number(self.sparse_threshold, "sparse_threshold", low=0.0, high=1.0)
         rare = as_count(self.min_frequency, "min_frequency")
         X = self._checked(X, reset=True)
-        encoder = build(self.columns, rare, largest, density)
+        encoder = build(self.columns, rare, largest, density).set_output(transform="default")
         # The mean of a column whose training rows are all gaps is NaN; the imputer makes it 0.
         with np.errstate(invalid="ignore"):
             self.encoder_ = encoder.fit(X)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -21,7 +22,12 @@ from setwise.estimators.choosing.label_by_label import LabelByLabel
 
 def default_classifier(X: Any) -> Any:
     """Logistic regression on scaled columns; sparse rows are not centered, so that they stay sparse."""
-    return make_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+    return array_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+
+
+def array_pipeline(*steps: Any) -> Pipeline:
+    """``make_pipeline(*steps)`` whose steps hand on arrays, as tables of pandas are never sparse."""
+    return make_pipeline(*steps).set_output(transform="default")
 
 
 def base_has(name: str) -> Callable[[Any], bool]:
@@ -31,6 +37,19 @@ def base_has(name: str) -> Callable[[Any], bool]:
         return getattr(vars(model).get("estimator_", model._base(None)), name, None) is not None
 
     return check
+
+
+def takes_matrices(estimator: Any) -> bool:
+    """Whether a classifier is fitted to a label matrix as a whole."""
+    return get_tags(estimator).classifier_tags.multi_label or takes_matrices_alone(estimator)
+
+
+def takes_matrices_alone(estimator: Any) -> bool:
+    """Whether a classifier is fitted to label matrices and to nothing else, as those of ``sklearn.multioutput``."""
+    # Pipelines and searches do not hand this tag on.
+    while isinstance(estimator, Pipeline | BaseSearchCV):
+        estimator = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator.estimator
+    return not get_tags(estimator).target_tags.single_output
 
 
 def is_prefit(cv: Any) -> bool:

@@ -212,6 +212,8 @@ def test_folds_that_do_not_fit_are_refused():
         problem_of(X, y, FBeta(), groups=np.arange(400) % 3).folds(5, 0)
     with pytest.raises(ValueError, match="cv=5 folds need 5 rows or more of a label; the more frequent one has 4"):
         problem_of(X[:7], np.array([0, 1, 0, 1, 0, 1, 0]), FBeta()).folds(5, 0)
+    with pytest.raises(ValueError, match="cv=2 folds need 2 rows or more of a label; the more frequent one has 1"):
+        problem_of(X[:2], [0, 1], FBeta(), groups=[0, 1]).folds(2, 0)
     with pytest.raises(ValueError, match="without two classes to learn from"):
         problem_of(X, y, FBeta(), groups=y).folds(GroupKFold(2), 0)
     splits = list(StratifiedKFold(3).split(X, y))

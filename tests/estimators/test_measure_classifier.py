@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier
@@ -17,6 +17,7 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, TunedThresholdClassifierCV, cross_val_score
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -196,7 +197,8 @@ def many(rare):
 BASES = [
     LogisticRegression(), LinearSVC(), HistGradientBoostingClassifier(max_iter=5), RandomForestClassifier(10),
     KNeighborsClassifier(), RidgeClassifier(), make_pipeline(StandardScaler(), LogisticRegression()),
-    DecisionTreeClassifier(max_depth=3),
+    DecisionTreeClassifier(max_depth=3), ClassifierChain(LogisticRegression()),
+    make_pipeline(StandardScaler(), MultiOutputClassifier(LogisticRegression())),
 ]  # fmt: skip
 
 
@@ -207,6 +209,56 @@ def test_label_matrices_over_any_classifier(base, many):
     assert model.predict(X).shape == Y.shape
     by_hand = f1_score(Y, model.predict(X), average="samples", zero_division=1.0)
     assert model.score(X, Y) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("base", [MultiOutputClassifier(LogisticRegression()), ClassifierChain(LogisticRegression())])
+def test_what_is_fitted_to_matrices_alone_refuses_one_label(base, rare):
+    with pytest.raises(Refusal, match=r"refuses y of shape \(\d+,\): it is fitted to label matrices"):
+        MeasureClassifier(make_pipeline(StandardScaler(), base), levers=FAST).fit(*rare)
+
+
+class Wrong(ClassifierMixin, BaseEstimator):
+    """Answers in arrays of other shapes than the rows and classes ask for."""
+
+    def __init__(self, scores=(0, 2), lost=0):
+        self.scores = scores
+        self.lost = lost
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X) - self.lost, int)
+
+    def predict_proba(self, X):
+        return np.full((len(X) - self.scores[0], self.scores[1]), 0.5)
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        (Wrong((0, 3)), r"Wrong.predict_proba must give an array of shape \(250, 2\) or \(250,\); got \(250, 3\)"),
+        (Wrong((0, 1)), r"Wrong.predict_proba must .* got \(250, 1\)"),
+        (Wrong((1, 2)), r"Wrong.predict_proba must .* got \(249, 2\)"),
+        (Wrong(lost=1), r"Wrong.predict must .* got \(249,\)"),
+    ],
+)
+def test_answers_of_another_shape_are_refused(base, words, matrix, rare, many):
+    X, y = many if matrix else rare
+    with pytest.raises(ValueError, match=words):
+        MeasureClassifier(base, levers=FAST, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("answer", [np.full((500, 3), 0.5), [np.full((500, 2), 0.5)] * 3, [np.full((500, 3), 0.5)] * 4])
+def test_answers_for_other_labels_than_those_of_a_matrix_are_refused(answer, many, monkeypatch):
+    X, Y = many
+    model = RandomForestClassifier(2, random_state=0).fit(X, Y)
+    monkeypatch.setattr(model, "predict", lambda X: Y)
+    monkeypatch.setattr(model, "predict_proba", lambda X: answer)
+    with pytest.raises(ValueError, match=r"RandomForestClassifier.predict_proba must .* got "):
+        MeasureClassifier(model, levers=FAST, cv="prefit", refit=False).fit(X, Y)
 
 
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])

@@ -56,15 +56,20 @@ def _splitter(cv: Any, task: Task, groups: Ints | None, seed: int) -> Any:
         number = int(groups.max()) + 1
         if number < k:
             raise ValueError(f"cv={k} folds need {k} groups or more; got {number}.")
+        _refuse_few(k, task)
         if task.is_matrix or number > MANY_GROUPS:
             return GroupKFold(k)
         return StratifiedGroupKFold(k, shuffle=True, random_state=seed)
     if len(task.truth) < k:
         raise ValueError(f"cv={k} folds need {k} rows or more; got n_samples = {len(task.truth)}.")
+    _refuse_few(k, task)
+    return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
+
+
+def _refuse_few(k: int, task: Task) -> None:
     largest = len(task.truth) if task.is_matrix else int(np.bincount(task.truth).max())
     if largest < k:
         raise ValueError(f"cv={k} folds need {k} rows or more of a label; the more frequent one has {largest}.")
-    return (KFold if task.is_matrix else StratifiedKFold)(k, shuffle=True, random_state=seed)
 
 
 def _splits(cv: Any, X: Any, target: Any, groups: Ints | None) -> list[Any]:

@@ -9,7 +9,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setwise.estimators.choosing.responses import scores_of
+from setwise.estimators.choosing.responses import refuse_shape, scores_of
 
 FAR = 1e3
 """The score of a label that was the same in all training rows, up to its sign, where scores are not probabilities."""
@@ -50,6 +50,8 @@ class LabelByLabel(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         n = _num_samples(X)
         columns = [np.full(n, e) if isinstance(e, int) else np.asarray(e.predict(X)) for e in self.estimators_]
+        for column in columns:
+            refuse_shape(self.estimator, "predict", column.shape, (n,), (n, 1))
         return np.column_stack(columns).astype(np.int64)
 
     @available_if(_has("predict_proba"))

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setwise.core.arrays import Ints, Values
@@ -16,7 +16,13 @@ from setwise.core.measure import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
-from setwise.estimators.choosing.base_model import refuse_weights, routed, weight_name
+from setwise.estimators.choosing.base_model import (
+    refuse_weights,
+    routed,
+    takes_matrices,
+    takes_matrices_alone,
+    weight_name,
+)
 from setwise.estimators.choosing.folds import Folds, folds_of
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 from setwise.estimators.choosing.out_of_fold import OutOfFold
@@ -100,7 +106,13 @@ class Problem:
         )
 
     def _for_matrix(self, estimator: Any, prefit: bool) -> Any:
-        if not self.task.is_matrix or prefit or get_tags(estimator).classifier_tags.multi_label:
+        if not self.task.is_matrix and takes_matrices_alone(estimator):
+            raise Refusal(
+                f"{type(estimator).__name__} refuses y of shape ({len(self.target)},): it is fitted to label matrices "
+                "(n, p). Pass a classifier of one label.",
+                MEASURE_COST,
+            )
+        if not self.task.is_matrix or prefit or takes_matrices(estimator):
             return estimator
         return LabelByLabel(clone(estimator))
 

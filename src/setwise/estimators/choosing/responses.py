@@ -5,6 +5,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.estimators.threads import base_threads
@@ -59,16 +60,18 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
 
     Raises
     ------
-    ValueError : for a classifier without scores, and for scores that are not finite
+    ValueError : for a classifier without scores, for scores that are not finite, and for answers of another shape than
+        the rows and labels ask for
     """
-    name = method_of(estimator, response_method)
+    name, n = method_of(estimator, response_method), _num_samples(X)
     with base_threads(X):
         predicted = np.asarray(estimator.predict(X))
+        refuse_shape(estimator, "predict", predicted.shape, *([(n,), (n, 1)] if p is None else [(n, p)]))
         if p is None:
-            scores, labels = scores_of(estimator, X, name, positive), predicted == positive
+            scores, labels = scores_of(estimator, X, name, positive), predicted.reshape(n) == positive
         else:
-            scores = _columns(getattr(estimator, name)(X), estimator, p)
-            labels = predicted.astype(np.float64).reshape(-1, p) == 1.0
+            scores = _columns(getattr(estimator, name)(X), estimator, name, (n, p))
+            labels = predicted.astype(np.float64) == 1.0
     if not np.isfinite(scores).all():
         raise ValueError(f"{type(estimator).__name__}.{name} gave NaN or inf; the scores must be finite.")
     return Response(np.asarray(labels, dtype=np.bool_), np.ascontiguousarray(scores), name == "predict_proba")
@@ -77,18 +80,33 @@ def respond(estimator: Any, X: Any, response_method: str, positive: Any, p: int 
 def scores_of(estimator: Any, X: Any, name: str, positive: Any) -> NDArray[np.float64]:
     """What the method ``name`` of a classifier of two classes says for the class ``positive``, (n,)."""
     values = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
-    at = np.asarray(estimator.classes_).tolist().index(positive)
+    n, classes = _num_samples(X), np.asarray(estimator.classes_).tolist()
     # There is a column for each class, or one number that speaks for the second class.
+    refuse_shape(estimator, name, values.shape, (n, len(classes)), *([(n,)] if len(classes) == 2 else []))
+    at = classes.index(positive)
     return values[:, at] if values.ndim == 2 else values if at == 1 else -values
 
 
-def _columns(raw: Any, estimator: Any, p: int) -> NDArray[np.float64]:
+def _columns(raw: Any, estimator: Any, name: str, shape: tuple[int, int]) -> NDArray[np.float64]:
     """The scores of a label matrix, (n, p), from a matrix or from a list with the scores of each label."""
+    n, p = shape
     if not isinstance(raw, list):
-        return np.asarray(raw, dtype=np.float64).reshape(-1, p)
+        values = np.asarray(raw, dtype=np.float64)
+        refuse_shape(estimator, name, values.shape, shape)
+        return values
+    if len(raw) != p or len(estimator.classes_) != p:
+        raise ValueError(f"{type(estimator).__name__}.{name} must answer for the {p} labels of y; got {len(raw)}.")
     columns = []
-    for values, classes in zip(raw, estimator.classes_, strict=True):
-        at = np.flatnonzero(np.asarray(classes) == 1)
+    for given, classes in zip(raw, estimator.classes_, strict=True):
+        values, at = np.asarray(given, dtype=np.float64), np.flatnonzero(np.asarray(classes) == 1)
+        refuse_shape(estimator, name, values.shape, (n, len(classes)))
         # A column that is always 0 has no probability of 1, and some trees know one class only.
-        columns.append(np.asarray(values)[:, at[0]] if at.size else np.zeros(len(values)))
-    return np.column_stack(columns).astype(np.float64)
+        columns.append(values[:, at[0]] if at.size else np.zeros(n))
+    return np.column_stack(columns)
+
+
+def refuse_shape(estimator: Any, name: str, found: tuple[int, ...], *wanted: tuple[int, ...]) -> None:
+    """Raise ValueError for an answer of none of the shapes that are wanted."""
+    if found not in wanted:
+        shapes = " or ".join(map(str, wanted))
+        raise ValueError(f"{type(estimator).__name__}.{name} must give an array of shape {shapes}; got {found}.")

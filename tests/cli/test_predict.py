@@ -2,10 +2,13 @@
 
 import csv
 import io
+import os
 import re
 import subprocess
 import sys
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +89,23 @@ def drop(name):
 
 def put(name, row, value):
     return lambda rows: rows[name].__setitem__(row, value)
+
+
+def test_labels_go_through_links_and_pipes(folder, tmp_path, capsys):
+    link, pipe, got = tmp_path / "link.csv", tmp_path / "pipe", []
+    link.symlink_to("behind.csv")
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+    reader.start()
+    for out in (link, pipe):
+        assert run("predict", folder / "linear.skops", folder / "t.csv", "--out", out) == 0
+    reader.join(30)
+    assert link.is_symlink()
+    assert got == [(tmp_path / "behind.csv").read_text()]
+    assert len(rows_of(got[0])) == 200
+    assert run("predict", folder / "linear.skops", folder / "t.csv", "--out", "/dev/full") == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert Path("/dev/full").is_char_device()
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,16 @@ def test_a_folder_with_anything_else_is_refused_and_left_alone(tmp_path, name, r
 
 
 @pytest.mark.slow
+def test_a_link_in_an_earlier_report_is_written_through(tmp_path):
+    out, behind = tmp_path / "report", tmp_path / "page.html"
+    write_report(out, [made_up()], "first", 1.0)
+    (out / "report.html").rename(behind)
+    (out / "report.html").symlink_to(behind)
+    write_report(out, [made_up()], "second", 1.0)
+    assert (out / "report.html").is_symlink()
+    assert "second" in behind.read_text(encoding="utf-8")
+
+
 def test_no_name_costs_the_report(tmp_path):
     pytest.importorskip("matplotlib")
     for name in (r"$\frac$", "数据", "a\udcffb"):

@@ -168,6 +168,10 @@ def test_a_saved_file_replaces_another_and_can_be_read_as_other_files(tmp_path):
     (tmp_path / "other").write_text("")
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
     assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "link.skops").symlink_to(path)
+    save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4), tmp_path / "link.skops")
+    assert (tmp_path / "link.skops").is_symlink()
+    assert load_model(path).loss == "f1"
 
 
 def test_a_model_of_another_version_warns(tmp_path):

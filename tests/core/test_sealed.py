@@ -64,6 +64,18 @@ def test_arrays_come_back_as_they_were(path):
     assert not part_of(path).exists()
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_the_file_behind_it_is_written(there, path, tmp_path):
+    link = tmp_path / "link.npz"
+    link.symlink_to(path)
+    if not there:
+        path.unlink()
+    write_sealed(link, {"w": np.ones(2)})
+    assert link.is_symlink()
+    assert list(read_sealed(path)) == ["w"]
+    assert {file.name for file in tmp_path.iterdir()} == {"link.npz", "fit.npz"}
+
+
 def test_numpy_reads_the_file_too(path):
     with np.load(path, allow_pickle=False) as found:
         np.testing.assert_array_equal(found["deep/slopes"], ARRAYS["deep/slopes"])

@@ -85,6 +85,12 @@ def test_bad_npz(tmp_path, arrays, says):
         load(path)
 
 
+def test_the_target_of_an_archive_is_not_its_groups(tmp_path):
+    path = save(tmp_path, X=np.eye(2), y=BINARY[:2])
+    with pytest.raises(ValueError, match=r"array 'y' of t.npz cannot be the target and the group at once"):
+        load(path, group="y")
+
+
 def member(array):
     file = io.BytesIO()
     np.lib.format.write_array(file, np.asarray(array), allow_pickle=True)

@@ -275,6 +275,7 @@ REFUSED = {
     "no file": (lambda p: (p + "x", "y"), {}, FileNotFoundError, "there is no 'rows.parquetx'"),
     "no column": (lambda p: (p, "z"), {}, ValueError, "y must be a column of rows.parquet, which has 'x0'"),
     "no group": (lambda p: (p, "y", "z"), {}, ValueError, "groups must be a column of rows.parquet"),
+    "y as groups": (lambda p: (p, "y", "y"), {}, ValueError, "groups must be another column than y; got 'y' for both"),
     "no feature": (lambda p: (p, "y", None, ["x0", "z"]), {}, ValueError, "features must have each column once"),
     "y among them": (lambda p: (p, "y", None, ["x0", "y"]), {}, ValueError, "features must have each column once"),
     "labels": (lambda p: (p, Y), {}, TypeError, "y must be text"),

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from setwise.compare.fact_words import MOST_LABELS
 from setwise.compare.figures import listed, percent, threshold_text
 from setwise.compare.saved import SavedModel, load_model
+from setwise.core.whole import written_whole
 from setwise.datasets.names import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
@@ -52,7 +52,8 @@ def predict_command(
         raise ValueError(f"{model.name} cannot label {Path(data).name}: {' '.join(str(error).split())}") from None
     text = _table(held, rows, group, labels, scores)
     if out is not None:
-        _write(out, text)
+        with written_whole(out) as part:
+            part.write_text(text, encoding="utf-8", newline="")
     where = "" if out is None else f", in {out}"
     return text, note, f"{_counted(held, labels)}{where}"
 
@@ -122,13 +123,3 @@ def _table(
     writer.writerow(names)
     writer.writerows(zip(*(values for _, values in columns), strict=True))
     return buffer.getvalue()
-
-
-def _write(out: Path, text: str) -> None:
-    """Write a file at once, so that an interruption leaves no half of it."""
-    part = out.with_name(f".{out.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)

@@ -152,7 +152,9 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
     for path in earlier(out):
-        path.unlink()
+        # What is a link is written through.
+        if path.name not in files or not path.is_symlink():
+            path.unlink()
     # The list of files is written first: if a later file fails, the folder still counts as a report.
     for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page, **images}.items():
         (out / name).write_bytes(data)

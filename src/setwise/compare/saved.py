@@ -1,11 +1,9 @@
 """A model in a file: the fitted estimator and what applies it to new rows; loading runs no code of the file."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from types import ModuleType
 from typing import Any, Literal, final
 from zipfile import ZIP_STORED, ZipFile
@@ -18,6 +16,7 @@ import setwise
 from setwise.compare.fitting import check_classes, check_features
 from setwise.compare.trusted import check_content, is_known
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
+from setwise.core.whole import written_whole
 from setwise.datasets.columns import Column
 from setwise.datasets.files import as_file
 from setwise.datasets.names import some
@@ -214,19 +213,12 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     skops = require_skops(f"to save {path.name}")
     model._check_fitted(path.name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-", suffix=".skops", delete=False) as file:
-        part = Path(file.name)
-    try:
+    with written_whole(path) as part:
         try:
             skops.dump(model, part)
         except TypeError as error:
             raise ValueError(f"{path.name} cannot be saved: {error}") from None
         _refuse_unknown(skops, part, path.name)
-        # Temporary files can be read by their owner alone; others follow the umask, which this file shows.
-        part.chmod(0o666 & ~_umask())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
@@ -351,10 +343,3 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
                 yield node
         elif isinstance(node, list):
             stack += node
-
-
-def _umask() -> int:
-    """The bits of permission that new files lack."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

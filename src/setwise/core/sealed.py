@@ -12,6 +12,8 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.whole import behind
+
 SEAL = b"setwise checkpoint 1 sha256 "
 """The seal stands at the end of a file, as the comment of a zip archive; the digest of all before it follows."""
 
@@ -31,6 +33,7 @@ def write_sealed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write an NPZ archive without pickles and seal it; ``path`` holds the old file until the new one is complete.
 
     The archive is written to :func:`part_of` beside it, forced to the disk, and renamed. ``np.load`` reads it too.
+    Where ``path`` is a link, the file behind it is replaced.
     """
     part = part_of(path)
     try:
@@ -48,8 +51,8 @@ def write_sealed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
             file.write(digest)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
-        _sync_folder(path.parent)
+        os.replace(part, behind(path))
+        _sync_folder(part.parent)
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
@@ -57,7 +60,8 @@ def write_sealed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def part_of(path: Path) -> Path:
     """The file that holds what is not complete yet; the next writing replaces one that a killed process has left."""
-    return path.with_name(f"{path.name}.part")
+    real = behind(path)
+    return real.with_name(f"{real.name}.part")
 
 
 def read_sealed(path: Path) -> Arrays:

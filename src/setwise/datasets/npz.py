@@ -29,6 +29,8 @@ def read_npz(
     X = _features(arrays, path)
     y, labels = _target(arrays, target, path)
     groups = _groups(arrays, group, path)
+    if groups is not None and np.may_share_memory(y, groups):
+        raise ValueError(f"array {labels[0]!r} of {path.name} cannot be the target and the group at once.")
     for name, array in (("target", y), ("groups", groups)):
         if array is not None and len(array) != X.shape[0]:
             raise ValueError(f"the {name} of {path.name} has {len(array)} rows and X has {X.shape[0]}.")

@@ -120,6 +120,8 @@ class ParquetBlocks:
                 raise ValueError(
                     f"{what} must be a column of {self._path.name}, which has {some(known)}; got {name!r}."
                 )
+        if len(others) > 1 and others[0] == others[1]:
+            raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
         index = (self._schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {*others, *(name for name in index if isinstance(name, str))}

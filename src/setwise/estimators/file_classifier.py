@@ -117,7 +117,8 @@ class FileClassifier(PlacedClassifier):
         ----------
         X : the path of a Parquet file; or an array (n, d), as ``np.memmap`` and ``np.load(path, mmap_mode="r")`` give
         y : the name of the column of the labels, of which there are two; for an array X the labels themselves, (n,)
-        groups : the name of the column of the ids of sets; for an array X the ids, (n,). None makes all rows one set.
+        groups : the name of the column of the ids of sets, another than y; for an array X the ids, (n,). None makes all
+            rows one set.
             Sets whose rows lie in several blocks take more memory, so the rows of a set should follow each other
         features : the names of the columns of numbers to learn from; None takes all but y and groups
         checkpoint, resume : as in :meth:`SetClassifier.fit`; ``memory`` must be the same when the fit goes on

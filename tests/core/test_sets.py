@@ -95,10 +95,10 @@ def test_refuses_empty_sets_and_bad_offsets(offsets):
 @pytest.mark.parametrize(
     ("labels", "offsets", "words"),
     [
-        (np.array([2, 0, 1]), np.array([0, 3]), "labels must be bool"),
+        (np.array([2, 0, 1]), np.array([0, 3]), "labels must be -1, 0 or 1; got 0 to 2"),
         (np.array([2, 0, 1], dtype=np.int8), np.array([0, 3]), "labels must be -1, 0 or 1"),
         ([True, False], np.array([0.0, 2.0]), "offsets must be int64"),
-        (np.ones((2, 2), dtype=bool), np.array([0, 4]), "labels must be bool, or int8"),
+        (np.ones((2, 2), dtype=bool), np.array([0, 4]), "labels must be bool, or whole numbers"),
     ],
 )
 def test_sets_hold_bools_and_whole_offsets(labels, offsets, words):
@@ -129,3 +129,10 @@ def test_the_score_of_the_target_is_read_from_scores_of_one_length_only():
     for wrong in (np.zeros(2), np.zeros(4), np.zeros((3, 1))):
         with pytest.raises(ValueError, match="scores must hold real numbers of shape"):
             sets.at_target(wrong)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int16])
+def test_labels_of_any_whole_type(kind):
+    batch = Sets(np.array([1, 0, 1], kind), np.array([0, 3]))
+    assert batch.labels.dtype == np.int8
+    assert batch.truth.tolist() == [True, False, True]

@@ -40,7 +40,7 @@ def test_pixels_are_joined_to_their_neighbors(neighbors, shape):
 @pytest.mark.parametrize("neighbors", [4, 8])
 def test_a_map_of_numbers_gives_superpixels(neighbors):
     segments = RNG.integers(0, 4, (5, 7)) * 10 + 3
-    graph = from_image(IMAGE, segments, neighbors=neighbors)
+    graph = from_image(IMAGE, segments[:, :, None], neighbors=neighbors)
     numbers, regions = np.unique(segments, return_inverse=True)
     np.testing.assert_array_equal(graph.regions, regions.reshape(5, 7))
     assert {tuple(edge) for edge in graph.edges.tolist()} == pairs_by_loops(graph.regions, neighbors)
@@ -150,6 +150,7 @@ def test_labels_of_a_mask_are_those_of_most_known_pixels():
     mask = np.array([[1, 1, 0, 2, 0, -1], [-1, 1, 0, 2, 0, 7]])
     # Of two labels that are equally frequent the least is taken; node 4 has no pixel.
     np.testing.assert_array_equal(graph.labels_of(mask), [1, 0, -1, 7, -1])
+    np.testing.assert_array_equal(graph.labels_of(mask[:, :, None]), [1, 0, -1, 7, -1])
     np.testing.assert_array_equal(graph.labels_of(mask == 0), [0, 0, 0, 0, -1])
     np.testing.assert_array_equal(graph.labels_of(np.full((2, 6), -1)), [-1] * 5)
     np.testing.assert_array_equal(graph.labels_of(np.full((2, 6), 3, np.uint8))[:4], [3] * 4)

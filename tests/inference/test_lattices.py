@@ -126,7 +126,7 @@ def test_what_is_no_image_is_refused():
         ([mask, mask[:0]], 4, r"none empty; got shape \(0, 3\)"),
         ([], 4, "labels must be a list of arrays, one for each image"),
         ([True], 4, "labels must be arrays of one, two or three axes"),
-        ([mask.astype(int)], 4, "labels must be bool, or int8"),
+        ([mask.astype(float)], 4, "labels must be bool, or whole numbers"),
         ([mask.astype(np.int8) + 2], 4, "labels must be -1, 0 or 1"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -211,7 +211,7 @@ def test_errors_and_labels_of_the_extension_are_checked():
     labels, errors = torch.tensor([[True, False]]), torch.tensor([[0.5, 0.2]])
     for loss, seen, wrong, sentence in [
         ("f1", labels, errors, "the loss is not submodular"),
-        ("jaccard", labels.long(), errors, "labels must be bool or int8 of the shape of errors"),
+        ("jaccard", labels.float(), errors, "labels must be bool or whole, of the shape of errors"),
         ("jaccard", labels.to(torch.int8) * 7, errors, "labels must be 1, 0, or -1 for decisions that do not count"),
         ("jaccard", torch.tensor([[-7, 3]], dtype=torch.int8), errors, "decisions that do not count; got -7"),
         ("jaccard", torch.tensor([[1, 3]], dtype=torch.int8), errors, "decisions that do not count; got 3"),

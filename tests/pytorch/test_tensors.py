@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import setwise.losses
 from setwise.losses import Hamming, Jaccard
 
 torch = pytest.importorskip("torch")
@@ -101,6 +102,53 @@ def test_modules_have_no_state_and_move(module):
     assert torch.equal(moved(logits, target), expected)
     meta = copy.deepcopy(module).to("meta")
     assert meta.class_weight is None or meta.class_weight.device.type == "meta"
+
+
+OTHERS = [
+    st.LovaszSoftmaxLoss(from_logits=False, ignore_index=255),
+    st.LovaszHingeLoss(mode="multilabel", include_background=False, empty="fraction", reduction="none", sync="set"),
+    st.MaxMarginMRFLoss("jaccard", tol=1e-2, scale=2.0),
+    st.LogSupermodularLoss(30, per_pixel=False, random_state=3, ignore_index=255),
+    st.SetMetric("f1", "multiclass", num_classes=3),
+    st.SetMetric(threshold=0.5, class_weight=[2.0]),
+]
+
+
+@pytest.mark.parametrize("module", [*MODULES, *OTHERS], ids=repr)
+def test_the_text_of_a_module_makes_it_once_more(module):
+    other = eval(repr(module), vars(setwise.losses) | vars(st) | {type(module).__name__: type(module)})
+    assert type(other) is type(module)
+    assert repr(other) == repr(module)
+    assert other.arguments == module.arguments
+    if not isinstance(module, st.SetMetric):
+        assert repr(other.form) == repr(module.form)
+
+
+@pytest.mark.parametrize("module", [*MODULES, st.SetMetric(mode="multiclass")], ids=repr)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_traces_of_other_numbers_are_refused(module):
+    with pytest.raises(RuntimeError, match=f"torch.jit.trace refuses {type(module).__name__}"):
+        torch.jit.trace(module, drawn())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_traces_of_grids_are_refused():
+    unary, coupling, target = torch.zeros(1, 2, 2), torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="torch.jit.trace refuses MaxMarginMRFLoss"):
+        torch.jit.trace(st.MaxMarginMRFLoss(), (unary, coupling, target))
+    with pytest.raises(RuntimeError, match="torch.jit.trace refuses a grid"):
+        torch.jit.trace(st.most_probable, (unary, coupling))
+    labels = torch.tensor([[1, 0]])
+    with pytest.raises(RuntimeError, match="torch.jit.trace refuses lovasz_extension"):
+        torch.jit.trace(lambda errors: st.lovasz_extension("jaccard", labels, errors), (torch.rand(1, 2),))
+
+
+def test_labels_of_the_extension_of_any_whole_type():
+    labels, errors = torch.tensor([[1, 0, -1]]), torch.rand(1, 3)
+    wanted = st.lovasz_extension("jaccard", labels.to(torch.int8), errors)
+    assert torch.equal(st.lovasz_extension("jaccard", labels, errors), wanted)
+    with pytest.raises(ValueError, match="labels must be 1, 0, or -1"):
+        st.lovasz_extension("jaccard", labels * 255, errors)
 
 
 @pytest.mark.parametrize("module", [*MODULES, st.LovaszHingeLoss(Hamming([1.0] * 40), "multiclass")], ids=repr)

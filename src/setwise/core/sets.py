@@ -24,7 +24,7 @@ class Sets(Batch):
 
     Parameters
     ----------
-    labels : (total,) bool, or int8 of -1, 0, 1 where -1 marks an unknown label
+    labels : (total,) bool, or whole numbers -1, 0 and 1 where -1 marks an unknown label
     offsets : (n+1,) int64, strictly increasing from 0 to total, so that no set is empty
     compared : (total,) the vector with which labelings are compared in score; None compares with the labels
     totals : (n, 2) the numbers of negatives and positives in the whole sets, if this batch holds only a piece of each
@@ -184,14 +184,14 @@ class Sets(Batch):
 
 
 def as_truth(given: Any) -> NDArray[Any]:
-    """The labels of a batch of binary decisions as they are: flat bools, or int8 of -1, 0 and 1."""
+    """The labels of a batch of binary decisions: flat bools as they are, or whole numbers -1, 0 and 1 as int8."""
     labels = as_array(given, "labels")
-    if labels.dtype not in (np.bool_, np.int8) or labels.ndim != 1:
+    if labels.dtype.kind not in "biu" or labels.ndim != 1:
         got = f"{labels.dtype} of shape {labels.shape}"
-        raise ValueError(f"labels must be bool, or int8 of -1, 0 and 1, of shape (total,); got {got}.")
-    if labels.dtype == np.int8 and labels.size and (labels.min() < -1 or labels.max() > 1):
+        raise ValueError(f"labels must be bool, or whole numbers -1, 0 and 1, of shape (total,); got {got}.")
+    if labels.dtype.kind != "b" and labels.size and (labels.min() < -1 or labels.max() > 1):
         raise ValueError(f"labels must be -1, 0 or 1; got {labels.min()} to {labels.max()}.")
-    return labels
+    return labels if labels.dtype == np.bool_ else labels.astype(np.int8, copy=False)
 
 
 @final

@@ -20,10 +20,10 @@ def warn_of_end(name: str, fit: Fit, certified: bool) -> None:
     }
     if fit.status in endings:
         words, kind, page = endings[fit.status]
-        warnings.warn(words + page.see, kind, stacklevel=_outside())
+        warnings.warn(words + page.see, kind, stacklevel=outside())
 
 
-def _outside() -> int:
+def outside() -> int:
     """The level, for a warning of the function that calls this, of the first line that is not of setwise."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("setwise."):

@@ -101,13 +101,14 @@ class Graph:
         return np.asarray(values[self._map()])
 
     def labels_of(self, mask: ArrayLike) -> Ints:
-        """The label that most pixels of each node have in a mask (H, W), (p,); of equally frequent ones the least.
+        """The label that most pixels of each node have in a mask (H, W) or (H, W, 1), (p,); of equal ones the least.
 
         The mask holds truth values, or labels 0, 1, 2, ... and -1 where a pixel is unknown. Such pixels are left out;
         a node without any other pixel gets -1. O(H W log(H W)).
         """
         regions = self._map()
         given = as_array(mask, "mask")
+        given = given[..., 0] if given.shape == (*regions.shape, 1) else given
         if given.shape != regions.shape or given.dtype.kind not in "biu":
             raise ValueError(
                 f"mask must be whole numbers, or truth values, of shape {regions.shape}; "

@@ -46,8 +46,8 @@ def from_image(
         value, or finite floats, which are used as they are. 1, 3 or 4 rows of more than 4 pixels with more than 4
         channels are taken for (c, H, W), the order of PyTorch, and refused, unless ``segments`` is a map that fits
     segments : None for pixels; ``"felzenszwalb"`` or ``"slic"`` for superpixels by scikit-image, which the extra
-        ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) of whole numbers, where the pixels of one
-        number are a superpixel
+        ``image`` brings (``pip install 'setwise[image]'``); or a map (H, W) or (H, W, 1) of whole numbers,
+        where the pixels of one number are a superpixel
     node_features : groups of features, of ``"color"``, ``"texture"``, ``"position"`` and ``"filters"``
         (:data:`setwise.graphs.NODE_FEATURES`); all by default, 9 c + 16 numbers
     edge_features : ``"contrast"`` for a constant and ``exp(-|c_a - c_b|^2 / 2 v)``, where c are the mean colors of the
@@ -119,7 +119,7 @@ def _as_image(image: Any, segments: Any) -> Values:
     if given.ndim not in (2, 3) or given.size == 0:
         raise ValueError(f"image must have shape (H, W) or (H, W, c); got shape {given.shape}.")
     first = given.ndim == 3 and given.shape[0] in CHANNELS and min(given.shape[1:]) > max(CHANNELS)
-    if first and np.shape(segments) != given.shape[:2]:
+    if first and np.shape(segments)[:2] != given.shape[:2]:
         raise ValueError(
             f"image must have shape (H, W) or (H, W, c); got shape {given.shape}, with the channels first. "
             "Use np.moveaxis(image, 0, -1), or image.permute(1, 2, 0) of a tensor."
@@ -142,6 +142,7 @@ def _regions(pixels: Values, segments: Any, size: int) -> tuple[Ints, int]:
         found = _superpixels(pixels, as_choice(segments, "segments", ("felzenszwalb", "slic")), size)
     else:
         found = as_array(segments, "segments")
+        found = found[..., 0] if found.shape == (H, W, 1) else found
         if found.dtype.kind not in "iu" or found.shape != (H, W):
             raise ValueError(
                 f"segments must be None, 'felzenszwalb', 'slic', or whole numbers of shape ({H}, {W}); "

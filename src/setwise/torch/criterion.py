@@ -13,7 +13,9 @@ from setwise.torch.forms import Form, registered
 from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
+from setwise.torch.naming import as_call
 from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, unrounded, weights_of
+from setwise.torch.wording import refuse_tracing
 
 
 class Criterion(nn.Module):
@@ -116,6 +118,7 @@ class Criterion(nn.Module):
         -------
         value : a scalar, or the value of every set with ``reduction="none"``
         """
+        refuse_tracing(type(self).__name__)
         group = group_of(self.sync)
         if group is not None:
             values, counts, shape = self._over_ranks(logits, target, mask, group)
@@ -170,4 +173,4 @@ class Criterion(nn.Module):
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""
-        return f"{self.form!r}, {self.arguments!r}, reduction={self.reduction!r}"
+        return as_call(self, self.arguments, self.form)

@@ -10,6 +10,10 @@ from setwise.torch.forms import registered
 from setwise.torch.layout import as_scores
 from setwise.torch.lovasz_form import Errors, LovaszForm
 from setwise.torch.naming import named
+from setwise.torch.wording import refuse_tracing
+
+WHOLE = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+"""The types of labels."""
 
 
 def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor:
@@ -21,7 +25,7 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     Parameters
     ----------
     loss : a submodular loss of labels, or its name
-    labels : (S, p) bool, or int8 of 0, 1, and -1 for decisions that do not count
+    labels : (S, p) bool, or whole numbers 0, 1, and -1 for decisions that do not count
     errors : (S, p) floats of at least 0
 
     Returns
@@ -46,10 +50,11 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     >>> lovasz_extension("jaccard", labels, torch.tensor([[0.0, 1.0, 0.0]])).item()  # the loss itself at labels
     0.5
     """
+    refuse_tracing("lovasz_extension")
     given = as_scores(errors, "errors")
-    if not isinstance(labels, Tensor) or labels.dtype not in (torch.bool, torch.int8) or labels.shape != errors.shape:
+    if not isinstance(labels, Tensor) or labels.dtype not in WHOLE or labels.shape != errors.shape:
         got = f"{labels.dtype} {tuple(labels.shape)}" if isinstance(labels, Tensor) else shown(labels)
-        raise ValueError(f"labels must be bool or int8 of the shape of errors, {tuple(errors.shape)}; got {got}.")
+        raise ValueError(f"labels must be bool or whole, of the shape of errors, {tuple(errors.shape)}; got {got}.")
     if errors.ndim != 2:
         raise ValueError(f"errors must have the shape (S, p) of S sets; got {tuple(errors.shape)}.")
     if labels.layout != torch.strided or labels.device != errors.device:
@@ -57,7 +62,7 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
         raise ValueError(f"labels must be a dense tensor on the device of errors, {errors.device}; got {got}.")
     # Neither a graph nor an accelerator tells its values here.
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
-    if labels.dtype == torch.int8 and told and len(odd := labels[(labels < -1) | (labels > 1)]):
+    if labels.dtype != torch.bool and told and len(odd := labels[(labels < -1) | (labels > 1)]):
         raise ValueError(f"labels must be 1, 0, or -1 for decisions that do not count; got {odd[0]}.")
     if torch.compiler.is_compiling():
         return _values(given, labels, _lasting(loss))
@@ -68,7 +73,9 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
 
 def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
     """The values of the form of this number."""
-    values: Tensor = ops.evaluate(errors, labels.to(torch.int8), number)[0]
+    # A number beyond int8, of an accelerator, must not become a label.
+    codes = labels if labels.dtype == torch.bool else labels.long().clamp(-2, 2)
+    values: Tensor = ops.evaluate(errors, codes.to(torch.int8), number)[0]
     return values
 
 

@@ -15,9 +15,10 @@ from setwise.torch.gathering import Rows, Sync, as_sync, group_of, shared
 from setwise.torch.grid_form import GridForm, LikelihoodForm, MarginForm
 from setwise.torch.grid_ops import evaluate_grids
 from setwise.torch.layout import lay
-from setwise.torch.naming import named
+from setwise.torch.naming import as_call, named
 from setwise.torch.potentials import RandomState, Seeds, as_potentials
 from setwise.torch.reducing import Reduction, counted, reduced
+from setwise.torch.wording import refuse_tracing
 
 
 class GridOptions(TypedDict, total=False):
@@ -97,6 +98,7 @@ class GridCriterion(nn.Module):
         -------
         value : a scalar, or (N,) with ``reduction="none"``
         """
+        refuse_tracing(type(self).__name__)
         own, group = partial(self._images, unary, coupling, target, mask), group_of(self.sync)
         images = own() if group is None else shared(own, self.arguments, group)
         values, counts = images.numbers[0], images.codes[0] == 1
@@ -118,7 +120,7 @@ class GridCriterion(nn.Module):
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""
-        return f"{self.form!r}, ignore_index={self.arguments.ignore_index}, reduction={self.reduction!r}"
+        return as_call(self, self.arguments, self.form)
 
 
 @final
@@ -222,6 +224,7 @@ class LogSupermodularLoss(GridCriterion):
         form = LikelihoodForm(count, as_flag(per_pixel, "per_pixel"))
         arguments = Arguments("binary", ignore_index, per_image=True)
         super().__init__(form, arguments, reduction, Seeds(random_state), sync)
+        self.random_state = random_state
 
 
 def max_margin_mrf_loss(

@@ -10,6 +10,7 @@ from setwise.core.checks import shown
 from setwise.kernels.networks import SHIFTS
 from setwise.probabilistic.noise import seed_of
 from setwise.torch.layout import as_scores
+from setwise.torch.wording import refuse_tracing
 
 RandomState = int | torch.Generator | None
 
@@ -21,6 +22,7 @@ def as_potentials(unary: Tensor, coupling: Tensor | float) -> tuple[Tensor, Tens
     second axis of unary of length 1 is the channel, unless the coupling has one axis more than unary. One channel of
     couplings weighs all directions alike.
     """
+    refuse_tracing("a grid")
     unary = as_scores(unary, "unary")
     if isinstance(coupling, bool):
         raise TypeError(f"coupling must be a number or a tensor of floats; got {coupling}.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, final
+from typing import ClassVar, Literal, Self, final
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,10 @@ from setwise.core.refusal import Refusal
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
 from setwise.torch.layout import codes_of, lay, numbers_of
-from setwise.torch.naming import named
+from setwise.torch.naming import as_call, named
 from setwise.torch.reducing import as_class_weight, counted, summed, unrounded, weights_of
 from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
+from setwise.torch.wording import refuse_tracing
 
 
 @final
@@ -183,6 +184,7 @@ class SetMetric(nn.Module):
         They are the numbers (classes, 4) of false negatives, false positives, positives and negatives, int64; or with
         ``per_image`` (2,) the sum over the images in which a set counts, and the number of these, float64.
         """
+        refuse_tracing("SetMetric")
         arguments = self.arguments
         labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
         if self.loss.reads == "scores" and not preds.is_floating_point():
@@ -264,8 +266,7 @@ class SetMetric(nn.Module):
 
     def extra_repr(self) -> str:
         """What ``repr`` shows in parentheses."""
-        weight: Any = None if self.class_weight is None else self.class_weight.tolist()
-        return f"{self.loss!r}, {self.arguments!r}, class_weight={weight}, reduction={self.reduction!r}"
+        return as_call(self, self.arguments)
 
 
 def _sum(parts: Sequence[Tensor]) -> Tensor:

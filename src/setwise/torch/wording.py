@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+import torch
+
 from setwise.core.refusal import Refusal
 
 Found = TypeVar("Found")
@@ -23,3 +25,12 @@ def worded(function: Callable[..., Found], *given: object) -> Found:
         if not str(error).startswith("scores "):
             raise
         raise type(error)(str(error).replace("scores", "logits", 1)) from None
+
+
+def refuse_tracing(name: str) -> None:
+    """Raise RuntimeError while ``torch.jit.trace`` runs, for it takes what the host computes for a constant."""
+    if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
+        raise RuntimeError(
+            f"torch.jit.trace refuses {name}: what it computes outside of PyTorch would stay that of the first batch. "
+            "Trace the network alone, or use torch.compile."
+        )

@@ -104,6 +104,17 @@ def test_refusals_of_values(given, words):
         ranges(**given)
 
 
+def test_ids_that_may_be_misspelled_are_told():
+    words = (
+        "counts has no value for 1 of 3 bags, as 'b', which count as unknown, and 1 of its ids are in no bag, as 'B'"
+    )
+    with pytest.warns(UserWarning, match=words):
+        by_bag({"a": 1, "B": 2, "c": 0}, "counts", BAGS)
+    # In cross-validation a mapping is about more bags, and None says that nothing is known.
+    for values in ({"a": 1, "b": 2, "c": 0, "d": 1}, {"a": 1}, {"a": 1, "b": None, "c": 0, "d": 1}):
+        assert by_bag(values, "counts", BAGS)[0] == 1
+
+
 def test_bags_of_one_row_need_a_mapping():
     bags = Bagging.of([3, 1, 2], 3)
     np.testing.assert_array_equal(by_bag({1: 0, 2: 1, 3: 1}, "counts", bags), [0, 1, 1])

@@ -1,5 +1,6 @@
 """Values of bags as users give them: for all bags, by the id of a bag, by bag in sorted order, or by row."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import shown
 from setwise.core.given import refuse_masked, refuse_sparse
+from setwise.estimators.notices import outside
 from setwise.estimators.target import as_ids, is_missing
 
 
@@ -55,7 +57,7 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False, classes: i
     values : one value for all bags, a mapping from ids to values, or an array with one for each bag, in the sorted
         order of the ids, or for each row, equal within a bag. A series of pandas that has the ids as its index is a
         mapping. None and NaN are not known. The ids of a mapping may have no rows here, as in cross-validation, but
-        not all of them
+        not all of them; a warning tells where there are bags without a value too
     wide : whether a value is two numbers, and never one; otherwise it is one number, or several if the array says so
     classes : k, if an array (k,) may be the value of all bags, which (1, k) is anyway
     """
@@ -76,6 +78,7 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False, classes: i
             raise ValueError(
                 f"{name} must map ids of bags to values; got {shown(list(values)[:3])}, and none of them is in groups."
             )
+        _warn_of_strangers(values, name, bags)
         return _looked_up(values, name, bags, wide)
     n, count = len(bags.owners), len(bags)
     array = _numbers(_listed(values, name, wide, (n, count)), name)
@@ -91,6 +94,21 @@ def by_bag(values: Any, name: str, bags: Bagging, wide: bool = False, classes: i
             f"{count} bags or {n} rows; got shape {array.shape}{_HINT if not wide and array.ndim == 1 else ''}."
         )
     return array if len(array) != n else _by_row(array, name, bags, _index(values) not in (None, list(range(n))))
+
+
+def _warn_of_strangers(values: Mapping[Any, Any], name: str, bags: Bagging) -> None:
+    """Warn where bags have no value and ids of the mapping have no bag: one of the two may be misspelled."""
+    keys = [_key(one, values) for one in bags.ids]
+    without, known = [b for b, key in enumerate(keys) if not key], {key[0] for key in keys if key}
+    strangers = [key for key in values if key not in known]
+    if without and strangers:
+        warnings.warn(
+            f"{name} has no value for {len(without)} of {len(bags)} bags, as {bags.name(without[0])}, which count as "
+            f"unknown, and {len(strangers)} of its ids are in no bag, as {strangers[0]!r}: if they are spelled as they "
+            "should be, give None for bags of which nothing is known.",
+            UserWarning,
+            stacklevel=outside(),
+        )
 
 
 _HINT = " (write [[...]] if these are the numbers of several classes, for all bags)"

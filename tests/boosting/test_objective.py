@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from setwise.boosting import objective
+from setwise.boosting import metric, objective
 from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.losses import (
@@ -300,3 +300,14 @@ def test_a_maximum_that_is_not_certain_is_said():
     loss = SetFunctionLoss(lambda mistakes, truth: float(np.sqrt(mistakes.sum()) * (1 + (mistakes & truth).sum() % 3)))
     with pytest.warns(UserWarning, match=r"^1 of 1 sets have a maximum of MarginRescaling.* that is not certain"):
         objective(loss, surrogate="margin")(y, scores)
+
+
+def test_a_metric_of_probabilities_asks_for_the_threshold_once():
+    y, chances = np.array([1, 0, 1]), np.array([0.2, 0.5, 0.7])
+    guessed = metric("f1", booster="xgboost")
+    with pytest.warns(UserWarning, match=r"metric decides at threshold=0, .* give threshold=0.5 for probabilities"):
+        guessed(y, chances)
+    guessed(y, chances)
+    for told in (metric("f1", booster="xgboost", threshold=0.0), metric("auc", booster="xgboost")):
+        told(y, chances)
+    metric("f1", booster="xgboost")(y, chances - 0.3)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("setwise.torch")
 
 from pytorch.random_cases import draw  # noqa: E402
-from setwise.torch import LovaszSoftmaxLoss, SetMetric  # noqa: E402
+from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, RocAreaLoss, SetMetric  # noqa: E402
 
 IGNORED = 255
 
@@ -311,3 +311,18 @@ def test_channels_may_not_change():
         metric.update(torch.randn(2, 5, 4), torch.zeros(2, 4, dtype=torch.long))
     with pytest.raises(TypeError, match=r"preds must be logits for RocArea\(\), which ranks them"):
         SetMetric("auc", per_image=True).update(torch.zeros(2, 3, dtype=torch.bool), torch.zeros(2, 3))
+
+
+def test_probabilities_where_logits_are_wanted_are_told_once():
+    chances, target = torch.rand(3, 8, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 8, dtype=torch.long)
+    for made in (SetMetric, LovaszHingeLoss, LovaszSoftmaxLoss):
+        module = made(mode="binary")
+        with pytest.warns(UserWarning, match=rf"in \[0, 1\], as probabilities are, and {made.__name__}"):
+            module(chances, target)
+        module(chances, target)
+    # These say what they are given, read an order, or are no probabilities.
+    SetMetric(threshold=0.0)(chances, target)
+    LovaszSoftmaxLoss(mode="binary", from_logits=False)(chances, target)
+    RocAreaLoss()(chances, target)
+    LovaszHingeLoss()(torch.zeros(3, 8), target)
+    LovaszHingeLoss()(chances - 0.1, target)

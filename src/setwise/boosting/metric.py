@@ -1,5 +1,6 @@
 """The loss of sets as a metric of boosters, for early stopping."""
 
+import warnings
 from typing import Any, final
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from setwise.boosting.bound import Binder
 from setwise.boosting.local_rows import refuse_local_rows
 from setwise.boosting.passed import DataSet, Passed
+from setwise.core.arrays import Values
 from setwise.core.checks import as_choice, as_number
 from setwise.core.measure import Loss
 from setwise.core.pages import BOOSTING
@@ -14,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 
 
-def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> "Metric":
+def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: float | None = None) -> "Metric":
     """The mean loss over sets of what scores decide, as a metric of XGBoost or LightGBM; lower is better.
 
     Source: this library; the losses name theirs.
@@ -28,7 +30,7 @@ def metric(loss: Loss | str, groups: Any = None, *, booster: str, threshold: flo
     booster : ``"xgboost"`` or ``"lightgbm"``, which want the value in different forms
     threshold : a row is predicted positive if its score is above it, in the unit of the scores. Beside an objective of
         one's own boosters pass scores, whose threshold is 0; beside ``binary:logistic`` or ``binary`` they pass
-        probabilities
+        probabilities, whose threshold is 0.5. None is 0, and warns once where all that is passed is in [0, 1]
 
     Returns
     -------
@@ -84,12 +86,13 @@ class Metric:
     0.25
     """
 
-    def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float = 0.0) -> None:
+    def __init__(self, loss: Loss | str, groups: Any = None, *, booster: str, threshold: float | None = None) -> None:
         self.loss = as_loss(loss)
         if self.loss.reads == "classes":
             raise Refusal(f"metric refuses {self.loss!r}: it evaluates more than two labels.", BOOSTING)
         self.booster = as_choice(booster, "booster", ("xgboost", "lightgbm"))
-        self.threshold = as_number(threshold, "threshold")
+        self.threshold = 0.0 if threshold is None else as_number(threshold, "threshold")
+        self._sure = threshold is not None or self.loss.reads == "scores"
         # XGBoost asks functions for their name.
         self.__name__ = f"{self.loss.name}_loss"
         self._binder = Binder(self.loss, groups)
@@ -100,12 +103,25 @@ class Metric:
         passed = Passed.of(first, second, sample_weight, group)
         bound = self._binder(passed)
         scores = passed.scores[bound.order]
+        self._warn_of_probabilities(scores)
         decided = scores if self.loss.reads == "scores" else scores > self.threshold
         values = self.loss.values(bound.batch, decided)
         value = float(np.mean(values * bound.weights(passed.weight)))
         if self.booster == "lightgbm":
             return self.__name__, value, False
         return (self.__name__, value) if isinstance(second, DataSet) else value
+
+    def _warn_of_probabilities(self, scores: Values) -> None:
+        """Warn, once, of scores that may be probabilities, where no threshold was given."""
+        if self._sure or not (scores.min() >= 0.0 and 0.0 < scores.max() <= 1.0):
+            return
+        self._sure = True
+        warnings.warn(
+            "metric decides at threshold=0, and all that the booster passes is in [0, 1], as probabilities are: give "
+            f"threshold=0.5 for probabilities, or threshold=0.0 for scores.{BOOSTING.see}",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def __repr__(self) -> str:
         return f"metric of {self.loss!r} for {self.booster}"

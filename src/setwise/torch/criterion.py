@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice
+from setwise.core.measure import Loss
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, registered
@@ -15,7 +16,7 @@ from setwise.torch.host import Job, is_eager
 from setwise.torch.layout import lay
 from setwise.torch.naming import as_call
 from setwise.torch.reducing import Reduction, as_class_weight, counted, reduced, unrounded, weights_of
-from setwise.torch.wording import refuse_tracing
+from setwise.torch.wording import in_unit, refuse_tracing, warn_of_probabilities
 
 
 class Criterion(nn.Module):
@@ -82,6 +83,8 @@ class Criterion(nn.Module):
 
     class_weight: Tensor | None
 
+    _looked = False
+
     def __init__(
         self,
         form: Form,
@@ -126,10 +129,20 @@ class Criterion(nn.Module):
         self.check(logits, target, mask)
         scores = self.scores(logits)
         if is_eager(scores):
+            if not self._looked:
+                self._look(logits)
             return Job(target, mask, self.form, self.arguments, self._weight, self.reduction).total(scores)
         laid = lay(scores, target, mask, self.arguments)
         values, counts = self._values(laid.scores, laid.codes)
         return reduced(values, counts, laid.shape, self._weight(logits), self.reduction)
+
+    def _look(self, logits: Tensor) -> None:
+        """Warn where the first logits look like probabilities, which a surrogate of labels would take for logits."""
+        self._looked = True
+        loss = getattr(self.form, "loss", getattr(getattr(self.form, "surrogate", None), "loss", None))
+        read = isinstance(loss, Loss) and loss.reads == "labels" and getattr(self, "from_logits", True)
+        if read and not torch._C._are_functorch_transforms_active() and in_unit(logits):
+            warn_of_probabilities(f"{type(self).__name__} takes it for logits, of which those above 0 are positive")
 
     def _values(self, scores: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """The values of sets, and which of them count, (S,) each."""

@@ -17,7 +17,7 @@ from setwise.torch.layout import codes_of, lay, numbers_of
 from setwise.torch.naming import as_call, named
 from setwise.torch.reducing import as_class_weight, counted, summed, unrounded, weights_of
 from setwise.torch.tallies import decided, of_predictions, of_tallies, reads_counts, tallied, tallied_numbers
-from setwise.torch.wording import refuse_tracing
+from setwise.torch.wording import in_unit, refuse_tracing, warn_of_probabilities
 
 
 @final
@@ -47,7 +47,7 @@ class SetMetric(nn.Module):
         count
     num_classes : how many classes there are, which ``preds`` of class numbers do not tell; logits must have as many
     threshold : the logit above which a decision is positive, not in multiclass mode; the unit is that of the
-        outputs, so 0.5 suits probabilities
+        outputs, so 0.5 suits probabilities. None is 0, and warns once where all that is given is in [0, 1]
     sync : ``"set"`` adds up the sums of all ranks in :meth:`compute`, which all of them must call then; a process group
         those of its ranks, and None none. Without processes they are the same. It never changes the sums of a rank
 
@@ -90,7 +90,7 @@ class SetMetric(nn.Module):
         empty: Empty | None = None,
         reduction: Literal["mean", "none"] = "mean",
         num_classes: int | None = None,
-        threshold: float = 0.0,
+        threshold: float | None = None,
         sync: Sync | None = "set",
     ) -> None:
         super().__init__()
@@ -98,9 +98,11 @@ class SetMetric(nn.Module):
         self.loss = self.arguments.of(named(loss))
         self.reduction = as_choice(reduction, "reduction", ("mean", "none"))
         self.num_classes = None if num_classes is None else as_count(num_classes, "num_classes")
-        self.threshold, self.sync = as_number(threshold, "threshold"), as_sync(sync)
+        self.threshold = 0.0 if threshold is None else as_number(threshold, "threshold")
+        self.sync = as_sync(sync)
         self._of_counts = reads_counts(self.loss)
         self._check()
+        self._sure = threshold is not None or mode == "multiclass" or self.loss.reads == "scores"
         self.register_buffer("class_weight", as_class_weight(class_weight, self.arguments), persistent=False)
         self._sums: Tensor | None = None
 
@@ -187,6 +189,11 @@ class SetMetric(nn.Module):
         refuse_tracing("SetMetric")
         arguments = self.arguments
         labels, logits = decided(preds, arguments.mode, self.num_classes, self.threshold)
+        if not self._sure and in_unit(preds):
+            self._sure = True
+            warn_of_probabilities(
+                "SetMetric decides at threshold=0: give threshold=0.5 for probabilities, or threshold=0.0 for logits"
+            )
         if self.loss.reads == "scores" and not preds.is_floating_point():
             raise TypeError(f"preds must be logits for {self.loss!r}, which ranks them; got {preds.dtype}.")
         self._check_numbers(preds, target, mask)

@@ -1,13 +1,18 @@
 """Refusals of setwise in the words of its PyTorch modules."""
 
+import warnings
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 
+from setwise.core.pages import MODES
 from setwise.core.refusal import Refusal
 
 Found = TypeVar("Found")
+
+MANY = 20
+"""So many logits, of which each is as often below 0 as above, are all in [0, 1] in one of a million networks."""
 
 WORDS = (("surrogate='margin'", "MarginRescalingLoss"), ("LovaszHinge refuses", "the Lovász extension refuses"))
 
@@ -34,3 +39,18 @@ def refuse_tracing(name: str) -> None:
             f"torch.jit.trace refuses {name}: what it computes outside of PyTorch would stay that of the first batch. "
             "Trace the network alone, or use torch.compile."
         )
+
+
+def in_unit(logits: torch.Tensor) -> bool:
+    """Whether logits of the CPU, many of them, are all in [0, 1], as probabilities are; O(n)."""
+    if not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
+        return False
+    low, high = torch.aminmax(logits.detach())
+    return bool(low >= 0 and 0 < high <= 1)
+
+
+def warn_of_probabilities(what: str) -> None:
+    """Warn that what is given looks like probabilities, where it is taken for logits."""
+    warnings.warn(
+        f"all that is given is in [0, 1], as probabilities are, and {what}.{MODES.see}", UserWarning, stacklevel=3
+    )

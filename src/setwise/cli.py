@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from setwise import __version__
+from setwise.core.visible import visible
 
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
@@ -93,7 +94,7 @@ def _complain(text: str, code: int) -> int:
 def _note(text: str) -> None:
     """Print a sentence to standard error, beside the line of progress, if that is possible."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -206,15 +207,14 @@ def _compare(options: argparse.Namespace) -> int:
     # Imports are inside the commands, so that --help and --version do not wait for them.
     from setwise.compare.command import compare_command
     from setwise.compare.options import Options
-    from setwise.compare.text import wrap
 
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(Options)}
     sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
-    print("\n\n".join(sections))
+    print(visible("\n\n".join(sections), own=True))
     # The first file is the report, the second results.json; pictures follow.
     held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"
-    print("\n" + wrap(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
+    print("\n" + _wrapped(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
     return 0
 
 
@@ -226,11 +226,10 @@ def _predict(options: argparse.Namespace) -> int:
     if note:
         _complain(f"setwise: {note}", 0)
     if options.out is None:
-        print(text, end="")
+        # A pipe gets the labels as they are.
+        print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
-        from setwise.compare.text import wrap
-
-        print(wrap(done))
+        print(_wrapped(done))
     return 0
 
 
@@ -240,6 +239,8 @@ def _reproduce(options: argparse.Namespace) -> int:
     from setwise.experiments import find
     from setwise.experiments.experiment import Settings, data_folder, write_outcome
 
+    if not 0 <= options.seed < 2**32:
+        raise ValueError(f"--seed must be in 0..{2**32 - 1}; got {options.seed}.")
     begin = time.perf_counter()
     experiment = find(options.name)
     settings = Settings(options.quick, data_folder(options.data), options.seed, options.out)
@@ -290,10 +291,15 @@ def _line(kind: object) -> str:
 
 def _say_files(files: Sequence[Path], begin: float) -> None:
     """Print the names of the files that were written, and the time since ``begin``."""
+    names = ", ".join(f.name for f in files)
+    print("\n" + _wrapped(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))
+
+
+def _wrapped(sentence: str) -> str:
+    """The sentence in lines, with what may come from files made visible."""
     from setwise.compare.text import wrap
 
-    names = ", ".join(f.name for f in files)
-    print("\n" + wrap(f"Written to {files[0].parent} in {time.perf_counter() - begin:.0f} s: {names}"))
+    return wrap(visible(sentence))
 
 
 def _sentence(error: Exception) -> str:

@@ -174,6 +174,18 @@ def test_a_saved_file_replaces_another_and_can_be_read_as_other_files(tmp_path):
     assert load_model(path).loss == "f1"
 
 
+def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
+    model = SavedModel(LogisticRegression(), ("no", "yes"), "f1", n_features=4)
+    with pytest.raises(ValueError, match="m.skops cannot be saved: its LogisticRegression is not fitted"):
+        save_model(model, tmp_path / "m.skops")
+    fitted = LogisticRegression().fit(X, Y[:, 0])
+    fitted.coef_ = fitted.coef_ * np.nan
+    broken = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="decision_function", threshold=0.0)
+    path = save_model(broken, tmp_path / "m.skops")
+    with pytest.raises(ValueError, match="decision_function must give numbers; got NaN"):
+        load_model(path).decide(X)
+
+
 def test_a_model_of_another_version_warns(tmp_path):
     fitted = LogisticRegression().fit(X, Y[:, 0])
     path = save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, version="0.0.9"), tmp_path / "m.skops")

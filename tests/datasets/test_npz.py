@@ -85,6 +85,15 @@ def test_bad_npz(tmp_path, arrays, says):
         load(path)
 
 
+def test_an_archive_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("setwise.datasets.npz.ANYWAY", 1 << 20)
+    X = np.zeros((300, 1000))
+    np.savez_compressed(tmp_path / "t.npz", X=X, y=np.arange(300) % 2)
+    with pytest.raises(ValueError, match=r"times as large when unpacked, 2,40\d,\d+ bytes: write it by np.savez"):
+        load(tmp_path / "t.npz")
+    assert load(save(tmp_path, X=X, y=np.arange(300) % 2)).X.shape == X.shape
+
+
 def test_the_target_of_an_archive_is_not_its_groups(tmp_path):
     path = save(tmp_path, X=np.eye(2), y=BINARY[:2])
     with pytest.raises(ValueError, match=r"array 'y' of t.npz cannot be the target and the group at once"):

@@ -432,3 +432,8 @@ def test_no_fit_of_a_ranking_ends_at_equal_scores_in_silence():
             assert model.coef_.any()
             better = model.score(X, y) > 1 - loss(y, np.zeros(200))
             assert better or VacuousBoundWarning in [kind.category for kind in said]
+
+
+def test_the_smallest_number_as_c_divides_by_nothing(bags):
+    X, y, _ = bags
+    assert np.isfinite(SetClassifier("jaccard", "ramp", C=5e-324).fit(X, y).coef_).all()

@@ -181,6 +181,11 @@ def test_huge_scores_that_fit_are_solved(make):
     assert 0 <= fit.lower_bound <= fit.upper_bound < np.inf
 
 
+def test_a_callback_answers_whether_to_stop():
+    with pytest.raises(TypeError, match=r"callback must return True to stop, and else False or None; got array"):
+        OneSlack(C=1.0).minimize(hamming_risk(), callback=lambda record, w: np.ones(2))
+
+
 @pytest.mark.parametrize("make", [NSlack, BlockFrankWolfe])
 def test_too_many_planes_are_refused(make):
     with pytest.raises(Refusal, match=rf"{make.__name__} refuses 6 parts of 2 weights: .* Use OneSlack"):

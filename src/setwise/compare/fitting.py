@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.pages import OWN_MODEL
 from setwise.core.refusal import Refusal
@@ -12,7 +14,7 @@ WAY_OUT = "fit it to {}, or save your model without SavedModel."
 
 
 def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
-    """Raise Refusal if what reads new rows was fitted to columns with names, or to another number of features.
+    """Raise Refusal if what reads new rows is not fitted, or was fitted to other features than these have.
 
     Parameters
     ----------
@@ -22,6 +24,7 @@ def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
     wanted : what it should have been fitted to
     name : the name of the file in the sentence
     """
+    check_fitted(reader, name)
     names = getattr(reader, "feature_names_in_", None)
     fitted = getattr(reader, "n_features_in_", given)
     if names is not None:
@@ -33,6 +36,15 @@ def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
     raise Refusal(
         f"{name} cannot be saved: its {type(reader).__name__} was fitted to {was}: {WAY_OUT.format(wanted)}", OWN_MODEL
     )
+
+
+def check_fitted(reader: Any, name: str) -> None:
+    """Raise Refusal for an estimator or an encoder that is not fitted; ``name`` is the file in the sentence."""
+    try:
+        if hasattr(reader, "fit"):
+            check_is_fitted(reader)
+    except NotFittedError:
+        raise Refusal(f"{name} cannot be saved: its {type(reader).__name__} is not fitted.", OWN_MODEL) from None
 
 
 def check_classes(classes: Any) -> None:

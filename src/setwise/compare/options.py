@@ -50,8 +50,8 @@ def plan_of(options: Options) -> Plan:
     """The plan of the options; ValueError where one is out of range."""
     if options.folds is not None and options.folds < 2:
         raise ValueError(f"--folds must be at least 2; got {options.folds}.")
-    if options.seed < 0:
-        raise ValueError(f"--seed must not be negative; got {options.seed}.")
+    if not 0 <= options.seed < 2**32:
+        raise ValueError(f"--seed must be in 0..{2**32 - 1}; got {options.seed}.")
     if options.n_jobs is not None and (options.n_jobs == 0 or options.n_jobs < -1):
         raise ValueError(f"--n-jobs must be a number of processes, or -1 for all processors; got {options.n_jobs}.")
     if options.time_budget is not None and not options.time_budget > 0:

@@ -70,7 +70,7 @@ class Plan:
     def __post_init__(self) -> None:
         as_count(self.folds, "folds", low=2)
         as_count(self.inner, "inner", low=3)
-        as_count(self.seed, "seed", low=0)
+        as_count(self.seed, "seed", low=0, high=2**32 - 1)
         if not isinstance(self.grid, tuple) or not self.grid:
             raise ValueError(f"grid must be a tuple of constants C; got {shown(self.grid)}.")
         for c in self.grid:

@@ -20,6 +20,7 @@ from setwise.compare.way_words import lever_title, way
 from setwise.compare.words import heading, headline
 from setwise.core import pages
 from setwise.core.pages import Page
+from setwise.core.visible import visible
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -146,7 +147,7 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     files = [PAGE, RESULTS, *images]
     day, floored = date.today().isoformat(), any(answer.floored is not None for answer in found)
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
-    page = _page(title, parts, made, bool(images), floored).encode("utf-8", "xmlcharrefreplace")
+    page = visible(_page(title, parts, made, bool(images), floored)).encode("utf-8", "xmlcharrefreplace")
     content = {"command": command, "date": day, **results_of(found, title, seconds, files)}
     results = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)

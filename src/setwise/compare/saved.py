@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 import setwise
-from setwise.compare.fitting import check_classes, check_features
+from setwise.compare.fitting import check_classes, check_features, check_fitted
 from setwise.compare.trusted import check_content, is_known
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.core.whole import written_whole
@@ -128,6 +128,7 @@ class SavedModel:
         """Raise Refusal unless the estimator was fitted to rows and labels as those of files; ``name`` is the file."""
         given = len(self.columns) or self.n_features if self.places is None else len(self.places)
         wanted = "X of load_table" if self.columns else "an array"
+        check_fitted(self.estimator, name)
         check_features(self.estimator if self.encoder is None else self.encoder, given, wanted, name)
         classes = getattr(self.estimator, "classes_", None)
         if not self.many and classes is not None:
@@ -166,6 +167,8 @@ class SavedModel:
                 scores = _of_ones(scores, self.estimator.classes_)
         if scores.shape != shape:
             raise ValueError(f"{self.response} must give scores of shape {shape}; got {scores.shape}.")
+        if np.isnan(scores).any():
+            raise ValueError(f"{self.response} must give numbers; got NaN.")
         return scores
 
 

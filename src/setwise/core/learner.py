@@ -169,7 +169,7 @@ class Learner(ABC):
                 gap = track.gap
                 history.append(Record(len(history) + 1, track.objective, track.lower, track.upper, seconds, gap))
                 # The view is read-only: a callback that wrote into w would change the result under its certificate.
-                stop = callback is not None and callback(history[-1], read_only(track.w))
+                stop = callback is not None and _asked(callback(history[-1], read_only(track.w)))
                 if checkpoint is not None and checkpoint.due:
                     self._write(checkpoint, track, history, "")
                 # A certified gap counts first, so that a fit which converges at its last iteration is called converged.
@@ -278,7 +278,17 @@ class _Track:
 
 def relative_gap(lower: float, upper: float, C: float) -> float:
     """``(upper - lower) / max(|upper|, C / 1000)``, and inf while ``upper`` is."""
-    return (upper - lower) / max(abs(upper), SMALLEST * C) if np.isfinite(upper) else np.inf
+    if not np.isfinite(upper):
+        return np.inf
+    # With a C below the numbers of float64 all of these are 0.
+    return (upper - lower) / (max(abs(upper), SMALLEST * C) or 1.0)
+
+
+def _asked(stop: Any) -> bool:
+    """Whether a callback has asked to stop; TypeError where it has returned anything but a truth value or None."""
+    if stop is not None and not isinstance(stop, bool | np.bool_):
+        raise TypeError(f"callback must return True to stop, and else False or None; got {shown(stop)}.")
+    return bool(stop)
 
 
 def read_only(w: Values) -> Any:

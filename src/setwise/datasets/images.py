@@ -197,14 +197,10 @@ def _file(folder: Path, stem: str) -> Path:
 def _read_pair(image: Path, labels: Path, side: int | None) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The colors and the classes of one image, scaled to the shorter side."""
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ImportError:
         raise ImportError("reading images needs Pillow: pip install 'setwise[image]'.") from None
-    try:
-        with Image.open(image) as one, Image.open(labels) as other:
-            picture, classes = one.convert("RGB"), other.copy()
-    except UnidentifiedImageError as error:
-        raise ValueError(f"{error}.") from None
+    picture, classes = _opened(Image, image).convert("RGB"), _opened(Image, labels)
     if classes.mode not in ("P", "L", "1"):
         raise ValueError(f"the labels {labels.name} must be a palette or grey image; got the mode {classes.mode}.")
     if classes.size != picture.size:
@@ -214,3 +210,17 @@ def _read_pair(image: Path, labels: Path, side: int | None) -> tuple[NDArray[np.
         size = (max(side, round(picture.width * scale)), max(side, round(picture.height * scale)))
         picture, classes = picture.resize(size, Image.Resampling.BOX), classes.resize(size, Image.Resampling.NEAREST)
     return np.asarray(picture, dtype=np.uint8), np.asarray(classes).astype(np.int64)
+
+
+def _opened(library: Any, path: Path) -> Any:
+    """An image of Pillow with all of its pixels; ValueError for a file that is damaged, too large or no image."""
+    try:
+        with library.open(path) as one:
+            return one.copy()
+    except library.DecompressionBombError:
+        raise ValueError(f"{path.name} has more than {2 * library.MAX_IMAGE_PIXELS:,} pixels.") from None
+    # Damaged bytes make the readers of Pillow raise almost any exception. What the system says has a number.
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{path.name} is no image, or a damaged one.") from None

@@ -13,6 +13,9 @@ from setwise.datasets.missing import refuse_missing
 Labels = tuple[str, ...]
 Arrays = dict[str, NDArray[Any]]
 
+MOST_TIMES, ANYWAY = 100, 1 << 28
+"""Archives are unpacked to so many times their size, and to so many bytes in any case."""
+
 CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 
@@ -55,11 +58,21 @@ def read_arrays(path: Path) -> Arrays:
                 # NumPy writes no comments. A comment is made of other entries, which a damaged length has swallowed.
                 if len(set(names)) < len(names) or any(info.comment for info in archive.infolist()):
                     raise ValueError("its directory is damaged")
+                _refuse_bomb(sum(info.file_size for info in archive.infolist()), path.stat().st_size)
                 return {name.removesuffix(".npy"): _array(archive, name) for name in names}
         # Damaged bytes make zipfile, the decompressors and NumPy raise almost any exception.
         except Exception as error:
             why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
             raise ValueError(f"{path.name} is not an archive of plain arrays: {why}.") from None
+
+
+def _refuse_bomb(unpacked: int, packed: int) -> None:
+    """Raise ValueError where much more is unpacked than the file holds: a small file must not fill the memory."""
+    if unpacked > max(MOST_TIMES * packed, ANYWAY):
+        raise ValueError(
+            f"it is {unpacked / packed:,.0f} times as large when unpacked, {unpacked:,} bytes: write it by "
+            f"np.savez, or as {', '.join(CSR)}"
+        )
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:

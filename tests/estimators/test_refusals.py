@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from setwise import SetClassifier
 from setwise.learners import OneSlack
@@ -116,3 +116,14 @@ def test_constants_and_scores_beyond_float64():
     for ask in (model.predict, model.decision_function, lambda far: model.score(far, y)):
         with pytest.raises(OverflowError, match="the scores of X are too large for float64; scale X down"):
             ask(1.7e308 * np.sign(X))
+
+
+def test_features_of_other_scales_are_told(bags):
+    X, y, groups = bags
+    model = SetClassifier("jaccard", "lovasz", max_iter=5)
+    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows are up to \de\+09 long\."):
+        model.fit(1e9 * X, y, groups=groups)
+    with pytest.warns(ConvergenceWarning, match=r"; raise max_iter or tol\."):
+        model.fit(X, y, groups=groups)
+    with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
+        SetClassifier("jaccard").fit(1e-150 * X, y)

@@ -21,6 +21,9 @@ CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
 TUNED = 2_000_000
 """C is chosen for an X of at most as many numbers, zeros of CSR left out. With more rows it matters little."""
 
+HUGE = 1e140
+"""Weights beyond this, times the C of a fit, have no squares in float64."""
+
 NARROW = 300
 """Up to as many columns the Newton steps of scikit-learn are faster than its steps of low memory."""
 
@@ -83,11 +86,18 @@ class Logistic:
         self.intercept = np.concatenate([bias for _, bias in parts]) if intercept else np.zeros(len(self.coef))
         if scaler.mean_ is not None and scaler.with_mean:
             self.intercept -= self.coef @ scaler.mean_
+        refuse_tiny(self.coef)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """``X coef^T + intercept``, (n,) or (n, p)."""
         scores = np.asarray(X @ self.coef.T + self.intercept)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def refuse_tiny(coef: Values) -> None:
+    """Raise OverflowError for weights of a start that are too large to be squared: those of very small features."""
+    if not np.isfinite(coef).all() or np.abs(coef).max() > HUGE:
+        raise OverflowError("X is too small: the weights of its features are too large for float64; scale X up.")
 
 
 def plain_logistic(columns: int, classes: bool = False, **parameters: Any) -> LogisticRegression:

@@ -9,12 +9,19 @@ import setwise
 from setwise.core.fit import Fit
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, NOT_CONVEX
 
+LONG = 1e7
+"""Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""
 
-def warn_of_end(name: str, fit: Fit, certified: bool) -> None:
-    """Warn if a fit of the estimator ``name`` ended short of its tolerance, in its gap or in its descent."""
+
+def warn_of_end(name: str, fit: Fit, certified: bool, longest: float = 0.0) -> None:
+    """Warn if a fit of the estimator ``name`` ended short of its tolerance, in its gap or in its descent.
+
+    ``longest`` is the length of the longest row of features: where rows are too long, more iterations do not help.
+    """
+    way = "raise max_iter or tol" if longest < LONG else f"scale X, whose rows are up to {longest:.0e} long"
     page = CERTIFIED_GAP if certified else NOT_CONVEX
     endings = {
-        "max_iter": (f"{name} {fit.message}; raise max_iter or tol.", ConvergenceWarning, page),
+        "max_iter": (f"{name} {fit.message}; {way}.", ConvergenceWarning, page),
         "stalled": (f"{name} stalled: {fit.message}.", ConvergenceWarning, page),
         "interrupted": (f"{name} was {fit.message}.", RuntimeWarning, AFTER_A_FIT),
     }

@@ -386,7 +386,8 @@ class SetClassifier(ClassifierMixin, Versioned):
         self._grouped = grouped
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained, shift)
-        warn_of_end(type(self).__name__, trained.fit, trained.certified)
+        longest = float(problem.features.row_lengths.max())
+        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

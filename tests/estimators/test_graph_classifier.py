@@ -280,13 +280,27 @@ def test_areas_are_counted():
         GraphClassifier("g_mean").fit(graphs, labels)
 
 
+def test_the_usual_c_grows_with_a_loss_that_counts_nodes(images):
+    graphs, labels = images
+    count, share = (
+        quick(loss=loss, surrogate="margin", max_iter=60).fit(graphs, labels) for loss in ("hamming", "error_rate")
+    )
+    pixels = len(graphs[0])
+    assert count.status_ == share.status_ == "converged"
+    assert pytest.approx(pixels * share.C_) == count.C_
+    agree = [a == b for a, b in zip(count.predict(graphs), share.predict(graphs), strict=True)]
+    assert np.mean(np.concatenate(agree)) > 0.99
+
+
 @pytest.mark.parametrize("size", [1e-140, 1e-100, 1e100, 1e140])
 def test_features_of_any_size_give_the_same_labels(images, size):
     graphs, labels = images
     scaled = [Graph(size * graph.X, graph.edges, graph.Z) for graph in graphs]
     plain = [Graph(graph.X, graph.edges, graph.Z) for graph in graphs]
     # The ramp would end in another place after other roundings.
-    found = [quick(loss="hamming", surrogate="margin").fit(one, labels).predict(one) for one in (plain, scaled)]
+    found = [
+        quick(loss="hamming", surrogate="margin", C=300.0).fit(one, labels).predict(one) for one in (plain, scaled)
+    ]
     assert np.mean(np.concatenate(found[0]) == np.concatenate(found[1])) > 0.999
 
 

@@ -66,8 +66,9 @@ class GraphClassifier(ClassifierMixin, Versioned):
     inference : ``"auto"``, or an inference object that maximizes loss and score together
     learner, tol, max_iter : as in :class:`setwise.SetClassifier`
     C : the weight of the mean surrogate against the regularizer; ``"auto"`` is 1e4 for the ramp, 300 for margin
-        rescaling by the size of the sets, and 30 for other surrogates, whatever the data: choose it on held-out graphs.
-        With 0 the start stays as it is
+        rescaling by the size of the sets, and 30 for other surrogates, times the mean loss of labels that are all wrong
+        where that is above 1, as for a loss that counts nodes: choose it on held-out graphs. With 0 the start
+        stays as it is
     fit_intercept : whether nodes have a constant feature
     pos_label : the positive one of two labels, by default the last in sorted order; of more than two the one that the
         loss is about, by default all of them

@@ -192,7 +192,16 @@ class NetworkProblem(Training):
 
     def usual_c(self, surrogate: Surrogate) -> float:
         """The weight of the mean risk that ``C="auto"`` stands for."""
-        return RAMP if isinstance(surrogate, Ramp) else default_c(surrogate, self.batch.total, self.features.size)
+        usual = RAMP if isinstance(surrogate, Ramp) else default_c(surrogate, self.batch.total, self.features.size)
+        # Scores are divided by the size of a graph, so a loss that counts nodes moves weights that are as many times
+        # as large as those of the share of wrong nodes.
+        return usual * max(1.0, self._worst) if getattr(surrogate, "scale", None) == "size" else usual
+
+    @property
+    def _worst(self) -> float:
+        """The mean loss where every label is wrong: 1 or less for a share, the size of a graph for a count."""
+        wrong = (self.batch.labels.astype(np.int64) + 1) % self.batch.n_labels
+        return float(self.loss.values(self.batch, wrong).mean())
 
     def convex(self) -> Surrogate:
         """Margin rescaling by the size of the sets."""

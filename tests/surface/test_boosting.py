@@ -35,7 +35,7 @@ def calls():
     scales = without(NUMBERS | {"zero": 0.0}, "None")
     yield Parameter("objective(scale)", lambda v: objective("f1", surrogate="ramp", scale=v), scales)
     yield Parameter("metric(booster)", lambda v: metric("f1", booster=v), texts)
-    limits = without(NUMBERS, "negative")
+    limits = without(NUMBERS, "negative", "None")
     yield Parameter("metric(threshold)", lambda v: metric("f1", booster="xgboost", threshold=v), limits)
 
 

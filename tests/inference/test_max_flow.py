@@ -108,7 +108,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     with allowed(2):
         many = MaxFlow().prepare(structure)
         found = many.maximize(scores)
-        assert len(many._blocks) > 5
+        assert len(many._inner._blocks) > 5
         np.testing.assert_allclose(many.max_marginals(scores), marginals, atol=1e-9)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.values, expected.values)

@@ -77,6 +77,11 @@ class Batch(ABC):
         """The number of decisions of each set, (n,)."""
         return np.diff(self.offsets)
 
+    @property
+    def addends(self) -> Ints:
+        """The number of terms of the score of a labeling of each set, (n,): by default one for each decision."""
+        return self.sizes
+
     @cached_property
     def places(self) -> Ints:
         """The index of every decision inside its own set, (total,), counted from 0."""

@@ -23,9 +23,10 @@ from setwise.core.checks import (
 )
 from setwise.core.pages import FORCED_LABELS, INFERENCE
 from setwise.core.refusal import Refusal
+from setwise.core.rounding import absolute_sums, rounding
 from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
-from setwise.kernels.segments import count_true, segment_sums
+from setwise.kernels.segments import count_true
 
 FORCE, FORCES = 1e4, 7
 """A forced label outweighs all scores; where the loss still wins, the force grows by FORCE, at most FORCES times."""
@@ -127,20 +128,20 @@ class Maximizer(ABC):
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         """The computation behind :meth:`maximize`, for checked scores and ``tol`` of shape (n,)."""
 
-    def solved(self, scores: Floats, labels: NDArray[Any], bounds: Values | None = None) -> Solutions:
+    def solved(self, scores: Floats, labels: NDArray[Any], bounds: Values | None = None, most: Any = None) -> Solutions:
         """Solutions whose values are computed from the labels.
 
-        They are exact where the bounds (n,) meet the values up to rounding, or where no bounds are given.
+        They are exact where the bounds (n,) meet the values up to the rounding of sums of the scores and of the losses
+        ``most`` (n,), by default those of the labels, or where no bounds are given.
         """
         batch = self.structure.batch
-        values, won = self.structure.values(labels), batch.won(scores, labels)
-        values = values * (1.0 + won) if self.slack else values + won
+        lost, won = self.structure.values(labels), batch.won(scores, labels)
+        values = lost * (1.0 + won) if self.slack else lost + won
         if bounds is None:
             return Solutions(labels, values, values, np.ones(len(batch), dtype=bool))
-        size = segment_sums(np.abs(scores).astype(np.float64, copy=False), batch.score_offsets)
-        # Values are sums of scores, so their rounding grows with the sum of the absolute scores.
-        exact = bounds - values <= 1e-12 * (1.0 + np.abs(values) + size)
-        return Solutions(labels, values, np.where(exact, values, bounds), exact)
+        size, most = absolute_sums(scores, batch), np.abs(lost if most is None else most)
+        exact = bounds - values <= rounding(batch.addends, most * (1.0 + size) if self.slack else most + size)
+        return Solutions(labels, values, np.maximum(bounds, values), exact)
 
     def take(self, parts: Ints) -> "Maximizer":
         """The maximizer of the chosen sets; a subclass that stores results between calls shares them with it."""
@@ -175,9 +176,9 @@ class Maximizer(ABC):
             raise Refusal(
                 f"{self!r} refuses to force labels under slack rescaling: the score is multiplied there.", FORCED_LABELS
             )
-        size = segment_sums(np.abs(s).astype(np.float64), batch.score_offsets)
+        size = absolute_sums(s, batch)
         # No change of labels gains more score than this, and the 1 stands for a loss of usual size.
-        strength, tol = 4.0 * (1.0 + size), np.zeros(len(batch))
+        strength, tol = 4.0 * (size + (1.0 if self.structure.terms else size == 0.0)), np.zeros(len(batch))
         for _ in range(FORCES):
             pushed = batch.force(s, wanted, strength[batch.owners])
             with np.errstate(over="ignore", invalid="ignore"):
@@ -192,9 +193,9 @@ class Maximizer(ABC):
         # Every labeling that obeys gains the same by the forced scores, so the bound moves by what this one gained.
         bounds = found.bounds - batch.won(pushed - s, labels)
         # A set whose last labeling disobeyed has the forced labels written into it.
-        mended = count_true(disobeys, batch.offsets) > 0
-        values = np.where(mended & found.exact, -np.inf, values)
-        return Solutions(labels, values, np.where(found.exact, values, np.maximum(bounds, values)), found.exact)
+        never = found.exact & (count_true(disobeys, batch.offsets) > 0)
+        values[never] = bounds[never] = -np.inf
+        return Solutions(labels, values, np.maximum(bounds, values), found.exact)
 
     def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         """``M[i, v] = base + max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all i, (total, n_labels).
@@ -203,8 +204,7 @@ class Maximizer(ABC):
         constant of each set. The default forces each label of each decision in turn.
         """
         batch = self.structure.batch
-        base = as_base_values(base, len(batch))
-        out = np.empty((batch.total, batch.n_labels))
+        base, out = as_base_values(base, len(batch)), np.empty((batch.total, batch.n_labels))
         for place in range(int(batch.sizes.max())):
             # One decision of every set is forced at a time, so a call serves all sets that are long enough.
             sets = np.flatnonzero(batch.sizes > place)

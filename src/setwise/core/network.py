@@ -10,7 +10,7 @@ from setwise.core.arrays import Bools, Ints
 from setwise.core.batch import Batch, segments
 from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_offsets, shown
-from setwise.kernels.forests import forests
+from setwise.kernels.forests import components, forests
 from setwise.kernels.networks import arcs
 from setwise.kernels.segments import chosen_offsets
 
@@ -39,6 +39,11 @@ class Network(Batch):
         # The first end of each edge is enough, for both are of one set.
         return np.searchsorted(self.owners[self.edges[:, 0]], np.arange(len(self) + 1))
 
+    @property
+    def addends(self) -> Ints:
+        """The number of nodes and edges of each set, (n,)."""
+        return self.sizes + np.diff(self.edge_offsets)
+
     @cached_property
     def score_offsets(self) -> Ints:
         """Set ``i`` owns the scores ``score_offsets[i]:score_offsets[i+1]``, (n+1,)."""
@@ -58,6 +63,11 @@ class Network(Batch):
         node, edge = self.widths
         before = node * np.repeat(self.offsets[1:], np.diff(self.edge_offsets))
         return (edge * np.arange(len(self.edges)) + before)[:, None] + np.arange(edge)
+
+    @cached_property
+    def components(self) -> Ints:
+        """The number of the connected component of each node, (total,), counted through all sets by first nodes."""
+        return components(self.edges, self.total)
 
     @cached_property
     def forest(self) -> Bools:

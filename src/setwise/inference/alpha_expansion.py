@@ -12,6 +12,7 @@ from setwise.core.class_graphs import ClassGraphs
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
+from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.wires import block_ends
@@ -84,7 +85,7 @@ class AlphaExpansion(Inference):
         return self.bound.refuses(structure) if why is None and self.bound is not None else why
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _AlphaExpansion(self, structure)
+        return each_component(structure, lambda parts: _AlphaExpansion(self, parts))
 
 
 @final

@@ -9,6 +9,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_number
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
+from setwise.inference.by_components import each_component
 from setwise.inference.message_passing import MessagePassing
 from setwise.inference.pairwise import unfit_for_networks
 from setwise.kernels.message_search import propagated, reweighted
@@ -71,7 +72,7 @@ class BeliefPropagation(Inference):
         return unfit_for_networks(self, structure, slack)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _BeliefPropagation(self, structure)
+        return each_component(structure, lambda parts: _BeliefPropagation(self, parts))
 
 
 @final

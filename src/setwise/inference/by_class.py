@@ -11,6 +11,7 @@ from setwise.core.checks import as_count, as_kind
 from setwise.core.classes import Classes
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts, OneLabel
+from setwise.core.rounding import absolute_sums, rounding
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.segments import segment_sums
@@ -146,6 +147,7 @@ class _AllClasses(Maximizer):
         best = adjusted.argmax(axis=1)
         value, bound, pace = self._value(scores, best), np.full(n, np.inf), np.ones(n)
         best_m = m.copy()
+        size = absolute_sums(scores, batch)
         # Polyak's step length is the gap over the squared length of the subgradient, times a pace for each set.
         for _ in range(self._max_iter):
             chosen, dual = self._decoupled(adjusted - m[:, None], tol)
@@ -165,7 +167,8 @@ class _AllClasses(Maximizer):
             # The subgradient in m_i is 1 less the number of classes whose problem chose decision i.
             slope = 1.0 - chosen.sum(axis=1)
             length_squared = segment_sums(slope**2, batch.offsets)
-            open_sets = (bound - value > np.maximum(tol, 1e-12 * (1.0 + np.abs(bound)))) & (length_squared > 0)
+            close = np.maximum(tol, rounding(batch.addends, np.abs(value) + size))
+            open_sets = (bound - value > close) & (length_squared > 0)
             if not open_sets.any():
                 break
             move = np.where(open_sets, pace * (dual - value) / np.maximum(length_squared, 1.0), 0.0)

@@ -102,16 +102,17 @@ class _ByPieces(Maximizer):
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.structure.batch
-        best, bounds = np.full((2, len(batch)), -np.inf)
+        best, bounds, rivals = np.full((3, len(batch)), -np.inf)
         labels = np.zeros(batch.total, dtype=bool if batch.n_labels == 2 else np.int64)
         for change, constants in self._combinations():
             found = self._inner.solve(scores + change, tol)
             better = found.values + constants > best
             labels = np.where(better[batch.owners], found.labels, labels)
             best, bounds = np.maximum(best, found.values + constants), np.maximum(bounds, found.bounds + constants)
-        # Where the piece of the largest bound was exact, its value is that bound.
-        exact, found = best >= bounds, self.solved(scores, labels, bounds)
-        return Solutions(labels, found.values, np.where(exact, found.values, found.bounds), exact | found.exact)
+            # The best value of an exact piece is known, whatever its bound lost by rounding.
+            rivals = np.maximum(rivals, np.where(found.exact, found.values, found.bounds) + constants)
+        found = self.solved(scores, labels, bounds)
+        return Solutions(labels, found.values, found.bounds, (best >= rivals) | found.exact)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         batch = self.structure.batch

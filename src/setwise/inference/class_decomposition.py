@@ -12,6 +12,7 @@ from setwise.core.checks import as_count, as_kind
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.one_label import LabelCosts, OneLabel
+from setwise.core.rounding import rounding_next_to
 from setwise.core.structure import Structure
 from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
 from setwise.inference.set_by_set import SetBySet, each_set
@@ -92,7 +93,9 @@ class ClassDecomposition(Inference):
     def _search(self, one: "_Set", scores: Values, tol: float) -> Lowering:
         """Lower the bound with two multipliers for each class, then with all."""
         labels, scale = np.maximum(one.batch.labels, 0), size_of(scores, one.batch.total)
-        search = Lowering(partial(one.at, scores), partial(one.value, scores), labels, scale, tol, self.max_iter)
+        close = partial(rounding_next_to, scores=scores, batch=one.batch)
+        at, value = partial(one.at, scores), partial(one.value, scores)
+        search = Lowering(at, value, labels, scale, close, tol, self.max_iter)
         sides, former = one.sides(), one.multipliers.ravel()
         found = sides @ search.lower(np.zeros(sides.shape[1]), sides)
         if not search.done:

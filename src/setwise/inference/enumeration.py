@@ -17,6 +17,7 @@ from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
+from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import network_tables
 from setwise.kernels.enumeration import best_labelings, best_subsets
 
@@ -89,7 +90,9 @@ class Enumeration(Inference):
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
         if isinstance(structure.batch, Network):
-            return _NetworkEnumeration(self, structure, slack)
+            if slack:
+                return _NetworkEnumeration(self, structure, slack)
+            return each_component(structure, lambda parts: _NetworkEnumeration(self, parts, False))
         return _Enumeration(self, structure, slack)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count
 from setwise.core.inference import Inference, Maximizer
+from setwise.core.rounding import rounding_next_to
 from setwise.core.structure import Structure
+from setwise.inference.by_components import each_component
 from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
 from setwise.inference.factors import Factored, unfit_for_factors
 from setwise.inference.repair import Repair
@@ -69,7 +71,10 @@ class FactorDecomposition(Inference):
         return unfit_for_factors(self, structure, slack)
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return SetBySet(self, structure, [Factored(one) for one in each_set(structure)], self._search)
+        def bound(parts: Structure) -> Maximizer:
+            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+
+        return each_component(structure, bound)
 
     def _search(self, one: Factored, scores: Values, tol: float) -> Lowering:
         """Lower the bound with a few multipliers, then with one for each entry."""
@@ -80,7 +85,9 @@ class FactorDecomposition(Inference):
             found = (mended for labels in one.candidates(network, entries) for mended in repair.candidates(labels))
             return Seen(bound, bound, network[one.nodes].astype(np.float64) - entries, found)
 
-        search = Lowering(at, partial(one.value, scores), one.batch.truth, scale, tol, self.max_iter, HOPELESS)
+        close = partial(rounding_next_to, scores=scores, batch=one.batch)
+        value, truth = partial(one.value, scores), one.batch.truth
+        search = Lowering(at, value, truth, scale, close, tol, self.max_iter, HOPELESS)
         few, every, labels = one.last or (np.zeros(one.sides.shape[1]), None, search.labels)
         search.offer([labels])
         splits = any(factor.splits for factor in one.factors)

@@ -10,12 +10,14 @@ from setwise.core.checks import as_count, as_number
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.linear_pieces import LargestOf
 from setwise.core.regions import RegionCounts
+from setwise.core.rounding import rounding_next_to
 from setwise.core.structure import Structure
+from setwise.inference.by_components import each_component
 from setwise.inference.factors import Factored, unfit_for_factors
 from setwise.inference.set_by_set import SetBySet, each_set
 
 EQUAL = 1e-12
-"""Value and bound that differ by this share are equal but for rounding, and so are messages."""
+"""Messages that differ by this share are equal but for rounding."""
 
 
 @final
@@ -81,12 +83,15 @@ class HighOrderMessages(Inference):
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return SetBySet(self, structure, [Factored(one) for one in each_set(structure)], self._search)
+        def bound(parts: Structure) -> Maximizer:
+            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+
+        return each_component(structure, bound)
 
     def _search(self, one: Factored, scores: Values, tol: float) -> "_Best":
         """The best labels of one set, and the lowest bound, of some rounds of messages."""
         best = _Best(one, scores)
-        messages, size = np.zeros(len(one.nodes)), 1.0 + np.abs(scores).max(initial=0.0)
+        messages = np.zeros(len(one.nodes))
         for _ in range(self.max_iter + 1):
             best.see(messages)
             if best.closed(tol):
@@ -96,6 +101,7 @@ class HighOrderMessages(Inference):
             told = _told(one, scores, messages, most)
             best.see(-told)
             answers = _answers(one, told, most)
+            size = max(np.abs(scores).max(initial=0.0), np.abs(answers).max(initial=0.0))
             if best.closed(tol) or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
                 break
             messages = messages + self.damping * (answers - messages)
@@ -122,7 +128,7 @@ class _Best:
 
     def closed(self, tol: float) -> bool:
         """Whether value and bound differ by no more than ``tol`` and rounding."""
-        return self.bound - self.value <= max(tol, EQUAL * (1.0 + abs(self.value)))
+        return self.bound - self.value <= max(tol, rounding_next_to(self.value, self._scores, self._one.batch))
 
 
 def _told(one: Factored, scores: Values, messages: Values, most: float) -> Values:

@@ -14,7 +14,9 @@ from setwise.core.refusal import Refusal
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
+from setwise.inference.by_components import each_component
 from setwise.inference.moving import MovableMaximizer, MovingCut
+from setwise.inference.pairwise import stronger
 from setwise.inference.wires import Wires, wirings
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
 from setwise.kernels.search_trees import new_forest
@@ -66,7 +68,7 @@ class MaxFlow(Inference):
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _MaxFlow(self, structure)
+        return each_component(structure, lambda parts: _MaxFlow(self, parts))
 
 
 def unfit_for_graphs(method: Inference, structure: Structure, slack: bool) -> str | None:
@@ -88,7 +90,7 @@ def attracting(scores: Floats, edges: Floats) -> Values:
             "QPBO, or DualDecomposition(network=QPBO()) for a loss of counts.",
             NETWORKS_REFUSE,
         )
-    # What rounding has made of 0 cannot win anything, so bounds hold without it.
+    # What rounding has made of 0 is left to the bounds.
     return np.maximum(edges, 0.0, dtype=np.float64)
 
 
@@ -127,8 +129,10 @@ class _MaxFlow(MovableMaximizer):
         for block in self._blocks:
             block.add_bounds(nodes, bounds)
         # Cuts count from the labels that are all 0.
-        bounds += self._missed + segment_sums(scores * self._zeros, graphs.score_offsets) - extra
-        return self.solved(scores, labels, bounds)
+        bounds += self._missed + segment_sums(scores * self._zeros, graphs.score_offsets) + self._given(scores) - extra
+        # Forces occur in the sums as well.
+        forces = segment_sums(np.where(self._forced, np.abs(nodes), 0.0), graphs.offsets)
+        return self.solved(scores, labels, bounds, np.abs(self.structure.values(labels)) + forces)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, graphs = self.maximize(scores), self._graphs
@@ -141,8 +145,14 @@ class _MaxFlow(MovableMaximizer):
     def moving(self, scores: Floats) -> MovingCut:
         nodes, edges, extra = self._problem(scores)
         constant = self._missed + self._graphs.won(scores, np.zeros(self._graphs.total, dtype=bool)) - extra
+        constant += self._given(scores)
         forced = self._forced if self._forced.any() else None
         return MovingCut(self._graphs, self._blocks, nodes, edges, forced, constant)
+
+    def _given(self, scores: Floats) -> Values:
+        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
+        edges = scores[self._graphs.edge_places].astype(np.float64)
+        return segment_sums(np.maximum(-edges, 0.0), self._graphs.edge_offsets)
 
     def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), those of the edges, (m,), and what forced nodes add to each set, (n,)."""
@@ -151,9 +161,10 @@ class _MaxFlow(MovableMaximizer):
         edges = attracting(scores, scores[graphs.edge_places])
         if not self._forced.any():
             return nodes.astype(np.float64), edges, np.zeros(len(graphs))
-        force = 1.0 + np.abs(nodes)
+        force = np.abs(nodes).astype(np.float64)
         for ends in graphs.edges.T:
-            force += np.bincount(ends, 2.0 * edges, graphs.total)
+            force += np.bincount(ends, edges, graphs.total)
+        force = stronger(force)
         moved = np.where(self._forced, np.where(graphs.truth, force, -force), nodes)
         extra = np.where(self._forced & graphs.truth, moved - nodes, 0.0)
         return moved, edges, segment_sums(extra, graphs.offsets)

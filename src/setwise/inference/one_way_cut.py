@@ -14,6 +14,7 @@ from setwise.core.sets import Sets
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
+from setwise.inference.pairwise import stronger
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels
 from setwise.kernels.networks import Arcs, arcs
 from setwise.kernels.search_trees import Forest, new_forest
@@ -104,6 +105,9 @@ class _OneWayCut(Maximizer):
         cut_bounds(network, forest, capacities, nodes, batch.offsets, bounds)
         # Cuts count from the labels that are all 0.
         bounds += self._missed + batch.won(scores, np.zeros(batch.total, dtype=bool)) - extra
+        # Edges whose scores were taken for 0 can win where their ends differ.
+        given = np.maximum(-scores[self._edge_places].astype(np.float64), 0.0)
+        bounds += np.bincount(batch.owners[self._edges[:, 0]], given, len(batch))
         return self.solved(scores, labels, bounds)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
@@ -132,15 +136,16 @@ class _OneWayCut(Maximizer):
         m = len(self._edges)
         capacities[places[:m]] = np.maximum(edges, 0.0)[:, None]
         # A broken order costs four times what labels can gain, so that it is told from a loss without one.
-        dear = 4.0 * (1.0 + np.abs(own).sum() + 2.0 * capacities.sum())
+        dear = 4.0 * float(stronger(np.abs(own).sum() + 2.0 * capacities.sum()))
         capacities[places[m:, 1]] = dear
         if not self._forced.any():
             return own, capacities, np.zeros(len(batch))
-        force = 1.0 + np.abs(own)
+        force = np.abs(own)
         for ends in self._edges.T:
-            force += np.bincount(ends, 2.0 * edges, batch.total)
+            force += np.bincount(ends, np.abs(edges), batch.total)
         for ends in self._pairs.T:
             force += np.bincount(ends, minlength=batch.total) * dear
+        force = stronger(force)
         moved = np.where(self._forced, np.where(batch.truth, force, -force), own)
         extra = np.where(self._forced & batch.truth, moved - own, 0.0)
         return moved, capacities, segment_sums(extra, batch.offsets)

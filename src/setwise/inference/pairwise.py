@@ -86,11 +86,16 @@ class Pairwise:
     def _force(self, nodes: Values, pairs: Values) -> Values:
         """More than any change of a node's label can win, (total,)."""
         costs = np.where(self.costs == -np.inf, 0.0, self.costs)
-        most = 1.0 + 2.0 * np.abs(nodes).max(axis=1) + 2.0 * np.abs(costs).max(axis=1)
+        most = 2.0 * np.abs(nodes).max(axis=1) + 2.0 * np.abs(costs).max(axis=1)
         each = 2.0 * np.abs(pairs).max(axis=1, initial=0.0)
         for ends in self.batch.edges.T:
             most += np.bincount(ends, each, len(most))
-        return np.asarray(most)
+        return stronger(most)
+
+
+def stronger(most: Values) -> Values:
+    """Numbers above the given ones, which are 0 or more. They are of the same size, so that they add no rounding."""
+    return np.maximum(1.5 * most, np.nextafter(0.0, 1.0))
 
 
 def label_costs(structure: Structure) -> Values:

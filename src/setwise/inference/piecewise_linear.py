@@ -188,6 +188,11 @@ class PiecesOfSet:
         multipliers = np.zeros(len(right)) if found.x is None else scale * np.maximum(-found.ineqlin.marginals, 0.0)
         # Weak duality, true for any multipliers from 0 on.
         above = multipliers @ right + np.maximum(gain - self._rows.T @ multipliers, 0.0).sum()
+        # Sums round by a share of all that occurs in them.
+        size = (
+            multipliers @ (np.abs(right) + abs(self._rows).sum(axis=1).A1) + np.abs(gain).sum() + np.abs(scores).sum()
+        )
+        above += 4.0 * np.finfo(np.float64).eps * size
         # With no positive predicted all positives are missed; scores count relative to the target.
         constant = piece.a * positives + piece.c + self._costs[graphs.truth].sum()
         return x[: graphs.total] > 0.5, float(above + constant + edges.sum() - scores @ graphs.target)

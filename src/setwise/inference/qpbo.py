@@ -15,7 +15,8 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.network import Network
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
-from setwise.inference.pairwise import unfit_for_networks
+from setwise.inference.by_components import each_component
+from setwise.inference.pairwise import stronger, unfit_for_networks
 from setwise.inference.two_labels import TwoLabels
 from setwise.inference.wires import block_ends
 from setwise.kernels.cuts import cut, cut_bounds, recut
@@ -88,13 +89,12 @@ class QPBO(Inference):
         return None
 
     def bind(self, structure: Structure, slack: bool) -> Maximizer:
-        return _QPBO(self, structure)
+        return each_component(structure, lambda parts: _QPBO(self, parts))
 
     def persistent(self, structure: Structure, scores: ArrayLike) -> NDArray[np.int8]:
         """The labels (total,) that all best labelings have, and -1 where roof duality tells nothing."""
-        one = self.prepare(structure)
-        assert isinstance(one, _QPBO)
-        return one.persistent(as_scores(scores, structure.batch.n_scores))
+        self.prepare(structure)
+        return _QPBO(self, structure).persistent(as_scores(scores, structure.batch.n_scores))
 
 
 @final
@@ -172,10 +172,10 @@ class _Block:
     def _strength(self) -> Values:
         """A score of each node that outweighs its own and all its edges, (n,)."""
         assert self._weights is not None
-        out: Values = 1.0 + np.abs(self._scores[: self._n])
+        out: Values = np.abs(self._scores[: self._n])
         for ends in self._ends.T:
-            out += np.bincount(ends, 2.0 * np.abs(self._weights), self._n)
-        return out
+            out += np.bincount(ends, np.abs(self._weights), self._n)
+        return stronger(out)
 
     def _again(self, scores: Values) -> None:
         """The cut for other scores, from the last one."""

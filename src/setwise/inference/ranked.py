@@ -16,6 +16,7 @@ from setwise.core.flips import Flips
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.refusal import Refusal
+from setwise.core.rounding import rounding
 from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
 
@@ -106,18 +107,19 @@ class RankedMaximizer(Maximizer):
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
         batch = self.flips
-        labels, bounds = np.zeros(batch.total, np.int64), np.zeros(len(batch))
+        labels, (bounds, most) = np.zeros(batch.total, np.int64), np.zeros((2, len(batch)))
         for i in range(len(batch)):
             own = scores[batch.score_offsets[i] : batch.score_offsets[i + 1]].astype(np.float64)
             worst = Worst()
             self._offer(i, own, batch.truths[i], -1.0, worst)
-            # Values are sums of scores, times costs under slack rescaling, and so is their rounding.
-            slip = 1e-12 * (1.0 + np.abs(own).sum()) * (1.0 + (self.factor * self._most(i) if self.slack else 0.0))
-            self._outside(i, own, worst, max(float(tol[i]), slip))
+            most[i], size = self.factor * self._most(i), float(np.abs(own).sum())
+            # Values are sums of scores and costs, or their products, and so is their rounding.
+            slip = rounding(batch.addends[i], most[i] * (1.0 + size) if self.slack else most[i] + size)
+            self._outside(i, own, worst, max(float(tol[i]), float(slip)))
             if worst.label is not None:
                 labels[batch.offsets[i] : batch.offsets[i + 1]] = worst.label + 1
-            bounds[i] = worst.bound if worst.bound - worst.value > slip else worst.value
-        return self.solved(scores, labels, bounds)
+            bounds[i] = worst.bound
+        return self.solved(scores, labels, bounds, most)
 
     def _offer(self, i: int, own: Values, labels: Ints, sign: float, worst: Worst) -> None:
         """Offers labels that are all right (sign -1) or all others (1)."""

@@ -8,7 +8,7 @@ from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
-from setwise.inference.pairwise import label_costs
+from setwise.inference.pairwise import label_costs, stronger
 from setwise.kernels.segments import segment_sums
 
 Networks = Graphs | ClassGraphs
@@ -61,9 +61,10 @@ class TwoLabels:
         batch = self.batch
         if not self.forced.any():
             return nodes, np.zeros(len(batch))
-        strength = 1.0 + np.abs(nodes)
+        strength = np.abs(nodes)
         for ends in self.edges.T:
-            strength += np.bincount(ends, 2.0 * np.abs(weights), batch.total)
+            strength += np.bincount(ends, np.abs(weights), batch.total)
+        strength = stronger(strength)
         moved = np.where(self.forced, np.where(self._to_one, strength, -strength), nodes)
         added = np.where(self.forced & self._to_one, moved - nodes, 0.0)
         return moved, segment_sums(added, batch.offsets)

@@ -100,10 +100,11 @@ def cut_losses(network: Any, forest: Forest, capacities: Array, scores: Array, l
             forest.residues[last & MASK] = own - _outflow(network, forest, capacities, last)
             total += max(forest.residues[last & MASK], 0.0)
         if i < len(scores):
-            force = 1.0 + abs(scores[i])
+            force = abs(scores[i])
             for arc in range(begin(network, at), end(network, at)):
                 j = head(network, at, arc)
                 force += capacities[arc & MASK] + capacities[sister(network, arc, at, j) & MASK]
+            force *= 2.0
             if labels[i]:
                 force = -force
             total -= max(forest.residues[at & MASK], 0.0)
@@ -151,7 +152,8 @@ def cut_bounds(network: Any, forest: Forest, capacities: Array, scores: Array, o
     between its capacities, and each residue is summed anew, so rounding in the search does no harm. What is added on
     top bounds the rounding of these sums.
     """
-    out, size = np.zeros(len(forest.residues)), np.zeros(len(forest.residues))
+    # Of each node: the flow out of it, the absolute sum of its flows, and how many roundings they and the score take.
+    out, size, terms = np.zeros(len(forest.residues)), np.zeros(len(forest.residues)), np.full(len(forest.residues), 4)
     for i in range(len(out)):
         for arc in range(begin(network, i), end(network, i)):
             j = head(network, i, arc)
@@ -162,13 +164,14 @@ def cut_bounds(network: Any, forest: Forest, capacities: Array, scores: Array, o
                 out[j & MASK] -= flow
                 size[i] += abs(flow)
                 size[j & MASK] += abs(flow)
+                terms[i] += 1
+                terms[j & MASK] += 1
     for k in range(len(bounds)):
         total, slip, rounded = 0.0, 0.0, 0.0
         for i in range(offsets[k], offsets[k + 1]):
             at = i + network.pad
             left = scores[i] - out[at]
-            terms = end(network, at) - begin(network, at) + 4
-            rounded += terms * (abs(scores[i]) + size[at])
+            rounded += terms[at] * (abs(scores[i]) + size[at])
             if left > 0.0:
                 # Compensated summation (Kahan).
                 term = left - slip

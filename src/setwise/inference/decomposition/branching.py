@@ -11,9 +11,6 @@ from setwise.core.refusal import Refusal
 from setwise.inference.decomposition.descents import Search, descend_by_bundle
 from setwise.inference.decomposition.sides import Problem
 
-ROUNDING = 5e-13
-"""Bounds that are above the best value by this share of all scores are not better, but for rounding."""
-
 
 @final
 class Branching:
@@ -31,13 +28,13 @@ class Branching:
 
     Attributes
     ----------
-    labels, best, bound : the best labels, their value and the bound of all values
+    labels, best, bound : the best labels, their value and the bound of all values, those of parts left out included
     """
 
     def __init__(self, search: Search, budget: int, steps: int) -> None:
         self.labels, self.best, self.bound = search.labels, search.best, search.bound
-        self._one, self._scores, self._tol, self._steps = search.problem.one, search.problem.scores, search.tol, steps
-        self._marginals = True
+        self._whole, self._tol, self._steps = search.problem, search.tol, steps
+        self._marginals, self._left_out = True, -np.inf
         ticket = count()
         parts = [(-search.bound, next(ticket), np.full(len(search.labels), -1), search.multipliers)]
         while parts and -parts[0][0] > self.best + self._close and budget > 0:
@@ -45,26 +42,29 @@ class Branching:
             above, _, fixed, multipliers = heappop(parts)
             for bound, child, start in self._divide(-above, fixed, multipliers):
                 heappush(parts, (-bound, next(ticket), child, start))
-        self.bound = max(self.best, -parts[0][0]) if parts else self.best
+        self.bound = max(self.best, self._left_out, -parts[0][0] if parts else -np.inf)
 
     @property
     def _close(self) -> float:
-        rounding = ROUNDING * (1.0 + abs(self.best) + float(np.abs(self._scores).sum()))
-        return max(self._tol, rounding)
+        # Bounds that are above the best value by rounding are not better.
+        return max(self._tol, self._whole.rounding(self.best))
 
     def _divide(self, bound: float, fixed: Ints, start: Values) -> list[tuple[float, Ints, Values]]:
         """Lower the bound of a part, and return the parts that may hold something better."""
-        problem = Problem(self._one, self._scores, fixed)
+        problem = Problem(self._whole.one, self._whole.scores, fixed)
         search = Search(problem, self._tol, self._steps, self.labels)
         descend_by_bundle(search, np.where(fixed < 0, start, 0.0))
         self._offer(search)
         bound = min(bound, search.bound)
         if bound <= self.best + self._close:
+            self._left_out = max(self._left_out, bound)
             return []
         above = np.minimum(self._forced_bounds(search), bound)
         fixed = fixed.copy()
         closed = above <= self.best + self._close
-        if (closed.all(axis=1) & (fixed < 0)).any():
+        choice = fixed < 0
+        self._left_out = max(self._left_out, above[choice][closed[choice]].max(initial=-np.inf))
+        if (closed.all(axis=1) & choice).any():
             return []
         for label in (0, 1):
             fixed[(fixed < 0) & closed[:, 1 - label]] = label
@@ -85,7 +85,7 @@ class Branching:
     def _only(self, fixed: Ints) -> list[tuple[float, Ints, Values]]:
         """The labels of a part in which all are fixed are a candidate, and nothing is left."""
         labels = fixed == 1
-        value = Problem(self._one, self._scores).value(labels)
+        value = self._whole.value(labels)
         if value > self.best:
             self.best, self.labels = value, labels
         return []

@@ -10,9 +10,6 @@ from setwise.core.arrays import Bools, Values
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.decomposition.sides import Problem
 
-EQUAL = 1e-12
-"""Value and bound that differ by this share are equal but for rounding."""
-
 CLOSE = 1e-9
 """A bundle ends where its planes promise no more than this share of the largest score, or of the loss of one node."""
 
@@ -51,8 +48,7 @@ class Search:
     @property
     def done(self) -> bool:
         """Whether value and bound are close enough, or no evaluations are left."""
-        close = max(self.tol, EQUAL * (1.0 + abs(self.best)))
-        return self.left <= 0 or self.bound - self.best <= close
+        return self.left <= 0 or self.bound - self.best <= max(self.tol, self.problem.rounding(self.best))
 
     @property
     def slope(self) -> NDArray[np.int8]:

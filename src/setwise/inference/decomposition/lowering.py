@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
 from setwise.inference.decomposition.bundle import Bundle
-from setwise.inference.decomposition.descents import CLOSE, EQUAL
+from setwise.inference.decomposition.descents import CLOSE
 
 
 class Seen(NamedTuple):
@@ -37,6 +37,7 @@ class Lowering:
     value : that of labels, -inf where they are forbidden
     labels : the first ones
     scale : the size of multipliers that reverse a label
+    rounding : what it changes in values and bounds next to a value
     tol : value and bound that are so close are close enough
     left : how many bounds may still be computed
     hopeless : a descent ends where the bound can fall by no more than this share of the gap
@@ -53,18 +54,19 @@ class Lowering:
         value: Callable[[NDArray[Any]], float],
         labels: NDArray[Any],
         scale: float,
+        rounding: Callable[[float], float],
         tol: float,
         left: int,
         hopeless: float = 0.0,
     ) -> None:
-        self._at, self._value, self._scale, self._tol = at, value, scale, tol
+        self._at, self._value, self._scale, self._rounding, self._tol = at, value, scale, rounding, tol
         self._left, self._hopeless = left, hopeless
         self.labels, self.best, self.bound = labels, value(labels), np.inf
 
     @property
     def done(self) -> bool:
         """Whether value and bound are close enough, or no evaluations are left."""
-        close = max(self._tol, EQUAL * (1.0 + abs(self.best))) if self.best > -np.inf else 0.0
+        close = max(self._tol, self._rounding(self.best)) if self.best > -np.inf else 0.0
         return self._left <= 0 or self.bound - self.best <= close
 
     def offer(self, labelings: Iterable[NDArray[Any]]) -> None:

@@ -9,10 +9,12 @@ from setwise.core.cached import cached_property
 from setwise.core.counts import Counts
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
+from setwise.core.rounding import rounding_next_to
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.moving import MovableMaximizer, Moving, MovingScores
+from setwise.inference.pairwise import stronger
 
 IN_FULL = np.zeros(1)
 """The tolerance of one set whose sides are solved in full."""
@@ -89,10 +91,10 @@ class Problem:
         graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)
         costs = self.one.structure.split()[0]
         pairs = np.abs(self.scores[graphs.edge_places])
-        strong = 1.0 + np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
+        strong = np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
         for ends in graphs.edges.T:
-            strong += np.bincount(ends, 2.0 * pairs, graphs.total)
-        loss_strong = np.full(graphs.total, 1.0 + self.one.most)
+            strong += np.bincount(ends, pairs, graphs.total)
+        strong, loss_strong = stronger(strong), stronger(np.full(graphs.total, self.one.most))
         sign = np.where(fixed == 1, 1.0, -1.0)
         self.forced_scores = self.scores.copy()
         self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]
@@ -154,6 +156,10 @@ class Problem:
         alone = self.one.loss.solve(self._loss_scores + self.scores[self.one.graphs.node_places], IN_FULL).labels
         lost, won = self.one.structure.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
         return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
+
+    def rounding(self, value: float) -> float:
+        """What rounding changes in values and bounds next to a value."""
+        return rounding_next_to(value, self.scores, self.one.graphs)
 
     def value(self, labels: Bools) -> float:
         """The value of labels, relative to the target."""

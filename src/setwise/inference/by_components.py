@@ -1,0 +1,131 @@
+"""The connected components of networks are problems of their own where the loss is a sum over their nodes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.graphs import Graphs
+from setwise.core.inference import Maximizer, as_base_values
+from setwise.core.network import Network
+from setwise.core.one_label import LabelCosts
+from setwise.core.solutions import Solutions
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.inference.moving import MovableMaximizer, Moving, MovingScores
+from setwise.kernels.segments import segment_sums
+
+
+def each_component(structure: Structure, make: Callable[[Structure], Maximizer]) -> Maximizer:
+    """The maximizer that ``make`` binds, to the connected components as sets of their own where the loss is modular.
+
+    A component then has a value, a bound and a certificate of its own. Large scores elsewhere do not drown them.
+
+    Parameters
+    ----------
+    structure : a loss; batches of other kinds are bound as they are
+    make : binds a structure of that kind
+    """
+    alone = _split(structure)
+    return make(structure) if alone is structure else _ByComponents(structure, make(alone))
+
+
+def _split(structure: Structure) -> Structure:
+    """The structure whose sets are the components, the nodes of each in the order that they have, if there are more."""
+    batch: Any = structure.batch
+    modular = all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms)
+    if not isinstance(structure.batch, Network) or not modular or batch.components.max() + 1 == len(batch):
+        return structure
+    nodes, edges = _order(batch)
+    place = np.empty_like(nodes)
+    place[nodes] = np.arange(len(nodes))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(batch.components))])
+    split: Any = replace(batch, labels=batch.labels[nodes], offsets=offsets, edges=place[batch.edges[edges]])
+    if isinstance(batch, Graphs) and batch.grids is not None:
+        # Each grid is a component, and grids follow one another.
+        split.__dict__["grids"] = batch.grids
+    terms: list[Any] = list(structure.terms)
+    return Structure(split, tuple(replace(term, costs=term.costs[nodes]) for term in terms), structure.source)
+
+
+def _order(batch: Network) -> tuple[Ints, Ints]:
+    """The nodes component by component, (total,), and the edges, (m,)."""
+    return (
+        np.argsort(batch.components, kind="stable"),
+        np.argsort(batch.components[batch.edges[:, 0]], kind="stable"),
+    )
+
+
+@final
+class _ByComponents(MovableMaximizer):
+    """Maximizes each component, and puts the sets together.
+
+    Parameters
+    ----------
+    structure : that of the whole sets
+    inner : the maximizer of the components
+    """
+
+    def __init__(self, structure: Structure, inner: Maximizer) -> None:
+        self.method, self.structure, self.slack, self._inner = inner.method, structure, False, inner
+        batch, alone = structure.batch, inner.structure.batch
+        assert isinstance(batch, Network)
+        assert isinstance(alone, Network)
+        self.nodes, edges = _order(batch)
+        self._places = np.empty(batch.n_scores, np.int64)
+        self._places[alone.node_columns] = batch.node_columns[self.nodes]
+        self._places[alone.edge_columns] = batch.edge_columns[edges]
+        # Component c is among those of the set that owns its first node.
+        self._ends = np.searchsorted(alone.offsets, batch.offsets)
+        self._owners = np.repeat(np.arange(len(batch)), np.diff(self._ends))
+
+    def take(self, parts: Ints) -> Maximizer:
+        chosen = np.concatenate([np.arange(self._ends[i], self._ends[i + 1]) for i in parts])
+        return _ByComponents(self.structure.take(parts), self._inner.take(chosen))
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        found = self._inner.solve(scores[self._places], (tol / np.diff(self._ends))[self._owners])
+        exact = np.bincount(self._owners, ~found.exact, len(tol)) == 0
+        return Solutions(self.whole(found.labels), self.summed(found.values), self.summed(found.bounds), exact)
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        given = np.asarray(scores)[self._places]
+        found, best = self._inner.max_marginals(given), self._inner.maximize(given).values
+        others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
+        return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
+
+    def moving(self, scores: Floats) -> Moving:
+        inner, given = self._inner, scores[self._places]
+        if isinstance(inner, MovableMaximizer):
+            return _MovingComponents(self, inner.moving(given))
+        batch: Any = inner.structure.batch
+        return _MovingComponents(self, MovingScores(inner, batch, given.astype(np.float64)))
+
+    def whole(self, of_nodes: Any) -> Any:
+        """What the nodes have, in the order of the whole sets."""
+        out = np.empty_like(of_nodes)
+        out[self.nodes] = of_nodes
+        return out
+
+    def summed(self, values: Values) -> Values:
+        """The sums over the components of each set."""
+        return segment_sums(values, self._ends)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _MovingComponents:
+    """The moves of whole sets, handed on to their components."""
+
+    whole: _ByComponents
+    inner: Moving
+
+    def solve(self, moves: Values) -> tuple[Bools, Values]:
+        labels, bounds = self.inner.solve(moves[self.whole.nodes])
+        return self.whole.whole(labels), self.whole.summed(bounds)
+
+    def settle(self, moves: Values, most: Values) -> tuple[Bools, Values, Values]:
+        labels, bounds, settled = self.inner.settle(moves[self.whole.nodes], most[self.whole.nodes])
+        return self.whole.whole(labels), self.whole.summed(bounds), self.whole.whole(settled)

@@ -1,0 +1,203 @@
+"""Certificates hold for scores of any size, next to scores of any other size: exact is exact, and bounds are bounds."""
+
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from inference.networks import some, tree
+from rounds import rounds
+from setwise.core.class_graphs import ClassGraphs
+from setwise.core.classes import Classes
+from setwise.core.graphs import Graphs
+from setwise.core.network import Network
+from setwise.core.one_label import LabelCosts
+from setwise.core.sets import Sets
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes
+from setwise.inference import (
+    INFERENCES,
+    QPBO,
+    Auto,
+    BeliefPropagation,
+    DualDecomposition,
+    MaxFlow,
+    TreeReweighted,
+)
+from setwise.inference.pairwise import label_costs
+from setwise.losses import FBeta, GMean, Hamming, Jaccard, MeanOverClasses, ZeroOne
+
+
+def made(kind):
+    """An instance; methods that need another one inside get the default."""
+    needs = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    return kind(Auto()) if needs else kind()
+
+
+METHODS = [
+    *(made(kind) for kind in INFERENCES.values()),
+    DualDecomposition(exact=True),
+    DualDecomposition(network=QPBO()),
+]
+EPS = Fraction(2) ** -52
+UNIT = 2**1074
+
+
+def whole(x):
+    """Exact multiples of the smallest float64, as whole numbers."""
+    return [int(Fraction(float(one)) * UNIT) for one in x]
+
+
+def edges_of(rng, sizes):
+    """Connected or not, the nodes of all parts in any order."""
+    at, parts = rng.permutation(sum(sizes)), []
+    for begin, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
+        parts.append(at[begin + (tree if rng.random() < 0.3 else some)(rng, size)])
+    return np.vstack(parts).astype(np.int64)
+
+
+def scale(rng):
+    """Any power of ten that float64 knows well, or one of those that occur."""
+    return 10.0 ** (rng.uniform(-300, 300) if rng.random() < 0.5 else rng.choice([-13, 0, 0, 13]))
+
+
+def drawn(rng, parts, size):
+    """Scores (size,) of parts of different scales, some of them whole numbers, some with one huge score."""
+    scales = np.array([scale(rng) for _ in range(parts.max() + 1)])
+    one = rng.standard_normal(size)
+    one = np.round(2 * one) if rng.random() < 0.3 else one
+    scores = one * (scales[0] if rng.random() < 0.3 else scales[parts])
+    if rng.random() < 0.3:
+        at = rng.integers(size)
+        scores[at] = np.clip(scores[at], -1e280, 1e280) * 10.0 ** rng.uniform(0, 20)
+    return np.clip(scores, -1e300, 1e300)
+
+
+def case(rng):
+    """A batch of one set, its scores, and a loss."""
+    k = int(rng.choice([2, 2, 3]))
+    sizes = [int(rng.integers(1, 5 if k == 2 else 4)) for _ in range(rng.integers(1, 4))][: 3 if k == 2 else 2]
+    kinds = ["graphs", "attracting", "potts", "tables", "plain"]
+    p, kind = sum(sizes), str(rng.choice(kinds, p=[0.3, 0.3, 0.1, 0.1, 0.2]))
+    y, ends, edges = rng.integers(0, k, p), np.array([0, p]), edges_of(rng, sizes)
+    if k == 2 and kind == "plain":
+        batch = Sets(y == 1, ends)
+    elif kind == "plain":
+        batch = Classes(y, ends, k)
+    elif k == 2 and kind in ("graphs", "attracting"):
+        batch = Graphs(y == 1, ends, edges)
+    else:
+        batch = ClassGraphs(y, ends, edges, k, kind == "tables")
+    if isinstance(batch, Network):
+        parts = np.empty(batch.n_scores, np.int64)
+        parts[batch.node_columns] = batch.components[:, None]
+        parts[batch.edge_columns] = batch.components[batch.edges[:, 0], None]
+    else:
+        parts = np.repeat(np.arange(p), batch.n_scores // p)
+    scores = drawn(rng, parts, batch.n_scores)
+    if kind == "attracting" and isinstance(batch, Network):
+        scores[batch.edge_columns] = np.abs(scores[batch.edge_columns])
+    if rng.random() < 0.4:
+        structure = (min(scale(rng), 1e100) * Hamming()).structure(batch)
+        return batch, scores, Structure(batch) if rng.random() < 0.3 else structure
+    if k == 3 or isinstance(batch, ClassGraphs):
+        loss = MeanOverClasses(rng.choice([Jaccard(), FBeta()]))
+    else:
+        loss = rng.choice([Jaccard(), FBeta(), ZeroOne(), GMean()])
+    loss = loss if rng.random() < 0.5 else min(scale(rng), 1e100) * loss
+    return batch, scores, (loss + Hamming() if rng.random() < 0.2 else loss).structure(batch)
+
+
+class Block:
+    """Decisions whose values do not depend on others, and the value of each of their labelings, counted in UNIT."""
+
+    def __init__(self, batch, scores, structure, nodes, joint):
+        self.nodes, self.values = nodes, {}
+        s, lost = whole(scores), None if joint else [whole(row) for row in label_costs(structure)]
+        at = np.zeros(batch.total, np.int64)
+        network = isinstance(batch, Network)
+        edges = np.flatnonzero(np.isin(batch.edges[:, 0], nodes)) if network else []
+        width = 1 if batch.binary and not isinstance(batch, ClassGraphs) else batch.n_labels
+        columns = batch.node_columns if network else np.arange(batch.n_scores).reshape(batch.total, width)
+        terms = [s[j] for j in columns[nodes].ravel()] + [s[j] for e in edges for j in batch.edge_columns[e]]
+        most = []
+        for row in product(range(batch.n_labels), repeat=len(nodes)):
+            at[nodes] = row
+            value = 0
+            for i in nodes:
+                value += s[columns[i, at[i]]] if width > 1 else s[columns[i, 0]] * int(at[i])
+                value += 0 if joint else lost[i][at[i]]
+            for e in edges:
+                u, v = at[batch.edges[e]]
+                places = batch.edge_columns[e]
+                value += s[places[u * batch.n_labels + v]] if len(places) > 1 else s[places[0]] * int(u == v)
+            if joint:
+                most += whole(structure.values(at == 1 if batch.binary and width == 1 else at))
+                value += most[-1]
+            self.values[row] = value
+        terms += [max(most)] if joint else [max(lost[i]) for i in nodes]
+        size = max(sum(t for t in terms if t > 0), -sum(t for t in terms if t < 0))
+        self.best, self.unit = max(self.values.values()), EPS * (len(nodes) + len(edges)) * size
+        # Values are counted from the target.
+        self.target = self.values[tuple(np.asarray(batch.labels).astype(int)[nodes])]
+        if joint:
+            self.target -= whole(structure.values(batch.truth if width == 1 else batch.labels))[0]
+        else:
+            self.target -= sum(lost[i][int(batch.labels[i])] for i in nodes)
+
+    def gap(self, labels):
+        return self.best - self.values[tuple(np.asarray(labels).astype(int)[self.nodes])]
+
+
+def blocks_of(batch, scores, structure):
+    if not isinstance(batch, Network) or not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
+        return [Block(batch, scores, structure, np.arange(batch.total), True)]
+    numbers = batch.components
+    return [Block(batch, scores, structure, np.flatnonzero(numbers == c), False) for c in range(numbers.max() + 1)]
+
+
+def worst(method, structure, scores, blocks):
+    """How far an exact labeling is below the best, and a bound, in p eps of the largest sums; None if refused."""
+    if method.refuses(structure) is not None:
+        return None
+    try:
+        found = method.prepare(structure).maximize(scores)
+    except ValueError as error:
+        # Edges that repel are refused when their scores are seen.
+        assert "scores of edges from 0 on" in str(error)
+        return None
+    gaps = [ratio(block.gap(found.labels), block.unit) for block in blocks] if found.exact[0] else [0.0]
+    best = sum(block.best - block.target for block in blocks)
+    below = best - whole(found.bounds)[0] if found.bounds[0] < np.inf else 0
+    return max(gaps), ratio(below, sum(block.unit for block in blocks))
+
+
+def ratio(over, unit):
+    return 0.0 if over <= 0 else float("inf") if unit == 0 else float(min(over / unit, 10**300))
+
+
+def test_no_certificate_is_wrong():
+    rng, taken = np.random.default_rng(0), dict.fromkeys((repr(m) for m in METHODS), 0)
+    for number in range(rounds(20_000, 300)):
+        batch, scores, structure = case(rng)
+        blocks = blocks_of(batch, scores, structure)
+        for method in METHODS:
+            seen = worst(method, structure, scores, blocks)
+            if seen is not None:
+                taken[repr(method)] += 1
+                assert max(seen) <= 8.0, (number, method, structure, scores, seen)
+    assert sum(count > 0 for count in taken.values()) >= 15, taken
+
+
+@pytest.mark.parametrize("method", [QPBO(), TreeReweighted(), BeliefPropagation()], ids=lambda method: method.name)
+@pytest.mark.parametrize(("tiny", "huge"), [(1e-13, 1.0), (1.0, 1e13), (1e-300, 1e300)])
+def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge):
+    # No messages and no cut tell which of three edges that repel one another is lost.
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    graphs = Graphs(np.zeros(4, bool), np.array([0, 4]), edges)
+    found = method.prepare(Structure(graphs)).maximize([0.0, 0.0, 0.0, huge, -tiny, -tiny, -tiny])
+    assert not found.exact[0]
+    assert found.labels[3]
+    assert MaxFlow().prepare(Structure(graphs)).maximize([0.0, 0.0, 0.0, huge, tiny, tiny, tiny]).exact[0]

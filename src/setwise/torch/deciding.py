@@ -20,6 +20,7 @@ from setwise.losses import Jaccard
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.layout import as_scores, channels_of, kind_of
 from setwise.torch.naming import named
+from setwise.torch.wording import refuse_tracing
 
 OFTEN, SEVERAL, LARGE = 0.1, 10, 1024
 """A warning is due if in such a share of the sets, in so many of them and of so many pixels, a class is certainly there
@@ -132,6 +133,7 @@ def decide(
     >>> decide(q, "error_rate", from_logits=False).labels.tolist()
     [[True, False, False]]
     """
+    refuse_tracing("decide")
     arguments = _arguments(mode, per_image, classes, include_background, empty)
     as_flag(from_logits, "from_logits")
     if as_flag(overlapping, "overlapping") and mode != "multiclass":

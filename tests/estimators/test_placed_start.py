@@ -184,7 +184,8 @@ def test_the_loss_of_constants_is_that_of_both_by_hand(loss, ids):
     parts = [Y] if ids is None else [Y[ids == k] for k in np.unique(ids)]
     by_hand = min(np.mean([loss(y, np.full(len(y), label)) for y in parts]) for label in (0, 1))
     assert least_constant_loss_of(found, loss, truth) == pytest.approx(by_hand, abs=1e-12)
-    assert least_constant_loss_of(found, RocArea(), truth) == np.inf
+    ranked = np.mean([RocArea()(y, np.zeros(len(y))) for y in parts])
+    assert least_constant_loss_of(found, RocArea(), truth) == pytest.approx(ranked)
 
 
 def test_what_would_have_to_be_gathered_and_is_too_much_is_not_judged():

@@ -49,7 +49,8 @@ def test_all_learners_reach_the_optimum_under_the_bounds(make):
         fit = make(C=5.0, tol=tol, max_iter=5000).minimize(risk)
         assert (fit.w >= model.lower).all()
         assert fit.lower_bound <= best + 1e-6
-        assert fit.objective == fit.upper_bound >= best - 1e-6
+        assert fit.objective == pytest.approx(fit.upper_bound, rel=1e-12)
+        assert fit.upper_bound >= best - 1e-6
         assert fit.objective == pytest.approx(best, rel=1.1 * tol, abs=1e-6)
         held += (fit.w[3:] == 0.0).sum()
     assert 0 < held < 10, "the bounds should matter in some problems and not in all"

@@ -23,7 +23,9 @@ FLAT = without(labels(P), "generator") | {"ints": Y, "floats": np.ones(P), "shor
 
 
 def batches():
-    yield Parameter("Sets(labels, offsets)", lambda v: Sets(v, ENDS), FLAT)
+    # Whole numbers of any type may be labels, and -1 is one that is not known.
+    known = without(FLAT, "ints", "negative")
+    yield Parameter("Sets(labels, offsets)", lambda v: Sets(v, ENDS), known)
     yield Parameter("Sets(offsets)", partial(Sets, BOOLS), OFFSETS)
     yield Parameter("Sets(compared)", partial(Sets, BOOLS, ENDS), without(numbers(P), "None"))
     totals = without(numbers(2), "None", "matrix") | {"flat": [2.0, 2.0], "NaN": [[np.nan, 2.0]], "few": [[1.0, 1.0]]}
@@ -42,7 +44,7 @@ def batches():
     yield Parameter("Rankings(labels, offsets)", lambda v: Rankings(v, ENDS), FLAT)
     yield Parameter("Rankings(offsets)", partial(Rankings, BOOLS), OFFSETS)
     yield Parameter(
-        "Graphs(labels, offsets)", lambda v: Graphs(v, ENDS, EDGES), FLAT | {"another label": BOOLS * np.int8(2)}
+        "Graphs(labels, offsets)", lambda v: Graphs(v, ENDS, EDGES), known | {"another label": BOOLS * np.int8(2)}
     )
     yield Parameter("Graphs(offsets)", lambda v: Graphs(BOOLS, v, EDGES[:0]), OFFSETS)
     joined = {

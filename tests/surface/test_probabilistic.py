@@ -128,7 +128,7 @@ def likelihoods():
     more = {"None": None, "one": np.ones(1), "matrix": np.ones((2, 2)), "text": "a", "object": Odd(), "NaN": [np.nan]}
     yield Parameter("Modular(slopes)", Modular, without(more, "one") | {"number": 1.0, "none": []})
     yield Parameter("Energies(terms)", lambda v: Energies(v, labels, ends), TERMS | {"lists of numbers": [[1]]})
-    yield Parameter("Energies(labels)", lambda v: Energies([cuts], v, ends), LABELS)
+    yield Parameter("Energies(labels, offsets)", lambda v: Energies([cuts], v, ends), LABELS)
     offsets = OBJECTS | {"short": np.array([0]), "far": np.array([0, 5]), "halves": np.array([0.0, 4.0])}
     yield Parameter("Energies(offsets)", lambda v: Energies([cuts], labels, v), offsets)
     yield Parameter("Energies(target)", lambda v: Energies([cuts], labels, ends, v), without(more, "None"))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from setwise.core.checks import shown
@@ -48,6 +49,32 @@ def folds(target: NDArray[Any], groups: Any, cv: int, what: str, fewer: bool = T
     if matrix:
         return list(KFold(k, shuffle=True, random_state=0).split(rows))
     return list(StratifiedKFold(k, shuffle=True, random_state=0).split(rows, target.ravel()))
+
+
+def row_keys(X: Any) -> NDArray[np.uint64]:
+    """A 64-bit number of each row of X (n, d), dense or CSR, that depends on its features alone, (n,).
+
+    Folds of rows in the order of such numbers hold the same rows, in whatever order the rows are given. Rows of
+    different features have the same number with probability 2^-64.
+    """
+    if issparse(X):
+        each = _mixed(X.data, X.indices.astype(np.uint64))
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(each, dtype=np.uint64)])
+        return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+    found = np.zeros(len(X), np.uint64)
+    for j, column in enumerate(X.T):
+        found += _mixed(column, np.full(1, j, np.uint64))
+    return found
+
+
+def _mixed(values: NDArray[Any], places: Any) -> NDArray[np.uint64]:
+    """The bits of numbers and their places, mixed as in SplitMix64 (Steele, Lea and Flood 2014)."""
+    # The sum makes one zero of two.
+    bits = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    z = bits.view(np.uint64) + (places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def as_splits(given: Any, n: int) -> list[Split]:

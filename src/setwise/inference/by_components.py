@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.checks import as_parts, as_scores
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Maximizer, as_base_values
 from setwise.core.network import Network
@@ -82,6 +83,7 @@ class _ByComponents(MovableMaximizer):
         self._owners = np.repeat(np.arange(len(batch)), np.diff(self._ends))
 
     def take(self, parts: Ints) -> Maximizer:
+        parts = as_parts(parts, len(self.structure.batch))
         chosen = np.concatenate([np.arange(self._ends[i], self._ends[i + 1]) for i in parts])
         return _ByComponents(self.structure.take(parts), self._inner.take(chosen))
 
@@ -91,7 +93,7 @@ class _ByComponents(MovableMaximizer):
         return Solutions(self.whole(found.labels), self.summed(found.values), self.summed(found.bounds), exact)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
-        given = np.asarray(scores)[self._places]
+        given = as_scores(scores, self.structure.batch.n_scores)[self._places]
         found, best = self._inner.max_marginals(given), self._inner.maximize(given).values
         others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
         return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))

@@ -89,7 +89,7 @@ class Ramp(Surrogate):
     def in_pieces(self, negatives: int, positives: int) -> PiecedEvaluator:
         worst = MarginRescaling(self.loss, self.inference, self.scale).in_pieces(negatives, positives)
         scale = float(negatives + positives) if self.scale == "size" else float(self.scale)
-        return RampInPieces(worst, scale)
+        return RampInPieces(worst, scale, NUDGE * scale / max(negatives + positives, 1))
 
 
 def _of_single_labels(structure: Structure) -> Evaluator:
@@ -124,7 +124,7 @@ class _Excess(Evaluator):
 
 
 NUDGE = 1e-7
-"""Scores of 0 are moved so far, in units of the scale, before gradients are taken."""
+"""All scores of 0 of a set together are moved so far, in units of the scale, before gradients are taken."""
 
 
 def _toward_truth(batch: Batch, scale: float | Values) -> Values | None:
@@ -132,7 +132,8 @@ def _toward_truth(batch: Batch, scale: float | Values) -> Values | None:
     if not isinstance(batch, Sets):
         return None
     known = True if batch.known is None else batch.known
-    size = np.repeat(np.broadcast_to(NUDGE * np.asarray(scale), len(batch)), np.diff(batch.offsets))
+    sizes = np.diff(batch.offsets)
+    size = np.repeat(np.broadcast_to(NUDGE * np.asarray(scale), len(batch)) / sizes, sizes)
     return np.where(known, np.where(batch.truth, size, -size), 0.0)
 
 

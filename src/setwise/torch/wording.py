@@ -43,7 +43,7 @@ def refuse_tracing(name: str) -> None:
 
 def in_unit(logits: torch.Tensor) -> bool:
     """Whether logits of the CPU, many of them, are all in [0, 1], as probabilities are; O(n)."""
-    if not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
+    if logits.layout != torch.strided or not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
         return False
     low, high = torch.aminmax(logits.detach())
     return bool(low >= 0 and 0 < high <= 1)

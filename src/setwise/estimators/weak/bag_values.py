@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Ints, Values
 from setwise.core.checks import shown
 from setwise.core.given import refuse_masked, refuse_sparse
+from setwise.core.pages import BAGS
 from setwise.estimators.notices import outside
 from setwise.estimators.target import as_ids, is_missing
 
@@ -105,7 +106,7 @@ def _warn_of_strangers(values: Mapping[Any, Any], name: str, bags: Bagging) -> N
         warnings.warn(
             f"{name} has no value for {len(without)} of {len(bags)} bags, as {bags.name(without[0])}, which count as "
             f"unknown, and {len(strangers)} of its ids are in no bag, as {strangers[0]!r}: if they are spelled as they "
-            "should be, give None for bags of which nothing is known.",
+            f"should be, give None for bags of which nothing is known.{BAGS.see}",
             UserWarning,
             stacklevel=outside(),
         )

@@ -1,7 +1,7 @@
 """The ramp of a set in pieces: margin rescaling less what the prediction wins over the truth."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -18,10 +18,12 @@ class RampInPieces(PiecedEvaluator):
     ----------
     worst : margin rescaling of the loss with the same scale
     scale : the number by which scores are divided
+    nudge : how far scores of 0 are moved towards the truth before the gradient is taken
     """
 
     worst: PiecedEvaluator
     scale: float
+    nudge: float
 
     convex: bool = False
 
@@ -31,7 +33,37 @@ class RampInPieces(PiecedEvaluator):
         won = float(np.sum((yield Won(self.scale))))
         # Of huge scores the difference is rounding alone.
         value, upper = max(found.value - won, self.floor), max(found.upper - won, self.floor)
-        return PiecedEvaluation(value, upper, [Less(each, self.scale) for each in found.gradients])
+        if not any((yield _has_zero)):
+            return PiecedEvaluation(value, upper, [Less(each, self.scale) for each in found.gradients])
+        near = yield from self._nudged(self.worst.search(tol))
+        return PiecedEvaluation(value, upper, [Nudged(Less(each, self.scale), self.nudge) for each in near.gradients])
+
+    def _nudged(self, dialogue: Search) -> Search:
+        """The same dialogue about scores that are not 0."""
+        try:
+            question = next(dialogue)
+            while True:
+                question = dialogue.send((yield Nudged(question, self.nudge)))
+        except StopIteration as end:
+            found: PiecedEvaluation = end.value
+            return found
+
+
+def _has_zero(piece: Piece) -> bool:
+    return not piece.scores.all()
+
+
+@final
+@dataclass(frozen=True)
+class Nudged:
+    """The answer of a question whose scores of 0 are moved towards the truth."""
+
+    question: Question
+    nudge: float
+
+    def __call__(self, piece: Piece) -> Any:
+        moved = np.where(piece.truth, self.nudge, -self.nudge).astype(piece.scores.dtype)
+        return self.question(Piece(np.where(piece.scores == 0, moved, piece.scores), piece.truth))
 
 
 @final

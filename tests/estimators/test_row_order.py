@@ -19,7 +19,7 @@ def test_rows_have_numbers_of_their_features():
     assert len(np.unique(keys)) == distinct
     assert len(np.unique(row_keys(csr_matrix(X)))) == distinct
     assert row_keys(X)[0] == row_keys(np.zeros((1, 4)))[0]
-    assert row_keys(X[:, ::-1])[1] != keys[1]
+    assert (row_keys(X[:, ::-1]) != keys).mean() > 0.5
 
 
 @pytest.mark.parametrize("loss", ["f1", "mcc"])

@@ -12,7 +12,7 @@ from setwise.decisions.floors import SLACK, tail
 FIRST, RATIO, DECAY = 4.5, 3.0, 0.2
 """Where walks begin: see :func:`starts`."""
 
-LAST = 0.1
+LAST = 0.04
 """The share of the level that the cut of all decisions brings."""
 
 NEAR = 0.3
@@ -183,7 +183,7 @@ def starts(m: int, least: float, level: float, lowest: float = 0.0) -> tuple[Int
 
     Ranks are ``k, 3 k, 9 k, ..`` from ``k = 4.5 (m / 1000)^(1/3) / (least (1 - least))``; each brings a fifth of what
     the one before it does. A rank moves down by up to 30 % to where the exact test wastes least of its level. The cut
-    of all decisions has a tenth of the level for itself, for a floor below the share of positives.
+    of all decisions has a twenty-fifth of the level for itself, for a floor below the share of positives.
     """
     first = FIRST * (m / 1000) ** (1 / 3) / (least * (1 - least))
     first = max(first, np.log((1 - DECAY) * level) / np.log(least), lowest)
@@ -191,13 +191,15 @@ def starts(m: int, least: float, level: float, lowest: float = 0.0) -> tuple[Int
     while ranks[-1] * RATIO <= m:
         ranks.append(int(np.ceil(ranks[-1] * RATIO)))
     brought = DECAY ** np.arange(float(len(ranks)))
-    brought *= level / brought.sum()
+    brought *= level * (1.0 - LAST if ranks[-1] < m else 1.0) / brought.sum()
     for j, k in enumerate(ranks):
         near = np.arange(float(k), min(m, int((1 + NEAR) * k), k + 60) + 1)
         used = tail(least_right(near, least, brought[j]), near, least)
         ranks[j] = int(near[used.argmax()]) if len(near) else k
     if ranks[-1] < m:
-        ranks, brought = [*ranks, m], np.append((1.0 - LAST) * brought, LAST * level)
+        return np.array([*ranks, m]), np.append(brought, LAST * level)
+    # The last walk may have moved to the cut of all decisions, which then brings the rest too.
+    brought[-1] += level - brought.sum()
     return np.array(ranks), brought
 
 

@@ -133,7 +133,7 @@ class Share:
         anew. Which cuts are tested depends on the number of decisions, ``least`` and ties alone. The probability that
         any cut with a share below ``least`` passes is at most ``level`` if decisions are independent.
 
-        Source: own, docs/guide/thresholds.md#precision-that-is-sure has the proof; simulated in
+        Source: own, docs/guide/thresholds.md has the proof; simulated in
         tests/decisions/test_fixed_sequence.py and benchmarks/floors.py.
         """
         found, m = np.zeros(len(self.right), dtype=bool), len(self.right) - 1

@@ -91,7 +91,7 @@ class MapRule(BaseEstimator):
     It makes no assumption about how pixels depend on each other; :func:`setwise.torch.decide` takes them for
     independent. Maps must be held out: of images that the network was not trained on, and like those to come.
 
-    Source: own; docs/guide/decisions.md#a-rule-from-held-out-maps has figures.
+    Source: own; docs/guide/decisions.md tells of it, and docs/results.md has figures.
 
     Parameters
     ----------

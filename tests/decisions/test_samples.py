@@ -67,7 +67,6 @@ def test_decisions_of_samples_equal_enumeration(name, p):
             assert abs(expected[(every == found.labels).all(axis=1)][0] - expected.min()) <= tolerance
 
 
-@pytest.mark.draw(2)
 @pytest.mark.parametrize("loss", COUNTS, ids=repr)
 def test_the_search_has_a_bound(loss):
     # The sets are too large for what the search enumerates, and small enough for the test.

@@ -27,7 +27,7 @@ import torch
 from PIL import Image
 
 from setwise import MapRule
-from setwise.estimators.map_rule import Measure, _tally
+from setwise.decisions.map_rules import Measure, tally_of
 from setwise.experiments.horses.network import made
 from setwise.losses import Jaccard
 from setwise.torch import decide
@@ -91,7 +91,7 @@ def probabilities(network, images):
 def measure(labels, target, over, classes):
     """The measure of labels of maps."""
     y = np.where(target == OUT, -1, target).reshape(len(target), -1)
-    tallies = np.stack([_tally(h, each, classes) for h, each in zip(labels.reshape(len(labels), -1), y, strict=True)])
+    tallies = np.stack([tally_of(h, each, classes) for h, each in zip(labels.reshape(len(labels), -1), y, strict=True)])
     return Measure(Jaccard(), over, 1 if classes == 2 else 0).values(tallies, np.ones((1, len(labels))))[0]
 
 

@@ -6,7 +6,8 @@ from scipy.special import softmax
 
 from setwise import MapRule, ShiftWarning
 from setwise.core.refusal import Refusal
-from setwise.estimators.map_rule import CANDIDATES, MULTIPLIERS, Drawn, Measure, _along, _tally, _tuned, _whole
+from setwise.decisions.map_rules import MULTIPLIERS, Drawn, Measure, tallies_along, tally_of, tuned_rule, whole_rule
+from setwise.estimators.map_rule import CANDIDATES
 from setwise.losses import FBeta, Jaccard
 
 
@@ -42,7 +43,7 @@ def test_measures_are_those_of_loops(over):
     y, h = rng.integers(0, 3, (2, 6, 5, 5))
     y[0], y[1] = 0, 2
     for loss in (Jaccard(), FBeta()):
-        tallies = np.stack([_tally(a.ravel(), b.ravel(), 3) for a, b in zip(h, y, strict=True)])
+        tallies = np.stack([tally_of(a.ravel(), b.ravel(), 3) for a, b in zip(h, y, strict=True)])
         for first in (0, 1):
             found = Measure(loss, over, first).values(tallies, np.ones((1, 6)))[0]
             assert found == pytest.approx(measured(h, y, over, loss, first))
@@ -57,11 +58,11 @@ def test_all_multipliers_of_a_class_are_tried_at_once(over):
     logs[:, 2] = -np.inf
     other = logs.argmax(axis=1)
     place = np.searchsorted(MULTIPLIERS, logs.max(axis=1) - np.log(q[:, 2]), side="right")
-    found = Measure(Jaccard(), over, 0).values(_along(drawn, place, other, 2), np.ones((1, 6)))[..., 0]
+    found = Measure(Jaccard(), over, 0).values(tallies_along(drawn, place, other, 2), np.ones((1, 6)))[..., 0]
     for k in range(0, len(MULTIPLIERS), 7):
         h = (q * np.exp([0.0, 0.0, MULTIPLIERS[k]])).argmax(axis=1).reshape(y.shape)
         assert found[k] == pytest.approx(measured(h, y, over), abs=1e-9)
-    rule = _tuned(drawn, Measure(Jaccard(), over, 0))
+    rule = tuned_rule(drawn, Measure(Jaccard(), over, 0))
     assert measured(rule.labels(q.T).reshape(y.shape), y, over) >= found.max() - 1e-9
 
 
@@ -71,7 +72,7 @@ def test_the_whole_set_is_decided_for_the_least_expected_loss():
     p = rng.beta(0.5, 2.0, 4000)
     q = np.column_stack([1 - p, p])
     drawn = Drawn(q, np.zeros(4000, int), np.zeros(4000, int), np.ones(4000), 1)
-    h = _whole(drawn, Measure(Jaccard(), "dataset", 1)).labels(q.T) == 1
+    h = whole_rule(drawn, Measure(Jaccard(), "dataset", 1)).labels(q.T) == 1
 
     def expected(h):
         return p[h].sum() / (p.sum() + h.sum() - p[h].sum())

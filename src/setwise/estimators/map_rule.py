@@ -3,8 +3,7 @@
 import sys
 import warnings
 from collections.abc import Sized
-from dataclasses import dataclass
-from typing import Any, Literal, Self, final
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -16,14 +15,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.arrays import Ints, Values
 from setwise.core.checks import as_array, as_choice, as_count, as_flag, as_kind, as_random_state, shown
 from setwise.core.count_loss import CountLoss
 from setwise.core.measure import Loss
 from setwise.core.pages import MAP_RULES
+from setwise.decisions.map_rules import (
+    Drawn,
+    Measure,
+    Over,
+    Rule,
+    rule_with_presence,
+    tally_of,
+    tuned_rule,
+    whole_rule,
+)
 from setwise.losses import as_loss
 
-Over = Literal["dataset", "present", "all"]
 OVERS: tuple[Over, ...] = ("dataset", "present", "all")
 
 CANDIDATES = {
@@ -38,9 +46,8 @@ CANDIDATES = {
 ERRORS = 2.0
 """A rule must gain more than so many standard errors."""
 
-RESAMPLES, STEPS, SWEEPS = 400, 25, 3
-MULTIPLIERS = np.linspace(-3.0, 3.0, 61)
-"""The logarithms of the multipliers that are tried."""
+RESAMPLES = 400
+"""How often the maps or groups are drawn anew for the standard error of a gain."""
 
 TOGETHER = 1_000_000
 """Multipliers are searched on no more pixels than this."""
@@ -58,23 +65,6 @@ class ShiftWarning(UserWarning):
     >>> issubclass(ShiftWarning, UserWarning)
     True
     """
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """``argmax_c a_c q_c - b_c``; a mask of fewer than ``least`` pixels, as a share of the map, is left empty."""
-
-    a: Values
-    b: Values
-    least: float = 0.0
-
-    def labels(self, q: Values) -> Ints:
-        """The classes (p,) of probabilities (C, p)."""
-        found: Ints = (self.a[:, None] * q - self.b[:, None]).argmax(axis=0)
-        if self.least and (found == 1).mean() < self.least:
-            found[:] = 0
-        return found
 
 
 class MapRule(BaseEstimator):
@@ -195,7 +185,7 @@ class MapRule(BaseEstimator):
         if target is None:
             if self.over != "dataset":
                 raise ValueError(f"target may be None for over='dataset' alone; got over={self.over!r}.")
-            self._take("whole", _whole(drawn, self._measure(drawn)))
+            self._take("whole", whole_rule(drawn, self._measure(drawn)))
             self.gain_ = self.gain_se_ = np.nan
             self.table_: list[dict[str, Any]] = []
             return self
@@ -341,7 +331,7 @@ class MapRule(BaseEstimator):
             at = counted if len(counted) <= most else rng.choice(counted, most, replace=False)
             parts.append((q[:, at].T.astype(np.float32), y[at], np.full(len(at), len(counted) / len(at))))
             seen.append(_features(q))
-            inside = slice(self._first(len(q)), None)
+            inside = slice(self._first, None)
             with np.errstate(divide="ignore"):
                 absent[i, 0] = np.exp(np.log1p(-q[inside][:, counted].astype(np.float64)).sum(axis=1)).mean()
             absent[i, 1] = 1.0 - np.isin(np.arange(len(q))[inside], y).mean()
@@ -351,23 +341,24 @@ class MapRule(BaseEstimator):
         q, y, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
         return Drawn(q, y, np.repeat(np.arange(n), sizes), weight, n)
 
-    def _first(self, classes: int) -> int:
+    @property
+    def _first(self) -> int:
         """The first class that counts."""
         return 1 if self.n_classes_ == 1 or not self.include_background else 0
 
     def _measure(self, drawn: "Drawn") -> "Measure":
         loss = as_loss(self.loss)
         assert isinstance(loss, CountLoss)
-        return Measure(loss, self.over, self._first(drawn.q.shape[1]))
+        return Measure(loss, self.over, self._first)
 
     def _rules(self, drawn: "Drawn", measure: "Measure") -> dict[str, Rule]:
         """The rules that fit some pixels."""
         k = drawn.q.shape[1]
-        found = {"plain": Rule(np.ones(k), np.zeros(k)), "whole": _whole(drawn, measure)}
-        tuned = _tuned(drawn, measure)
+        found = {"plain": Rule(np.ones(k), np.zeros(k)), "whole": whole_rule(drawn, measure)}
+        tuned = tuned_rule(drawn, measure)
         if self.n_classes_ > 1:
             return found | {"multipliers": tuned}
-        return found | {"threshold": tuned, "presence": _with_presence(drawn, measure, tuned)}
+        return found | {"threshold": tuned, "presence": rule_with_presence(drawn, measure, tuned)}
 
     def _choose(self, drawn: "Drawn", logits: Any, target: Any, owners: Ints) -> None:
         measure, n = self._measure(drawn), drawn.maps
@@ -384,12 +375,10 @@ class MapRule(BaseEstimator):
             y = self._target(target[i], i, shape, len(q))
             for j, name in enumerate(names):
                 h = rules[i][name].labels(q)
-                tallies[j, i], right[j, i] = _tally(h, y, len(q)), (h == y)[y >= 0].mean()
+                tallies[j, i], right[j, i] = tally_of(h, y, len(q)), (h == y)[y >= 0].mean()
         rng = np.random.default_rng(self.random_state)
-        groups = np.unique(owners, return_inverse=True)[1]
-        weights = rng.multinomial(groups.max() + 1, np.ones(groups.max() + 1) / (groups.max() + 1), RESAMPLES)[
-            :, groups
-        ]
+        count = int(owners.max()) + 1
+        weights = rng.multinomial(count, np.ones(count) / count, RESAMPLES)[:, owners]
         values = [measure.values(each, np.ones((1, n)))[0] for each in tallies]
         drawn_values = [measure.values(each, weights.astype(np.float64)) for each in tallies]
         self.table_ = []
@@ -427,172 +416,6 @@ class MapRule(BaseEstimator):
                 ShiftWarning,
                 stacklevel=3,
             )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Pixels of maps.
-
-    Parameters
-    ----------
-    q : (m, C) their probabilities
-    y : (m,) their labels
-    owner : (m,) the map of each, rising
-    weight : (m,) how many pixels each stands for
-    maps : the number of maps
-    """
-
-    q: Floats
-    y: Ints
-    owner: Ints
-    weight: Values
-    maps: int
-
-    def of(self, maps: Ints) -> "Drawn":
-        """The pixels of some maps, whose numbers rise."""
-        place = np.full(self.maps, -1)
-        place[maps] = np.arange(len(maps))
-        kept = place[self.owner] >= 0
-        return Drawn(self.q[kept], self.y[kept], place[self.owner[kept]], self.weight[kept], len(maps))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Measure:
-    """One minus the mean of a loss of counts, of the classes from ``first`` on."""
-
-    loss: CountLoss
-    over: Over
-    first: int
-
-    def values(self, tallies: Values, weights: Values) -> Values:
-        """The measure (..., r) of tallies (..., n, C, 4), see :func:`_tally`, at weights (r, n)."""
-        if self.over == "dataset":
-            sums = np.einsum("rn,...nck->...rck", weights, tallies[..., self.first :, :])
-            # A class that no target has is no class of the data set.
-            there = tallies[..., self.first :, 2].sum(axis=-2)[..., None, :] > 0
-            return _mean(self._losses(sums), np.broadcast_to(there, sums.shape[:-1]))
-        counted = tallies[..., self.first :, :]
-        there = counted[..., 2] > 0 if self.over == "present" else counted[..., 3] > 0
-        each, some = _mean(self._losses(counted), there), there.any(axis=-1)
-        # Maps without any of the classes are left out.
-        total = np.einsum("rn,...n->...r", weights, some.astype(float))
-        return np.asarray(np.einsum("rn,...n->...r", weights, np.where(some, each, 0.0)) / np.maximum(total, 1e-300))
-
-    def _losses(self, tallies: Values) -> Values:
-        tp, predicted, positive, whole = np.moveaxis(tallies, -1, 0)
-        return np.asarray(self.loss.of_counts(positive - tp, predicted - tp, positive, whole - positive))
-
-
-def _mean(losses: Values, there: Bools) -> Values:
-    """One minus the mean loss of the classes that are there."""
-    return np.asarray(1.0 - np.where(there, losses, 0.0).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1))
-
-
-def _tally(h: Ints, y: Ints, classes: int) -> Values:
-    """Right, predicted, positive and all pixels of each class, (C, 4)."""
-    seen = y >= 0
-    h, y = h[seen], y[seen]
-    counts = (np.bincount(each, minlength=classes) for each in (h[h == y], h, y))
-    return np.column_stack([*counts, np.full(classes, len(y))]).astype(np.float64)
-
-
-def _whole(drawn: Drawn, measure: Measure) -> Rule:
-    """The rule of least expected loss over all maps together, by damped steps to the slopes of the loss.
-
-    One pixel more with probability q of class c lowers the loss of c by ``q (L_fn + L_fp) - L_fp``, with the slopes of
-    the loss at the expected counts.
-    """
-    q, w = drawn.q.astype(np.float64), drawn.weight
-    k = q.shape[1]
-    positive, whole = w @ q, np.full(k, w.sum())
-    a, b, counts = np.ones(k), np.zeros(k), np.arange(k) >= measure.first
-
-    def slopes(tp: Values, predicted: Values) -> tuple[Values, Values]:
-        fn, fp = np.maximum(positive - tp, 0.0), np.maximum(predicted - tp, 0.0)
-        step = 1e-4 * np.maximum(positive, 1.0)
-
-        def loss(more: Any, false: Any) -> Values:
-            return measure.loss.of_counts(np.minimum(fn + more, positive), fp + false, positive, whole - positive)
-
-        here = loss(0 * step, 0 * step)
-        return (here - loss(-np.minimum(step, fn), 0 * step)) / np.maximum(np.minimum(step, fn), 1e-12), (
-            loss(0 * step, step) - here
-        ) / step
-
-    for _ in range(STEPS):
-        h = (q * a - b).argmax(axis=1)
-        predicted = np.bincount(h, weights=w, minlength=k)
-        tp = np.bincount(h, weights=w * q[np.arange(len(q)), h], minlength=k)
-        miss, alarm = slopes(tp.astype(np.float64), predicted.astype(np.float64))
-        rise, price = np.where(counts, miss + alarm, 0.0), np.where(counts, alarm, 0.0)
-        scale = max(float(rise.max()), 1e-300)
-        a, b = 0.5 * (a + rise / scale), 0.5 * (b + price / scale)
-        a, b = a / a.max(), b / a.max()
-    return Rule(a, b)
-
-
-def _tuned(drawn: Drawn, measure: Measure) -> Rule:
-    """The class multipliers of the best measure on the pixels, one class after the other, from 1 on."""
-    k = drawn.q.shape[1]
-    logs, q = np.zeros(k), np.log(np.maximum(drawn.q, 1e-30))
-    classes = np.arange(k) if k > 2 else np.array([1])
-    best = -np.inf
-    for _ in range(SWEEPS if k > 2 else 1):
-        start = best
-        for c in classes:
-            # A pixel takes class c where its multiplier is above the advantage of the best other class.
-            scores = q + logs
-            scores[:, c] = -np.inf
-            other = scores.argmax(axis=1)
-            place = np.searchsorted(MULTIPLIERS, scores[np.arange(len(q)), other] - q[:, c], side="right")
-            values = measure.values(_along(drawn, place, other, c), np.ones((1, drawn.maps)))[..., 0]
-            here = int(values.argmax())
-            if values[here] > best + 1e-12:
-                best, logs[c] = values[here], MULTIPLIERS[here]
-        if best - start <= 1e-5:
-            break
-    a = np.exp(logs)
-    return Rule(a / a.max(), np.zeros(k))
-
-
-def _along(drawn: Drawn, place: Ints, other: Ints, c: int) -> Values:
-    """The tallies (r, n, C, 4) at each of r multipliers of class c; pixels take c from multiplier ``place`` on."""
-    r, n, k = len(MULTIPLIERS), drawn.maps, drawn.q.shape[1]
-    y, w = drawn.y, drawn.weight
-
-    def counted(label: Ints, of: Bools) -> Values:
-        key = (np.minimum(place, r) * n + drawn.owner) * k + label
-        return np.bincount(key[of], weights=w[of], minlength=(r + 1) * n * k).reshape(r + 1, n, k)[:r].cumsum(axis=0)
-
-    every = np.ones(len(y), dtype=bool)
-    first = [
-        np.bincount((drawn.owner * k + label)[of], weights=w[of], minlength=n * k).reshape(n, k)
-        for label, of in ((other, other == y), (other, every), (y, every))
-    ]
-    taken = np.full(len(y), c)
-    tp = first[0] - counted(other, other == y) + counted(taken, y == c)
-    predicted = first[1] - counted(other, every) + counted(taken, every)
-    whole = np.bincount(drawn.owner, weights=w, minlength=n)
-    found = np.empty((r, n, k, 4))
-    found[..., 0], found[..., 1], found[..., 2], found[..., 3] = tp, predicted, first[2], whole[:, None]
-    return found
-
-
-def _with_presence(drawn: Drawn, measure: Measure, rule: Rule) -> Rule:
-    """The rule with the least area of a mask that is best on the pixels."""
-    h = (drawn.q * rule.a).argmax(axis=1)
-    whole = np.bincount(drawn.owner, weights=drawn.weight, minlength=drawn.maps)
-    tallies = np.stack([_tally(h[drawn.owner == i], drawn.y[drawn.owner == i], 2) for i in range(drawn.maps)])
-    tallies *= (whole / np.maximum(tallies[:, 0, 3], 1.0))[:, None, None]
-    areas = tallies[:, 1, 1] / whole
-    levels = np.append(0.0, np.unique(np.quantile(areas, np.linspace(0.0, 1.0, 41))) + 1e-12)
-    kept = np.where(areas < levels[:, None], 0.0, 1.0)
-    at = np.broadcast_to(tallies, (len(levels), *tallies.shape)).copy()
-    at[..., 1, :2] *= kept[..., None]
-    values = measure.values(at, np.ones((1, drawn.maps)))[..., 0]
-    return Rule(rule.a, rule.b, float(levels[int(values.argmax())]))
 
 
 def _features(q: Values) -> Values:

@@ -91,7 +91,7 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
     rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
     models = [LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky") for C in Cs]
     held_out = np.zeros((6, 300))
-    for train, test in splitter.split(rows, y, groups):
+    for train, test in in_order_of_rows(splitter, X, y, groups):
         for scores, model in zip(held_out, models, strict=True):
             scores[test] = model.fit(rows[train], y[train], weight[train]).decision_function(rows[test])
     best = np.argmin([log_loss(y, 1 / (1 + np.exp(-scores)), sample_weight=weight) for scores in held_out])
@@ -110,7 +110,7 @@ def test_the_start_of_a_label_matrix_has_one_c_and_the_thresholds_of_held_out_ro
     Y = np.column_stack([Y, np.arange(120) == 7])  # a label with one positive row
     rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
     held_out = np.zeros((6, *Y.shape))
-    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+    for train, test in in_order_of_rows(KFold(5, shuffle=True, random_state=0), X, Y):
         for scores, C in zip(held_out, Cs, strict=True):
             model = LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky")
             for i, column in enumerate(Y[train].T):

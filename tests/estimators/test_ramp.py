@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from orders import in_order
 from rounds import rounds
 from setwise import SetClassifier, SetClassifierCV
 from setwise.core.refusal import Refusal
@@ -82,7 +83,7 @@ def test_a_tiny_c_is_logistic_regression_for_groups_matrices_and_classes():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(grouped, weighted):
     X, y = overlapping(300)
-    X = np.hstack([X, np.random.default_rng(1).standard_normal((300, 40))])
+    X, y = in_order(np.hstack([X, np.random.default_rng(1).standard_normal((300, 40))]), y)
     groups = np.random.default_rng(2).integers(12, size=300) if grouped else None
     ids = np.zeros(300, dtype=int) if groups is None else groups
     weight = 1.0 + ids % 3 if weighted else np.ones(300)
@@ -91,7 +92,7 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
     rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
     models = [LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky") for C in Cs]
     held_out = np.zeros((6, 300))
-    for train, test in in_order_of_rows(splitter, X, y, groups):
+    for train, test in splitter.split(rows, y, groups):
         for scores, model in zip(held_out, models, strict=True):
             scores[test] = model.fit(rows[train], y[train], weight[train]).decision_function(rows[test])
     best = np.argmin([log_loss(y, 1 / (1 + np.exp(-scores)), sample_weight=weight) for scores in held_out])
@@ -107,10 +108,10 @@ def test_the_start_has_the_c_and_the_threshold_that_are_best_on_held_out_rows(gr
 @pytest.mark.parametrize("average", ["samples", "macro"])
 def test_the_start_of_a_label_matrix_has_one_c_and_the_thresholds_of_held_out_rows(average):
     X, Y = make_multilabel_classification(120, 30, n_classes=3, random_state=0)
-    Y = np.column_stack([Y, np.arange(120) == 7])  # a label with one positive row
+    X, Y = in_order(X, np.column_stack([Y, np.arange(120) == 7]))  # a label with one positive row
     rows, Cs = StandardScaler().fit_transform(X), 10.0 ** np.arange(-3, 3)
     held_out = np.zeros((6, *Y.shape))
-    for train, test in in_order_of_rows(KFold(5, shuffle=True, random_state=0), X, Y):
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
         for scores, C in zip(held_out, Cs, strict=True):
             model = LogisticRegression(C=C, max_iter=1000, solver="newton-cholesky")
             for i, column in enumerate(Y[train].T):
@@ -311,7 +312,7 @@ def test_a_convex_surrogate_may_be_centred_at_the_logistic_start():
 
 
 def test_an_exact_threshold_is_that_of_held_out_scores():
-    X, y = overlapping()
+    X, y = in_order(*overlapping())
     plain = SetClassifier("f1", "convex", C=300.0)
     scores = np.zeros(600)
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):

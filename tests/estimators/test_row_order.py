@@ -1,12 +1,18 @@
-"""The order of rows does not matter to the folds of the logistic start, nor to fits without ties."""
+"""The order of rows does not matter to a fit, unless it means something to the loss."""
+
+import warnings
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
-from setwise import SetClassifier
+from setwise import SetClassifier, SetClassifierCV
+from setwise.estimators.objective import sees_places
 from setwise.estimators.splits import row_keys
+from setwise.losses import Hamming, Jaccard, SetFunctionLoss
+from setwise.surrogates import MarginRescaling
 
 
 def test_rows_have_numbers_of_their_features():
@@ -22,13 +28,71 @@ def test_rows_have_numbers_of_their_features():
     assert (row_keys(X[:, ::-1]) != keys).mean() > 0.5
 
 
-@pytest.mark.parametrize("loss", ["f1", "mcc"])
-@pytest.mark.parametrize("in_groups", [False, True])
-def test_the_order_of_rows_does_not_matter(loss, in_groups):
-    X, y = make_classification(600, 6, weights=[0.85], flip_y=0.05, random_state=1)
-    groups = np.arange(600) // 60 if in_groups else None
-    first = SetClassifier(loss).fit(X, y, groups=groups)
-    for order in (np.arange(600)[::-1], np.random.default_rng(0).permutation(600)):
-        again = SetClassifier(loss).fit(X[order], y[order], groups=groups[order] if in_groups else None)
-        assert again.objective_ == pytest.approx(first.objective_, rel=1e-3)
-        assert again.score(X, y, groups) == pytest.approx(first.score(X, y, groups), abs=0.01)
+def rows_of(kind, n=200):
+    """Rows and labels: of real numbers; of few numbers, so that scores tie; and with twins of both labels."""
+    X, y = make_classification(n, 6, weights=[0.85], flip_y=0.05, random_state=1)
+    if kind == "ties":
+        X = np.rint(X[:, :3])
+    if kind == "twins":
+        X[: n // 2] = X[n // 2 :]
+    return (csr_matrix(X) if kind == "sparse" else X), y
+
+
+@pytest.mark.draw(8)
+@pytest.mark.parametrize("kind", ["numbers", "ties", "twins", "sparse"])
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (SetClassifier("f1"), "rows"),
+        (SetClassifier("mcc", "ramp", threshold="exact"), "groups"),
+        (SetClassifier("jaccard", "convex"), "weighted"),
+        (SetClassifier("average_precision"), "rows"),
+        (SetClassifier("jaccard", "margin"), "classes"),
+        (SetClassifier("f1", average="macro"), "matrix"),
+        (SetClassifierCV(SetClassifier("f1"), Cs=[1.0, 100.0], cv=3), "rows"),
+    ],
+)
+def test_the_order_of_rows_does_not_matter(model, target, kind):
+    X, y = rows_of(kind)
+    rng = np.random.default_rng(0)
+    # Sets are known by their names, so these stay with their rows.
+    groups = rng.integers(8, size=len(y)) if target in ("groups", "weighted") else None
+    weight = 1.0 + groups % 3 if target == "weighted" else None
+    if target == "classes":
+        y = y + (rng.random(len(y)) < 0.2)
+    if target == "matrix":
+        y = np.column_stack([y, rng.random(len(y)) < 0.3])
+    first = fitted(model, X, y, groups, weight)
+    for order in (np.arange(len(y))[::-1], rng.permutation(len(y))):
+        again = fitted(model, X[order], y[order], *(None if one is None else one[order] for one in (groups, weight)))
+        np.testing.assert_array_equal(again.coef_, first.coef_)
+        np.testing.assert_array_equal(again.intercept_, first.intercept_)
+
+
+def fitted(model, X, y, groups, weight):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(model, SetClassifierCV):
+            return clone(model).fit(X, y, groups=groups)
+        return clone(model).fit(X, y, groups=groups, sample_weight=weight)
+
+
+def test_rows_keep_their_order_where_it_means_something():
+    X, y = rows_of("numbers", 60)
+    weights = np.linspace(1.0, 3.0, 60)
+    for loss in (Hamming(weights), SetFunctionLoss(lambda y, wrong: float(weights @ wrong))):
+        assert sees_places("margin", loss)
+        assert sees_places(MarginRescaling(loss), loss)
+    assert not sees_places(MarginRescaling(Jaccard()), Jaccard())
+    order = np.arange(60)[::-1]
+    found = SetClassifier(Hamming(weights), "margin", tol=1e-6, max_iter=2000)
+    first = found.fit(X, y).objective_
+    # The weight of a row follows its place, so rows and weights in another order are the same problem.
+    again = clone(found).set_params(loss=Hamming(weights[order])).fit(X[order], y[order]).objective_
+    assert again == pytest.approx(first, rel=1e-5)
+    assert clone(found).fit(X[order], y[order]).objective_ != pytest.approx(first, rel=1e-3)
+    # Folds that are given by places hold these rows.
+    splits = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
+    scores = SetClassifierCV(SetClassifier("f1", "convex"), Cs=[1.0], cv=splits).fit(X, y).scores_[:, -1]
+    alone = [SetClassifier("f1", "convex", C=1.0).fit(X[a], y[a]).score(X[b], y[b]) for a, b in splits]
+    np.testing.assert_allclose(scores, alone)

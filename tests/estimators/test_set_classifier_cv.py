@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import setwise
 from estimators.test_compatibility import EXPECTED_FAILURES, OF_TWO
+from orders import in_order
 from rounds import rounds
 from setwise import SetClassifier, SetClassifierCV
 from setwise.core.refusal import Refusal
@@ -45,7 +46,7 @@ def test_scikit_learn_compatibility(estimator, check):
 def noisy(n=300, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 4))
-    return X, (X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(n) > 0.5).astype(int)
+    return in_order(X, (X @ [1.0, -1.0, 0.5, 0.0] + rng.standard_normal(n) > 0.5).astype(int))
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,7 @@ def refuse_without_threshold(problem: Problem) -> None:
         raise Refusal(f"threshold='exact' refuses {what}. Use threshold='zero'.", EXACT_THRESHOLD)
 
 
-def held_out_thresholds(
-    model: Any, problem: Problem, groups: Any, sample_weight: Any, checkpoint: OpenCheckpoint | None = None
-) -> Values | float:
+def held_out_thresholds(model: Any, problem: Problem, checkpoint: OpenCheckpoint | None = None) -> Values | float:
     """The best thresholds of scores that models like ``model`` give to rows held out of their training.
 
     There are 5 folds, or fewer where the rarest class, or the groups, are fewer. Each is a part of the checkpoint.
@@ -36,15 +34,15 @@ def held_out_thresholds(
     loss, grouping, target = problem.loss, problem.grouping, problem.target
     refuse_without_threshold(problem)
     scores = np.zeros(problem.shape)
-    groups, weights = (None if given is None else np.asarray(given) for given in (groups, sample_weight))
-    for k, (train, test) in enumerate(folds(target, groups, FOLDS, "threshold='exact'")):
+    weights = None if problem.row_weights is None else np.asarray(problem.row_weights)
+    for k, (train, test) in enumerate(folds(target, problem.ids, FOLDS, "threshold='exact'")):
         part = None if checkpoint is None else checkpoint.part(f"fold {k}")
         one = clone(model).set_params(verbose=0, warm_start=False)
         with warnings.catch_warnings():
             # The fit on all rows has warned of the same.
             for kind in (VacuousBoundWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", kind)
-            rest = (None if given is None else given[train] for given in (groups, weights))
+            rest = (None if given is None else given[train] for given in (problem.ids, weights))
             one._fit(problem.X[train], target[train], *rest, 0.0, lambda _, part=part: part)
         scores[test] = one.decision_function(problem.X[test])
     return thresholds(loss, grouping, model.average, scores)

@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from setwise.core.arrays import Bools, Values
+from setwise.core.sets import Sets
 from setwise.estimators.grouping import Grouping
-from setwise.estimators.splits import FOLDS, Split, folds, row_keys
+from setwise.estimators.splits import FOLDS, Split, folds
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
 """The values of C of logistic regression that are tried; the scikit-learn default where there are too many numbers."""
@@ -78,7 +79,7 @@ class Logistic:
             # This is a start, and no more: it need not converge.
             warnings.simplefilter("ignore")
             if model is None and not classes and numbers <= TUNED:
-                found = _tune(one, rows, labels, weight, _folds(grouping, X, labels))
+                found = _tune(one, rows, labels, weight, _folds(grouping, labels))
                 self.held_out = None if found is None else found.reshape(target.shape if grouping.is_matrix else -1)
             parts = [_fitted(one, rows, column, weight) for column in labels.T]
         self.coef = np.vstack([coef for coef, _ in parts]) / (1.0 if plain else np.asarray(scaler.scale_))
@@ -123,27 +124,23 @@ def _fitted(model: LogisticRegression, rows: Any, labels: NDArray[Any], weight: 
     return model.coef_, np.broadcast_to(model.intercept_, len(model.coef_))
 
 
-def _folds(grouping: Grouping, X: Any, labels: Bools) -> list[Split]:
-    """Folds of the rows that keep sets together, and whole rows of a label matrix; their order does not matter.
+def _folds(grouping: Grouping, labels: Bools) -> list[Split]:
+    """Folds of the rows that keep sets together, and whole rows of a label matrix.
 
     There are none where the rarer class of a vector has fewer rows than there are folds, or where it would be missing
     in a training part.
     """
-    if (len(labels) if grouping.is_matrix else min(labels.sum(), (~labels).sum())) < FOLDS:
+    if grouping.is_matrix:
+        return folds(labels, None, FOLDS, "start='logistic'") if len(labels) >= FOLDS else []
+    assert isinstance(grouping.batch, Sets)
+    if min(labels.sum(), (~labels).sum()) < FOLDS:
         return []
-    keys = row_keys(X)
-    order = np.lexsort([*labels.T, keys])
     owners: NDArray[np.int64] | None = None
-    if not grouping.is_matrix and len(grouping.batch) > 1:
+    if len(grouping.batch) > 1:
         owners = np.empty(len(labels), dtype=np.int64)
         owners[slice(None) if grouping.order is None else grouping.order] = grouping.batch.owners
-        # Sets are numbered by what they hold.
-        sums = np.zeros(len(grouping.batch), np.uint64)
-        np.add.at(sums, owners, keys + labels[:, 0].astype(np.uint64))
-        owners = np.argsort(np.argsort(sums, kind="stable"), kind="stable")[owners][order]
-    found = folds(labels[order] if grouping.is_matrix else labels[order, 0], owners, FOLDS, "start='logistic'")
-    found = [(order[train], order[test]) for train, test in found]
-    whole = grouping.is_matrix or all(labels[train].any() and not labels[train].all() for train, _ in found)
+    found = folds(labels.ravel(), owners, FOLDS, "start='logistic'")
+    whole = all(labels[train].any() and not labels[train].all() for train, _ in found)
     return found if whole else []
 
 

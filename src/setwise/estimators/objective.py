@@ -43,6 +43,13 @@ def loss_for(loss: Loss, grouping: Grouping, pos_label: Any) -> Loss:
     return loss if Trait.LABEL_FREE in loss.traits else MeanOverClasses(loss)
 
 
+def sees_places(surrogate: str | Surrogate, *losses: Loss) -> bool:
+    """Whether the order of the rows of a set may matter to one of the losses, or to a surrogate that brings its own."""
+    own = () if isinstance(surrogate, str) else (getattr(surrogate, "loss", None),)
+    inner = (loss.loss if isinstance(loss, MeanOverClasses | OneClass) else loss for loss in (*losses, *own))
+    return not all(loss is not None and (loss.reads == "scores" or Trait.COUNTS in loss.traits) for loss in inner)
+
+
 def train_loss(surrogate: str | Surrogate, loss: Loss, weights: tuple[float, float] | None) -> Loss:
     """The loss with weighted classes; a surrogate object brings its own loss, which is not changed."""
     if weights is None:

@@ -24,7 +24,7 @@ def path(model: SetClassifier, data: Sequence[Any], Cs: Values) -> Iterator[SetC
     for C in Cs:
         one = clone(model).set_params(C=float(C), warm_start=False)
         if problem is None:
-            problem = problem_of(one, X, y, groups, sample_weight, one._intercept, path=True)
+            problem = problem_of(one, X, y, groups, sample_weight, one._intercept, path=True).in_order()
             # The number and the names of the features.
             seen = {name: value for name, value in one.__dict__.items() if name.endswith("_in_")}
         one.__dict__.update(seen)

@@ -5,7 +5,7 @@ from typing import Any
 from setwise.estimators.grouping import classes_of, group
 from setwise.estimators.objective import class_weights, loss_for, train_loss
 from setwise.estimators.rows import as_matrix
-from setwise.estimators.target import as_target, column_names
+from setwise.estimators.target import as_ids, as_target, column_names
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
 from setwise.losses import as_loss
@@ -30,5 +30,6 @@ def problem_of(
     grouping = group(target, groups, model.average, classes)
     loss = loss_for(as_loss(model.loss), grouping, model.pos_label)
     train = train_loss(model.surrogate, loss, class_weights(model.class_weight, grouping, target))
+    ids = None if groups is None else as_ids(groups, len(target))
     more = model.surrogate, model.start, model.average, intercept, sample_weight, threads(model.n_jobs), path
-    return Problem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact")
+    return Problem(X, target, grouping, loss, train, *more, bare=model.threshold == "exact", ids=ids)

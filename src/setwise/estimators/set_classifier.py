@@ -240,12 +240,10 @@ class SetClassifier(ClassifierMixin, Versioned):
         before = dict(self.__dict__)
         try:
             problem = problem_of(self, X, y, groups, sample_weight, self._intercept)
-            kept = keep(problem)
+            kept, problem = keep(problem), problem.in_order()
             last, part = self._last(problem.features.size), None if kept is None else kept.part("rows")
             trained = solve(self, problem, last, checkpoint=part)
-            shift, interrupted = shift_of(
-                self, trained, shift, lambda: held_out_thresholds(self, problem, groups, sample_weight, kept)
-            )
+            shift, interrupted = shift_of(self, trained, shift, lambda: held_out_thresholds(self, problem, kept))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

@@ -141,13 +141,16 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         # What does not fit is refused before anything is split.
         problem = problem_of(clone(model), X, y, groups, sample_weight, 1.0)
         problem.grouping.weights(sample_weight, len(problem.target))
-        groups, sample_weight = (None if given is None else np.asarray(given) for given in (groups, sample_weight))
-        splits = self._splits(problem.target, groups)
+        # Folds that the user makes hold the rows by their places.
+        own = self.cv is None or isinstance(self.cv, int | np.integer)
+        problem = problem.in_order() if own else problem
+        sets, weights = problem.ids, None if problem.row_weights is None else np.asarray(problem.row_weights)
+        splits = self._splits(problem.target, sets if own else groups)
         if model.threshold == "exact":
             refuse_without_threshold(problem)
             refuse_unless_once(splits, len(problem.target))
-        candidates = tried(model, problem, Cs, groups, sample_weight, splits)
-        scores, shifts = _judge(candidates, problem, groups, sample_weight, splits)
+        candidates = tried(model, problem, Cs, sets, weights, splits)
+        scores, shifts = _judge(candidates, problem, sets, weights, splits)
         left = candidates[0][1][0] > 0 or beats_first(scores)
         chosen = smallest_within_error(scores) if left else 0
         final, C = [(one, float(C)) for one, values in candidates for C in values][chosen]

@@ -1,6 +1,6 @@
 """The training of a linear model on rows: its objective and its start."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -16,10 +16,11 @@ from setwise.core.measure import Loss
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
-from setwise.estimators.grouping import Grouping
+from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.learner import default_c
 from setwise.estimators.logistic import Logistic
-from setwise.estimators.objective import convex_surrogate, may_ramp, named_surrogate
+from setwise.estimators.objective import convex_surrogate, may_ramp, named_surrogate, sees_places
+from setwise.estimators.splits import row_keys
 from setwise.estimators.start import scaled, thresholds
 from setwise.estimators.vacuous import least_constant_loss
 
@@ -45,6 +46,7 @@ class Problem(Training):
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
         several folds would differ by noise
     plain : whether logistic regression takes the features as they are, without a scale
+    ids : the set of each row, (n,), where groups are given
     """
 
     X: Any
@@ -61,12 +63,33 @@ class Problem(Training):
     path: bool = False
     bare: bool = False
     plain: bool = False
+    ids: NDArray[np.int64] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of decisions and thresholds: (n,), or (n, p) for a label matrix."""
         shape: tuple[int, ...] = self.target.shape
         return shape if self.grouping.is_matrix else shape[:1]
+
+    def in_order(self) -> "Problem":
+        """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
+
+        Then neither folds nor ties nor rounding depend on that order. Rows whose order means something to the loss keep
+        it. X is copied.
+        """
+        if sees_places(self.surrogate, self.score_loss, self.loss):
+            return self
+        weights = None if self.weights is None else np.asarray(self.row_weights, dtype=np.float64)
+        labels = np.unique(self.target, return_inverse=True)[1].reshape(len(self.target), -1)
+        outer = [] if self.ids is None else [self.ids]
+        order = np.lexsort([*([] if weights is None else [weights]), *labels.T, row_keys(self.X), *outer])
+        if (order[1:] > order[:-1]).all():
+            return self
+        X, target = self.X[order], self.target[order]
+        ids = None if self.ids is None else self.ids[order]
+        weights = None if weights is None else weights[order]
+        grouping = group(target, ids, self.average, self.grouping.classes)
+        return replace(self, X=X, target=target, grouping=grouping, ids=ids, row_weights=weights)
 
     @property
     def multiplications(self) -> int:

@@ -3,8 +3,9 @@
 ``python benchmarks/map_rules.py --memory [MAPS]`` fits 500 made-up maps of 19 classes and 512 x 512 pixels, which are
 made when they are read, and prints the seconds and the memory that this adds.
 
-``python benchmarks/map_rules.py MSRC [NETWORKS] [EPOCHS]``, by default 2 networks of 25 epochs; MSRC is the folder with
-``index.npz``, ``images_half_png`` and ``labels_half_png``. Horse, mountain and what is unlabeled do not count. Of the
+``python benchmarks/map_rules.py MSRC [--networks N] [--epochs N] [--horses FILE]``, by default 2 networks of 25 epochs;
+MSRC is the folder with ``index.npz``, ``images_half_png`` and ``labels_half_png``. FILE is a NumPy archive of
+photographs of another source, ``rgb128`` (n, 128, 128, 3). Horse, mountain and what is unlabeled do not count. Of the
 318 training images two thirds, drawn by the seed, train a small U-Net by cross-entropy on crops and flips; the others
 are the held-out maps that ``MapRule`` is fitted on. Rows are measured on the 273 test images, less the most probable
 class:
@@ -12,21 +13,26 @@ class:
 - "fitted, dataset": the rule that is taken for the IoU of the data set
 - "whole, 25 maps": the rule of deciding over the whole set from 25 held-out maps without labels
 - "fitted, present": the rule for the IoU of the classes that are present in an image
-- "masks": for each class alone its probability and the rest, ``over="all"``; the mean, and the least, over the classes
-  of both networks that have held-out images
+- "masks": for each class alone its probability and the rest, ``over="all"``; the mean, and the least, over all classes
+  of the networks
 - ``decide``: labels of least expected IoU, image by image, where pixels are independent
+- rankseg, where it is installed: its labels for IoU, and for Dice with ``safe_screening``, image by image
+
+Below are the AUC by which the test images, and those of the other source, are told from the held-out ones, and whether
+``predict`` warns of them.
 """
 
+import argparse
 import resource
-import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
 from PIL import Image
 
-from setwise import MapRule
+from setwise import MapRule, ShiftWarning
 from setwise.decisions.map_rules import Measure, tally_of
 from setwise.experiments.horses.network import made
 from setwise.losses import Jaccard
@@ -95,9 +101,32 @@ def measure(labels, target, over, classes):
     return Measure(Jaccard(), over, 1 if classes == 2 else 0).values(tallies, np.ones((1, len(labels))))[0]
 
 
-def main(folder, networks, epochs):
+def of_rankseg(q):
+    """Labels of rankseg by name, nothing where it is not installed."""
+    try:
+        from rankseg import RankSEG
+    except ImportError:
+        return {}
+    makers = {
+        "rankseg, IoU": RankSEG("IoU", solver="RMA", output_mode="multiclass"),
+        "rankseg, Dice, safe_screening": RankSEG("dice", solver="RMA", output_mode="multiclass", safe_screening=True),
+    }
+    return {name: maker.predict(torch.from_numpy(q)).numpy() for name, maker in makers.items()}
+
+
+def warned(rule, q):
+    """The AUC of maps beside those of the fit, and whether the rule warns of them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rule.predict(q)
+    return f"AUC {rule.shift(q):.2f}, {'warns' if any(w.category is ShiftWarning for w in caught) else 'does not warn'}"
+
+
+def main(folder, networks, epochs, horses):
     """Print the gains of each network."""
     images, labels, train, test = pictures(folder)
+    other = None if horses is None else np.load(horses)["rgb128"]
+    told = []
     cells, masks = [("network", "rule", "taken", "gain in the fit", "dataset", "present", "all", "pixels right")], []
     for seed in range(networks):
         order = np.random.default_rng(seed).permutation(train)
@@ -125,18 +154,22 @@ def main(folder, networks, epochs):
         row("whole, 25 maps", "whole", "", whole.predict(new))
         decided = decide(torch.from_numpy(new), mode="multiclass", from_logits=False).labels.numpy()
         row("decide, by image", "", "", decided)
+        for name, found in of_rankseg(new).items():
+            row(name, "", "", found)
+        told.append(f"{seed}: test {warned(whole, new)}")
+        if other is not None:
+            told[-1] += f"; other source {warned(whole, probabilities(network, other))}"
         for c in range(len(KEPT)):
-            one, there = (
-                [(y == c).astype(int) + (y == OUT) * OUT for y in (truth, target)],
-                (truth == c).any(axis=(1, 2)),
-            )
-            if there.sum() < 5:
-                continue
+            one = [(y == c).astype(int) + (y == OUT) * OUT for y in (truth, target)]
             rule = MapRule("all", ignore_index=OUT, **options).fit(q[:, c : c + 1], one[0])
             found = rule.predict(new[:, c : c + 1])
             start = (new[:, c] > 0.5).astype(int)
-            masks.append((measure(found, one[1], "all", 2) - measure(start, one[1], "all", 2), rule.rule_))
+            gain = measure(found, one[1], "all", 2) - measure(start, one[1], "all", 2)
+            masks.append((gain, rule.rule_))
+            there = (truth == c).any(axis=(1, 2)).sum()
+            print(f"mask of class {c}: {there} held-out images have it, {rule.rule_}, gain {gain:+.4f}", flush=True)
     table(cells)
+    print("\n".join(told))
     gains = np.array([gain for gain, _ in masks])
     names = [name for _, name in masks]
     print(
@@ -176,8 +209,14 @@ def memory(maps):
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    if given[:1] == ["--memory"]:
-        memory(int(given[1]) if len(given) > 1 else 500)
-        sys.exit()
-    main(Path(given[0]), *(int(each) for each in given[1:]), *(2, 25)[len(given) - 1 :])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--networks", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=25)
+    parser.add_argument("--horses", type=Path)
+    parser.add_argument("--memory", nargs="?", type=int, const=500)
+    given = parser.parse_args()
+    if given.memory:
+        memory(given.memory)
+    else:
+        main(given.folder, given.networks, given.epochs, given.horses)

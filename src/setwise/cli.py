@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from setwise import __version__
-from setwise.core.visible import visible
+from setwise.core.visible import in_line, visible
 
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
@@ -29,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports a wrong command line in one sentence and exits with the code 2."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"setwise: {message.rstrip('.')}. See 'setwise --help'.\n")
+        self.exit(2, f"setwise: {in_line(message.rstrip('.'))}. See 'setwise --help'.\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def _main(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
         # A long experiment says what it has kept.
-        return _complain(f"\nsetwise: interrupted, {str(stop) or 'nothing was written'}.", 130)
+        return _complain(f"\nsetwise: interrupted, {in_line(str(stop)) or 'nothing was written'}.", 130)
     # The reader of a pipe, such as head, has seen enough, which is no error.
     except BrokenPipeError:
         return 0
@@ -211,7 +211,7 @@ def _compare(options: argparse.Namespace) -> int:
     begin = time.perf_counter()
     given = {field.name: getattr(options, field.name) for field in fields(Options)}
     sections, files = compare_command(Options(**given), _note, sys.stdout.isatty())
-    print(visible("\n\n".join(sections), own=True))
+    print("\n\n".join(sections))
     # The first file is the report, the second results.json; pictures follow.
     held = f"{'pictures, ' if len(files) > 2 else ''}columns, Python code"
     print("\n" + _wrapped(f"Written in {time.perf_counter() - begin:.0f} s: {files[0]} ({held}) and {files[1].name}."))
@@ -224,7 +224,7 @@ def _predict(options: argparse.Namespace) -> int:
 
     text, note, done = predict_command(options.model, options.data, options.out, options.group, options.keep)
     if note:
-        _complain(f"setwise: {note}", 0)
+        _complain(f"setwise: {in_line(note)}", 0)
     if options.out is None:
         # A pipe gets the labels as they are.
         print(visible(text) if sys.stdout.isatty() else text, end="")
@@ -299,14 +299,14 @@ def _wrapped(sentence: str) -> str:
     """The sentence in lines, with what may come from files made visible."""
     from setwise.compare.text import wrap
 
-    return wrap(visible(sentence))
+    return wrap(in_line(sentence))
 
 
 def _sentence(error: Exception) -> str:
     """The message of an error in one line."""
     # The text of an OSError begins with a number, which says nothing to the user.
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}." if error.filename else f"{error.strerror}."
+        return f"{error.strerror}: {in_line(str(error.filename))}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -4,6 +4,8 @@ import sys
 import time
 from typing import TextIO, final
 
+from setwise.core.visible import in_line
+
 
 @final
 class ProgressLine:
@@ -25,6 +27,7 @@ class ProgressLine:
         self.done += steps
         now = time.perf_counter() - self._begin
         last = self.done >= self.total
+        what = in_line(what)
         if self._live and (now - self._drawn > 0.1 or last):
             self._drawn = now
             full = round(self.WIDTH * min(self.done / self.total, 1.0))

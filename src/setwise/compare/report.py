@@ -20,7 +20,7 @@ from setwise.compare.way_words import lever_title, way
 from setwise.compare.words import heading, headline
 from setwise.core import pages
 from setwise.core.pages import Page
-from setwise.core.visible import visible
+from setwise.core.visible import HIDDEN, visible
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -149,7 +149,7 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     made = f"{f'{command}, ' if command else ''}{day}, setwise {__version__}, {seconds:.0f} s."
     page = visible(_page(title, parts, made, bool(images), floored)).encode("utf-8", "xmlcharrefreplace")
     content = {"command": command, "date": day, **results_of(found, title, seconds, files)}
-    results = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    results = HIDDEN.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
     for path in earlier(out):

@@ -11,36 +11,43 @@ from setwise.compare.table_words import legend, table
 from setwise.compare.text import wrap
 from setwise.compare.way_words import way
 from setwise.compare.words import heading, headline, what_to_do
+from setwise.core.visible import in_line
 
 WIDTH, INDENT = 100, 13
 
 
 def section(found: Answer, bold: bool) -> str:
     """The text of one answer: the problem, the parts of the answer, the table, and the details."""
-    head = heading(found)
+    head = in_line(heading(found))
     # That all rows are one set is what a reader takes for granted.
     several = found.problem.many or found.problem.groups is not None
-    lines = [head, "=" * len(head), *map(wrap, [*facts(found), *([kind(found)] if several else [])]), ""]
-    for title, sentences in headline(found).items():
+    lines = [head, "=" * len(head), *map(_wrapped, [*facts(found), *([kind(found)] if several else [])]), ""]
+    for title, words in headline(found).items():
+        sentences = map(in_line, words)
         body = "\n".join(sentences) if title == "WHY" else " ".join(sentences)
         lines.append(_titled(title, body, bold))
     lines += [
         "",
-        wrap(legend(found, f"{'bold' if bold else 'the star'} is recommended")),
+        _wrapped(legend(found, f"{'bold' if bold else 'the star'} is recommended")),
         "",
         table(found, bold),
     ]
     if cells_of(found):
         lines += ["", other_table(found, {key: way(key) for key in cells_of(found)}, bold)]
     if sentences := in_short(found):
-        lines += ["", *map(wrap, sentences)]
+        lines += ["", *map(_wrapped, sentences)]
     return "\n".join(lines)
 
 
 def summary(found: Sequence[Answer]) -> list[str]:
     """A summary of several answers: what to do in each of them."""
-    lines = [wrap(f"{one.problem.name}, {one.measured.title}: {' '.join(what_to_do(one))}") for one in found]
+    lines = [_wrapped(f"{one.problem.name}, {one.measured.title}: {' '.join(what_to_do(one))}") for one in found]
     return ["In short\n========\n" + "\n".join(lines)]
+
+
+def _wrapped(sentence: str) -> str:
+    """The sentence in lines, with what may come from files as it can be shown."""
+    return wrap(in_line(sentence))
 
 
 def _titled(title: str, body: str, bold: bool) -> str:

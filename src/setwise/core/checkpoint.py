@@ -15,6 +15,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_flag, as_mapping, as_number, as_text, shown
 from setwise.core.pages import STOP_AND_GO_ON
 from setwise.core.sealed import Arrays, part_of, read_sealed, write_sealed
+from setwise.core.visible import in_line
 
 EVERY = 30.0
 """The seconds between two writings, if the user says nothing."""
@@ -155,8 +156,9 @@ class _File:
             # A full disk must not end a fit of many hours.
             if not self.warned:
                 why = error.strerror or str(error)
-                words = f"the checkpoint {self.path.name} cannot be written ({why}); the fit goes on, and the file is "
-                warnings.warn(f"{words}what was written before.{STOP_AND_GO_ON.see}", RuntimeWarning, stacklevel=2)
+                words = f"the checkpoint {in_line(self.path.name)} cannot be written ({why}); the fit goes on, and the "
+                words += "file is what was written before."
+                warnings.warn(words + STOP_AND_GO_ON.see, RuntimeWarning, stacklevel=2)
             self.warned = True
         else:
             self.changed = False

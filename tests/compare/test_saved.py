@@ -7,16 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
@@ -27,7 +33,7 @@ from setwise.core.refusal import Refusal
 from setwise.datasets import load_table
 from setwise.losses import LOSSES
 
-pytest.importorskip("skops.io")
+skops = pytest.importorskip("skops.io")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -181,9 +187,56 @@ def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
     fitted = LogisticRegression().fit(X, Y[:, 0])
     fitted.coef_ = fitted.coef_ * np.nan
     broken = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="decision_function", threshold=0.0)
-    path = save_model(broken, tmp_path / "m.skops")
     with pytest.raises(ValueError, match="decision_function must give numbers; got NaN"):
-        load_model(path).decide(X)
+        broken.decide(X)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "where"),
+    [
+        (LogisticRegression(), "coef_"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "intercept_"),
+        (SetClassifier("hamming", C=10.0), "coef_"),
+        (GaussianNB(), "theta_"),
+        (GradientBoostingClassifier(n_estimators=3), "value"),
+        (HistGradientBoostingClassifier(max_iter=3), "value"),
+        (HistGradientBoostingClassifier(max_iter=3), "_baseline_prediction"),
+        (MLPClassifier((3,), tol=1.0, n_iter_no_change=1), "coefs_"),
+        (CalibratedClassifierCV(LogisticRegression(), cv=2), "a_"),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, BaseEstimator) else one,
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_neither_saved_nor_loaded(estimator, where, bad, tmp_path):
+    fitted = clone(estimator).fit(X, Y[:, 0])
+    model = SavedModel(fitted, ("no", "yes"), "f1", n_features=4)
+    inner = fitted
+    if isinstance(fitted, Pipeline):
+        inner = fitted[-1]
+    elif isinstance(fitted, CalibratedClassifierCV):
+        inner = fitted.calibrated_classifiers_[1].calibrators[0]
+    elif isinstance(fitted, GradientBoostingClassifier):
+        inner = fitted.estimators_[1, 0].tree_
+    elif where == "value":
+        inner = fitted._predictors[1][0]
+    if where == "value":
+        values = inner.nodes["value"] if hasattr(inner, "nodes") else inner.value
+        values[1] = bad
+    elif where == "coefs_":
+        inner.coefs_[1][0] = bad
+    else:
+        setattr(inner, where, bad * np.abs(getattr(inner, where)))
+    if np.isinf(bad) and where not in ("coef_", "coefs_", "theta_"):
+        # They may be what they should be: all rows on one side.
+        save_model(model, tmp_path / "m.skops")
+        load_model(tmp_path / "m.skops")
+        return
+    says = f"{where} of its {type(inner).__name__} holds NaN or inf"
+    with pytest.raises(Refusal, match=f"m.skops cannot be saved: {says}; fit it to rows of numbers"):
+        save_model(model, tmp_path / "m.skops")
+    skops.dump(model, tmp_path / "m.skops")
+    with pytest.raises(ValueError, match=f"m.skops is not a model saved by setwise: {says}"):
+        load_model(tmp_path / "m.skops")
 
 
 def test_a_model_of_another_version_warns(tmp_path):

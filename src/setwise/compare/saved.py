@@ -14,8 +14,10 @@ from sklearn.base import BaseEstimator
 
 import setwise
 from setwise.compare.fitting import check_classes, check_features, check_fitted
-from setwise.compare.trusted import check_content, is_known
+from setwise.compare.trusted import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
+from setwise.core.pages import OWN_MODEL
+from setwise.core.refusal import Refusal
 from setwise.core.whole import written_whole
 from setwise.datasets.columns import Column
 from setwise.datasets.files import as_file
@@ -133,6 +135,8 @@ class SavedModel:
         classes = getattr(self.estimator, "classes_", None)
         if not self.many and classes is not None:
             check_classes(classes)
+        if bad := not_numbers([self.estimator, self.encoder]):
+            raise Refusal(f"{name} cannot be saved: {bad} holds NaN or inf; fit it to rows of numbers.", OWN_MODEL)
 
     def decide(self, X: Any, groups: NDArray[Any] | None = None) -> tuple[Labels, Scores | None]:
         """The labels 0 and 1 of the rows of X, (n,) or (n, p), and the scores of label 1 in the same shape, or None.
@@ -196,7 +200,7 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     ValueError : if the extra ``setwise[save]`` is not installed, or if the model holds a type that
         :func:`load_model` would refuse
     Refusal : a ValueError, for an estimator that was fitted to other features than those of new rows, to columns with
-        names, or to other labels than 0 and 1
+        names, or to other labels than 0 and 1, or whose weights are NaN
     TypeError : for what is no model or no path
     OSError : where the file cannot be written
 
@@ -243,7 +247,7 @@ def load_model(path: str | Path) -> SavedModel:
 
     Raises
     ------
-    ValueError, OSError : with one sentence, for a file that is damaged, or holds something else
+    ValueError, OSError : with one sentence, for a file that is damaged, or holds something else or weights that are NaN
     TypeError : for what is no path
 
     Examples
@@ -269,6 +273,8 @@ def load_model(path: str | Path) -> SavedModel:
         if not isinstance(found, SavedModel):
             raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
         check_content(found)
+        if bad := not_numbers(found):
+            raise ValueError(f"{bad} holds NaN or inf")
         # The fields are checked as those of a new object are.
         model = replace(found)
         model = replace(model, columns=tuple(replace(column) for column in model.columns))

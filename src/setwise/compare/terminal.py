@@ -23,8 +23,8 @@ def section(found: Answer, bold: bool) -> str:
     several = found.problem.many or found.problem.groups is not None
     lines = [head, "=" * len(head), *map(_wrapped, [*facts(found), *([kind(found)] if several else [])]), ""]
     for title, words in headline(found).items():
-        sentences = map(in_line, words)
-        body = "\n".join(sentences) if title == "WHY" else " ".join(sentences)
+        shown = [in_line(sentence) for sentence in words]
+        body = "\n".join(shown) if title == "WHY" else " ".join(shown)
         lines.append(_titled(title, body, bold))
     lines += [
         "",

@@ -34,6 +34,17 @@ PLAIN = frozenset(
 ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "experiments", "cli"})
 """Parts of the names of modules whose content no model needs."""
 
+WEIGHTS = frozenset(
+    {
+        "coef_", "coefs_", "dual_coef_", "intercept_", "intercepts_", "_baseline_prediction", "class_prior_",
+        "class_log_prior_", "feature_log_prob_", "theta_", "var_", "estimator_weights_", "a_", "b_", "y_thresholds_",
+    }
+)  # fmt: skip
+"""What classifiers and their calibration multiply, add or compare; much else that a fit stores may be NaN."""
+
+FINITE = frozenset({"coef_", "coefs_", "dual_coef_", "theta_"})
+"""Those that are not infinite either; an intercept of inf calls all rows positive."""
+
 BITSET = 8
 """The number of 32-bit words with which boosted trees write a set of categories."""
 
@@ -80,6 +91,28 @@ def check_content(root: object) -> None:
                     raise UnsafeError("its nodes do not fit together")
         except Exception as error:
             raise UnsafeError(f"a {type(found).__name__} in it is damaged: {error}") from None
+
+
+def not_numbers(root: object) -> str:
+    """Words on the first weights inside an object that are NaN, as ``"coef_ of its LogisticRegression"``, or ``""``.
+
+    With such weights most estimators label all rows alike, and say nothing.
+    """
+    for found in _reachable(root):
+        if isinstance(found, Tree):
+            held: dict[str, Any] = {"value": found.value}
+        elif isinstance(found, TreePredictor):
+            held = {"value": found.nodes["value"]}
+        else:
+            held = {name: value for name, value in getattr(found, "__dict__", {}).items() if name in WEIGHTS}
+        for name, value in held.items():
+            for part in value if isinstance(value, list | tuple) else [value]:
+                numbers = np.asarray(part.data if issparse(part) else part)
+                if numbers.dtype.kind != "f":
+                    continue
+                if np.isnan(numbers).any() or (name in FINITE and np.isinf(numbers).any()):
+                    return f"{name} of its {type(found).__name__}"
+    return ""
 
 
 def _reachable(root: object) -> Iterator[Any]:

@@ -184,3 +184,18 @@ def test_the_size_of_features_does_not_stop_learning(loss, size):
     model = convex(loss, C=100).fit(X * size, y)
     assert model.duality_gap_ <= 1e-3
     assert (model.predict(X * size) == y).mean() > 0.85
+
+
+@pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
+@pytest.mark.parametrize("loss", ["hamming", "error_rate"])
+@pytest.mark.parametrize("surrogate", ["lovasz", "margin", MarginRescaling("hamming", scale="size")], ids=str)
+def test_losses_that_count_the_rows_of_large_sets_are_certified(loss, surrogate):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 4))
+    y = X @ [1.0, -2.0, 0.5, 0.0] + rng.standard_normal(40_000) > 0.0
+    if not isinstance(surrogate, str):
+        surrogate = MarginRescaling(loss, scale="size")
+    model = SetClassifier(loss, surrogate).fit(X, y, groups=np.repeat(np.arange(20), 2000))
+    assert model.status_ == "converged"
+    assert model.duality_gap_ <= 1e-3
+    assert np.mean(model.predict(X) == y) > 0.85

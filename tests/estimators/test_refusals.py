@@ -1,16 +1,27 @@
 """What the estimator refuses, in a sentence."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from setwise import SetClassifier
+from setwise import (
+    SSVM,
+    FileClassifier,
+    IndependentSVMs,
+    MultilabelStructuredPredictor,
+    PowersetSSVM,
+    SetClassifier,
+    SetClassifierCV,
+    VacuousBoundWarning,
+)
 from setwise.learners import OneSlack
 from setwise.losses import (
     Hamming,
     Jaccard,
 )
+from setwise.spaces import Finite
 from setwise.surrogates import MarginRescaling
 
 
@@ -127,3 +138,68 @@ def test_features_of_other_scales_are_told(bags):
         model.fit(X, y, groups=groups)
     with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
         SetClassifier("jaccard").fit(1e-150 * X, y)
+
+
+def small_classifier(size, bags, folder):
+    X, y, groups = bags
+    return SetClassifier("f1", "margin", max_iter=60).fit(size * X, y, groups=groups)
+
+
+def chosen_classifier(size, bags, folder):
+    X, y, groups = bags
+    model = SetClassifierCV(SetClassifier("f1", "margin", max_iter=30), Cs=[1.0, 10.0], cv=2)
+    return model.fit(size * X, y, groups=groups)
+
+
+def file_classifier(size, bags, folder):
+    X, y, groups = bags
+    table = pd.DataFrame(size * X, columns=["a", "b", "c"]).assign(y=y, g=groups)
+    table.to_parquet(folder / "t.parquet")
+    model = FileClassifier("f1", "margin", max_iter=60)
+    return model.fit(folder / "t.parquet", "y", groups="g")
+
+
+def label_predictor(kind, **more):
+    def fit(size, bags, folder):
+        X, y, _ = bags
+        Y = np.column_stack([y == "sick", X[:, 0] > X[:, 1]])
+        return kind(Finite(["a", "b"]), C=30.0, max_iter=15, **more).fit(size * X, Y)
+
+    return fit
+
+
+LINEAR = {
+    "SetClassifier": small_classifier,
+    "SetClassifierCV": chosen_classifier,
+    "FileClassifier": file_classifier,
+    "MultilabelStructuredPredictor": label_predictor(MultilabelStructuredPredictor, surrogate="hinge"),
+    "PowersetSSVM": label_predictor(PowersetSSVM),
+    "SSVM": label_predictor(SSVM),
+    "IndependentSVMs": label_predictor(IndependentSVMs),
+}
+
+
+@pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
+@pytest.mark.parametrize("size", [1e9, 1e18])
+@pytest.mark.parametrize("fit", LINEAR.values(), ids=LINEAR)
+def test_every_linear_estimator_says_that_features_are_too_large(fit, size, bags, tmp_path):
+    with pytest.warns(ConvergenceWarning, match=rf"; scale X, whose rows are up to \de\+{f'{size:.0e}'[-2:]} long\."):
+        fit(size, bags, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["SetClassifier", "FileClassifier"])
+def test_a_constant_model_of_small_features_says_so(name, bags, tmp_path):
+    for size in (1e-9, 1e-150):
+        with pytest.warns(VacuousBoundWarning, match=r"whatever its gap: scale X up, whose numbers are at most \de-"):
+            LINEAR[name](size, bags, tmp_path)
+
+
+def test_rows_of_a_file_that_are_too_small_are_refused(bags, tmp_path):
+    X, y, _ = bags
+    pd.DataFrame(1e-150 * X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    model = FileClassifier("f1")
+    with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
+        model.fit(tmp_path / "t.parquet", "y")
+    assert not hasattr(model, "coef_")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -63,7 +63,6 @@ class Training(ABC):
     path : whether it is solved for several C, so that planes are remembered
     bare : whether C = 0 leaves logistic regression without a threshold, because one is chosen afterwards: thresholds of
         several folds would differ by noise
-    way_out : what to do where a bound says nothing, in a few words
     """
 
     surrogate: str | Surrogate
@@ -71,10 +70,6 @@ class Training(ABC):
     jobs: int
     path: bool
     bare: bool
-
-    way_out: ClassVar[str] = (
-        "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small"
-    )
 
     @property
     @abstractmethod
@@ -115,6 +110,11 @@ class Training(ABC):
     @abstractmethod
     def ramp_alone(self) -> bool:
         """Whether ``"auto"`` is the ramp from the beginning."""
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return "take surrogate='auto' with start='auto', which begins at logistic regression, or raise C if it is small"
 
     @abstractmethod
     def named(self, name: str) -> Surrogate:

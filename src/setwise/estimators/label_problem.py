@@ -165,6 +165,11 @@ class LabelProblem(Training):
         """The hinge comes before the ramp."""
         return False
 
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return super().way_out if self.model.basis is not None else self.alone.way_out
+
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""
         loss = self.alone.loss

@@ -1,7 +1,7 @@
 """The training of labels that are too many to list, or are others for each input."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
@@ -57,11 +57,6 @@ class LargeLabelProblem(Training):
     path: bool = False
     bare: bool = False
 
-    way_out: ClassVar[str] = (
-        "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
-        "MaxLoss(NearestHamming()) for sequences, or surrogate='ramp', which descends from here"
-    )
-
     @property
     def features(self) -> Features:
         """The linear model of the scores."""
@@ -103,6 +98,14 @@ class LargeLabelProblem(Training):
     def ramp_alone(self) -> bool:
         """The ramp comes only where it is asked for."""
         return False
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return (
+            "raise C if it is small, take costs that forgive close labels, as MaxLoss(Overlap()) for windows and "
+            "MaxLoss(NearestHamming()) for sequences, or surrogate='ramp', which descends from here"
+        )
 
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""

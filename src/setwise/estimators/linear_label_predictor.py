@@ -216,4 +216,5 @@ class LinearLabelPredictor(LabelPredictor):
             self.kernel_residual_ = 0.0 if problem.model.basis is None else problem.model.basis.residual
         keep_certificates(self, trained)
         self.certain_share_ = problem.certain_share(trained)
-        warn_of_end(type(self).__name__, trained.fit, trained.certified)
+        longest = float(problem.features.row_lengths.max())
+        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)

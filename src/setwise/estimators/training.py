@@ -19,6 +19,7 @@ from setwise.estimators.descent import Trained, Training
 from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.learner import default_c
 from setwise.estimators.logistic import Logistic
+from setwise.estimators.notices import largest_number, way_from_constant
 from setwise.estimators.objective import convex_surrogate, may_ramp, named_surrogate, sees_places
 from setwise.estimators.splits import row_keys
 from setwise.estimators.start import scaled, thresholds
@@ -148,6 +149,11 @@ class Problem(Training):
     def constant(self) -> float:
         """The mean loss of the best constant labeling."""
         return least_constant_loss(self.loss, self.grouping, self.omega)
+
+    @property
+    def way_out(self) -> str:
+        """What to do where a bound says nothing, in a few words."""
+        return way_from_constant(largest_number(self.X), super().way_out)
 
     def named(self, name: str) -> Surrogate:
         """The surrogate of this name for the loss."""

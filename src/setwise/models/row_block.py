@@ -107,6 +107,11 @@ class RowBlock:
             sums, squares = X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
         return np.concatenate(([X.shape[0]], np.ravel(sums), np.ravel(squares)))
 
+    def extent(self) -> tuple[float, float]:
+        """The largest size of a feature, and the length of the longest row; 0 where there are no rows."""
+        numbers = self.X.data if issparse(self.X) else self.X
+        return float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0))), float(self.lengths.max(initial=0.0))
+
     def take(self, rows: Any) -> "RowBlock":
         """The chosen rows."""
         return RowBlock(self.X[rows], self.intercept)

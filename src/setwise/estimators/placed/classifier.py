@@ -24,7 +24,7 @@ from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.descent import Trained, at_the_start, interrupted_start
 from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
-from setwise.estimators.notices import warn_of_end
+from setwise.estimators.notices import SHORT, warn_of_end, way_from_constant
 from setwise.estimators.objective import plain_surrogate
 from setwise.estimators.placed.constants import says_nothing
 from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
@@ -153,7 +153,8 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         self.coef_ = w[None, : self.n_features_in_].copy()
         self.intercept_ = self._intercept * w[-1:] if constant else np.zeros(1)
         keep_certificates(self, trained)
-        warn_of_end(type(self).__name__, trained.fit, trained.certified)
+        longest = self._extent(found)[1] if trained.fit.status in SHORT else 0.0
+        warn_of_end(type(self).__name__, trained.fit, trained.certified, longest)
         if trained.fit.status == "interrupted":
             raise KeyboardInterrupt
         return self
@@ -191,11 +192,13 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         self, found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, origin: Values, trained: Trained
     ) -> Trained:
         """The same, or the start where descent has raised the loss itself; warns of a bound that says nothing."""
-        fit, empty = trained.fit, False
+        fit, empty, way_out = trained.fit, False, WAY_OUT
         try:
             with plain_interrupts():
                 if risk.convex and fit.status != "interrupted":
                     empty = says_nothing(found, loss, truth, risk, fit, trained.C)
+                if empty:
+                    way_out = way_from_constant(self._extent(found)[0], WAY_OUT)
                 # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
                 losses = [] if risk.convex else [self._loss_at(found, loss, truth, w) for w in (trained.w, origin)]
                 if losses and losses[0] > losses[1]:
@@ -204,8 +207,13 @@ class PlacedClassifier(ClassifierMixin, Versioned):
             words = f"interrupted when its fit had ended and was judged; {fit.message}"
             return replace(trained, fit=replace(fit, status="interrupted", message=words))
         if empty:
-            warn_of_vacuous_bound(trained.surrogate, WAY_OUT)
+            warn_of_vacuous_bound(trained.surrogate, way_out)
         return trained
+
+    def _extent(self, found: PlacedRows) -> tuple[float, float]:
+        """The largest size of a feature, and the length of the longest row; a pass over the rows."""
+        parts = np.array(found.places.tell(RowBlock.extent, found.places.rows(found.X, self._intercept)))
+        return float(parts[:, 0].max()), float(parts[:, 1].max())
 
     def _score(self, found: PlacedRows) -> float:
         """``1 - mean loss`` of the sets of other rows."""

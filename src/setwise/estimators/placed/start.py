@@ -12,6 +12,7 @@ from setwise.core.checkpoint import OpenCheckpoint
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
+from setwise.estimators.logistic import refuse_tiny
 from setwise.estimators.placed.threshold import best_threshold_of
 from setwise.estimators.start import scaled
 from setwise.models import RowBlock
@@ -52,6 +53,7 @@ class PlacedLogistic:
         begin = np.zeros(len(self.scale) + bool(self.intercept))
         found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", callback=step, options={"maxiter": STEPS})
         self.w = self._plain(found.x)
+        refuse_tiny(self.w)
 
     def _moments(self) -> tuple[Values, Values]:
         """The means and deviations by which features are scaled; without an intercept they are not centered."""

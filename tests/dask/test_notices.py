@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
 
 import dask.array as da
+from sklearn.exceptions import ConvergenceWarning
 
 from setwise.dask import SetClassifier
 from setwise.estimators.placed.start import PlacedLogistic
@@ -27,6 +28,17 @@ def test_a_bound_that_says_nothing_is_said(client):
         SetClassifier("jaccard", "convex").fit(spread(X), spread(RARE))
     assert said[0].filename == __file__
     SetClassifier("jaccard", "convex", C=1e4).fit(spread(X), spread(CLEAR))
+
+
+@pytest.mark.filterwarnings("ignore::setwise.VacuousBoundWarning")
+def test_the_scale_of_features_is_said(client):
+    model = SetClassifier("f1", "margin", max_iter=30)
+    with pytest.warns(ConvergenceWarning, match=r"; scale X, whose rows are up to \de\+18 long\."):
+        model.fit(spread(1e18 * X), spread(CLEAR))
+    with pytest.warns(VacuousBoundWarning, match=r"scale X up, whose numbers are at most \de-150"):
+        model.fit(spread(1e-150 * X), spread(CLEAR))
+    with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
+        SetClassifier("f1").fit(spread(1e-150 * X), spread(CLEAR))
 
 
 def test_ctrl_c_in_the_start_keeps_the_best_weights(client, monkeypatch):

@@ -244,6 +244,9 @@ def test_a_model_of_another_version_warns(tmp_path):
     path = save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, version="0.0.9"), tmp_path / "m.skops")
     with pytest.warns(InconsistentVersionWarning, match=r"SavedModel from version setwise 0.0.9"):
         load_model(path)
+    path = save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4, version="\x1b[31m\n"), tmp_path / "m.skops")
+    with pytest.warns(InconsistentVersionWarning, match=r"from version setwise \\x1b\[31m\\n when"):
+        load_model(path)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from setwise.compare.trusted import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
 from setwise.core.pages import OWN_MODEL
 from setwise.core.refusal import Refusal
+from setwise.core.visible import in_line
 from setwise.core.whole import written_whole
 from setwise.datasets.columns import Column
 from setwise.datasets.files import as_file
@@ -285,7 +286,7 @@ def load_model(path: str | Path) -> SavedModel:
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
         why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{path.name} is not {ABOUT}: {why[:200]}.") from None
+        raise ValueError(f"{path.name} is not {ABOUT}: {in_line(why[:200])}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 

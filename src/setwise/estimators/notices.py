@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 import setwise
 from setwise.core.fit import Fit
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, NOT_CONVEX
+from setwise.core.visible import in_line
 
 LONG = 1e7
 """Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""
@@ -65,6 +66,6 @@ def warn_of_version(name: str, made: str) -> None:
             estimator_name=name,
             # scikit-learn writes these two into its sentence, where its own version would stand.
             current_sklearn_version=f"setwise {setwise.__version__}",
-            original_sklearn_version=f"setwise {made}",
+            original_sklearn_version=f"setwise {in_line(made)}",
         )
         warnings.warn(warning, stacklevel=3)

@@ -7,6 +7,7 @@ from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabiliti
 from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
 from setwise.decisions import by_samples, gfm, least_expected_loss, least_expected_loss_of_samples
 from setwise.decisions.by_table import ByTable
 from setwise.decisions.formula import formula_of
@@ -85,9 +86,28 @@ def test_the_search_has_a_bound(loss):
         np.testing.assert_allclose(found.values[0], given, rtol=1e-9, atol=1e-12)
 
 
-def _one(y):
-    from setwise.core.sets import Sets
+@pytest.mark.parametrize("loss", [*COUNTS, PrecisionAtK(2), RecallAtK(2)], ids=repr)
+def test_lines_bound_the_least_expected_loss_and_reach_it_for_affine_losses(loss):
+    # The value that the search finds hides a bound above it, and is nearly always the least. So the bound stands alone.
+    for p in (3, 6):
+        formula = formula_of(loss, p)
+        low, high = formula.numbers
+        every = subsets(p)
+        structure, number = loss.structure(Sets.rows(every)), every.sum(axis=1)
+        allowed = every[(low <= number) & (number <= high)]
+        table = np.column_stack([structure.values(np.tile(h, len(every))) for h in allowed])
+        for case in range(12):
+            samples, weights = drawn(p, case)
+            w = np.ones(len(samples)) if weights is None else weights
+            w = w / w.sum()
+            least = (w @ table[samples @ (1 << np.arange(p))]).min()
+            _, bound = by_samples._Samples(formula, samples, w).by_lines(allowed, -np.inf)
+            assert bound <= least + 1e-10
+            if is_affine(formula):
+                np.testing.assert_allclose(bound, least, atol=1e-10)
 
+
+def _one(y):
     return Sets.single(y)
 
 

@@ -8,10 +8,11 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
-from setwise import SetClassifier, SetClassifierCV
+from setwise import MultilabelStructuredPredictor, SetClassifier, SetClassifierCV
 from setwise.estimators.objective import sees_places
 from setwise.estimators.splits import row_keys
 from setwise.losses import Hamming, Jaccard, SetFunctionLoss
+from setwise.spaces import Finite
 from setwise.surrogates import MarginRescaling
 
 
@@ -96,3 +97,16 @@ def test_rows_keep_their_order_where_it_means_something():
     scores = SetClassifierCV(SetClassifier("f1", "convex"), Cs=[1.0], cv=splits).fit(X, y).scores_[:, -1]
     alone = [SetClassifier("f1", "convex", C=1.0).fit(X[a], y[a]).score(X[b], y[b]) for a, b in splits]
     np.testing.assert_allclose(scores, alone)
+
+
+@pytest.mark.parametrize("surrogate", ["hinge", "ramp"])
+def test_the_order_of_rows_does_not_matter_to_labels(surrogate):
+    rng = np.random.default_rng(2)
+    X = np.rint(rng.standard_normal((80, 3)))
+    Y = X @ rng.standard_normal((3, 4)) + rng.standard_normal((80, 4)) > 0.5
+    Y = [np.flatnonzero(row).tolist() for row in Y]
+    model = MultilabelStructuredPredictor(Finite(range(4)), surrogate=surrogate, C=100.0)
+    first = clone(model).fit(X, Y)
+    for order in (np.arange(80)[::-1], rng.permutation(80)):
+        again = clone(model).fit(X[order], [Y[i] for i in order])
+        np.testing.assert_array_equal(again.coef_, first.coef_)

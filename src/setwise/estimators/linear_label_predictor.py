@@ -25,6 +25,7 @@ from setwise.estimators.label_problem import LabelModel, LabelProblem, as_basis
 from setwise.estimators.large_label_problem import LargeLabelProblem, refuse_listed_only
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.rows import as_matrix
+from setwise.estimators.splits import row_keys
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
 from setwise.estimators.vacuous import says_nothing, warn_of_kept_bound, warn_of_replaced_bound
@@ -192,6 +193,9 @@ class LinearLabelPredictor(LabelPredictor):
             )
         truth = self.space.encode(Y)
         X, truth = as_matrix(self, X, truth, multi_output=True, order="C", ensure_all_finite=False)
+        # No loss of labels sees the order of rows; the folds of a start, ties and rounding would.
+        order = np.lexsort([*truth.T, row_keys(X)])
+        X, truth = X[order], truth[order]
         basis, rows = as_basis(goal.kernel, X, self.space.names, bias)
         kappa = None if goal.alone else self.space.kappa
         model = LabelModel(self.space.names, kappa, intercept, bias, basis)

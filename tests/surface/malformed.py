@@ -3,8 +3,10 @@
 import datetime
 import re
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,23 @@ import sklearn
 
 import setwise
 from setwise.core.refusal import Refusal
+
+
+class Later:
+    """An object that is made when the first of its methods is called, and not while tests are collected."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = self._made()
+            return getattr(made, name)(*args, **more)
+
+        return call
+
 
 OURS, SKLEARN = (str(Path(package.__file__).parent) for package in (setwise, sklearn))
 

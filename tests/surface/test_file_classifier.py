@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import FileClassifier
-from surface.malformed import NO_NUMBERS, OBJECTS, Odd, Parameter, try_all, without
+from surface.malformed import NO_NUMBERS, OBJECTS, Later, Odd, Parameter, try_all, without
 from surface.test_set_classifier import GROUPS, IDS, MATRICES, PARAMETERS, TARGETS, X, Y
 
 pytest.importorskip("pyarrow")
@@ -45,7 +45,7 @@ def calls():
     for name, values in (shared | OWN).items():
         one = lambda v, name=name: clone(MODEL).set_params(**{name: v}).fit(X, Y)  # noqa: E731
         yield Parameter(f"FileClassifier({name})", one, values)
-    fitted = clone(MODEL).fit(X, Y)
+    fitted = Later(lambda: clone(MODEL).fit(X, Y))
     yield Parameter("FileClassifier.fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES | FILES)
     yield Parameter("FileClassifier.fit(y)", lambda v: clone(MODEL).fit(X, v), TARGETS)
     yield Parameter("FileClassifier.fit(groups)", lambda v: clone(MODEL).fit(X, Y, v), IDS)

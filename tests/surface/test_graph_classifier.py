@@ -13,7 +13,7 @@ from setwise.inference import MaxFlow
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.surrogates import MarginRescaling
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Odd, Parameter, try_all, without
+from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, try_all, without
 
 RNG = np.random.default_rng(0)
 GRAPHS = [Graph(RNG.standard_normal((4, 2)), [[0, 1], [2, 3]], regions=[[0, 1], [2, 3]]) for _ in range(3)]
@@ -70,7 +70,7 @@ def networks():
     yield Parameter("GraphClassifier.fit(graphs)", fit, LISTS)
     yield Parameter("GraphClassifier.fit(labels)", lambda v: fit(labels=v), without(TARGETS, "three labels"))
     yield Parameter("GraphClassifier.fit(groups)", lambda v: fit(groups=v), IDS)
-    model = fit()
+    model = Later(fit)
     new = LISTS | {"all wider": [Graph(np.ones((4, 3)), [])], "all with areas": [AREAS]}
     yield Parameter("GraphClassifier.predict(graphs)", model.predict, new)
     yield Parameter("GraphClassifier.decision_function(graphs)", model.decision_function, new)

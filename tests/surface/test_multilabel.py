@@ -10,7 +10,7 @@ from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructu
 from setwise.losses import MaxLoss
 from setwise.spaces import Finite, Hierarchy
 from setwise.surrogates import MultilabelHinge
-from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Parameter, try_all, without
+from surface.malformed import COUNTS, FLAGS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Parameter, try_all, without
 from surface.test_set_classifier import MATRICES, X
 from surface.test_spaces import SETS
 
@@ -53,10 +53,10 @@ def calls(model):
         yield Parameter(f"{kind}({name})", call, PARAMETERS_OF_MODELS[name])
     yield Parameter(f"{kind}.fit(X, Y)", lambda v: clone(model).fit(v, Y), MATRICES)
     yield Parameter(f"{kind}.fit(Y, X)", lambda v: clone(model).fit(X, v), TARGETS)
-    fitted = clone(model).fit(X, Y)
+    fitted = Later(lambda: clone(model).fit(X, Y))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name in ("predict", "predict_matrix", "decision_function", "certain"):
-        if not hasattr(fitted, name):
+        if not hasattr(model, name):
             continue
         yield Parameter(f"{kind}.{name}(X)", getattr(fitted, name), new)
     yield Parameter(f"{kind}.score(X, Y)", lambda v: fitted.score(v, Y), new | {"short": X[:-1]})

@@ -31,7 +31,7 @@ from setwise.probabilistic import (
     superdifferential,
     tree_reweighted,
 )
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, numbers, try_all, without
 
 MODEL = LogSupermodular([Cut.grid(2, 2)], np.ones(4))
 IMAGES = (np.random.default_rng(0).random((6, 3, 4)) < 0.5).astype(int)
@@ -173,7 +173,7 @@ def estimators():
         for name, values in (shared | more).items():
             call = lambda v, kind=kind, name=name, data=data: clone(kind).set_params(**{name: v}).fit(*data)  # noqa: E731
             yield Parameter(f"{title}({name})", call, values)
-        fitted, axes = clone(kind).fit(*data), {"wider": np.ones((2, 3, 5))}
+        fitted, axes = Later(lambda kind=kind, data=data: clone(kind).fit(*data)), {"wider": np.ones((2, 3, 5))}
         if len(data) == 2:
             fit = clone(kind).fit
             yield Parameter("BinaryDenoiser.fit(X)", lambda v, fit=fit: fit(v, IMAGES), PICTURES)

@@ -18,6 +18,7 @@ from surface.malformed import (
     NO_NUMBERS,
     NUMBERS,
     OBJECTS,
+    Later,
     Odd,
     Parameter,
     numbers,
@@ -107,14 +108,14 @@ def calls():
     yield Parameter("fit of a matrix(groups)", lambda v: clone(MODEL).fit(X, MATRIX, groups=v), IDS | {"right": GROUPS})
     one = lambda v: clone(MODEL).fit(X, Y, groups=GROUPS, sample_weight=v)  # noqa: E731
     yield Parameter("fit(sample_weight)", one, WEIGHTS)
-    vector = clone(MODEL).fit(X, Y)
-    grouped = clone(MODEL).fit(X, Y, groups=GROUPS)
-    many = clone(MODEL).fit(X, MATRIX)
+    vector = Later(lambda: clone(MODEL).fit(X, Y))
+    grouped = Later(lambda: clone(MODEL).fit(X, Y, groups=GROUPS))
+    many = Later(lambda: clone(MODEL).fit(X, MATRIX))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name, model in {"vector": vector, "matrix": many}.items():
         yield Parameter(f"predict {name}(X)", model.predict, new)
         yield Parameter(f"decision_function {name}(X)", model.decision_function, new)
-    sure = partial(clone(MODEL).set_params(surrogate="convex").fit(X, Y).predict, X)
+    sure = partial(Later(lambda: clone(MODEL).set_params(surrogate="convex").fit(X, Y)).predict, X)
     yield Parameter("predict(return_certain)", lambda v: sure(return_certain=v), FLAGS)
     yield Parameter("score(X, y)", lambda v: vector.score(v, Y), new | {"short": X[:-1]})
     yield Parameter(
@@ -136,7 +137,7 @@ def calls():
     yield Parameter("SetClassifierCV.fit(y, Y)", lambda v: search().fit(X, v), TARGETS)
     yield Parameter("SetClassifierCV.fit(groups)", lambda v: search().fit(X, Y, groups=v), IDS)
     yield Parameter("SetClassifierCV.fit(sample_weight)", lambda v: search().fit(X, Y, GROUPS, v), WEIGHTS)
-    chosen = search().fit(X, Y)
+    chosen = Later(lambda: search().fit(X, Y))
     yield Parameter("SetClassifierCV.predict(X)", chosen.predict, new)
     yield Parameter("SetClassifierCV.decision_function(X)", chosen.decision_function, new)
     yield Parameter("SetClassifierCV.score(X, y)", lambda v: chosen.score(v, Y), new | {"short": X[:-1]})

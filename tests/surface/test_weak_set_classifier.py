@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from setwise import WeakSetClassifier
-from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Odd, Parameter, numbers, try_all, without
+from surface.malformed import COUNTS, NO_NUMBERS, NUMBERS, OBJECTS, Later, Odd, Parameter, numbers, try_all, without
 from surface.test_set_classifier import IDS, MATRICES, TARGETS, X, Y
 
 GROUPS = np.repeat([0, 1], 4)
@@ -53,7 +53,7 @@ def calls():
     yield Parameter("WeakSetClassifier.fit(X, y)", lambda v: clone(MODEL).fit(v, Y), MATRICES)
     yield Parameter("WeakSetClassifier.fit(y)", lambda v: clone(MODEL).fit(X, v), LABELS)
     yield Parameter("WeakSetClassifier.fit(groups)", lambda v: clone(MODEL).fit(X, Y, groups=v), IDS)
-    fitted = clone(MODEL).fit(X, Y)
+    fitted = Later(lambda: clone(MODEL).fit(X, Y))
     new = without(MATRICES, "short", "NAs", "words in a table") | {"wide": np.ones((8, 3)), "narrow": np.ones((8, 1))}
     for name in ("predict", "predict_proba", "decision_function", "predict_bags"):
         yield Parameter(f"{name} of bags(X)", getattr(fitted, name), new)

@@ -261,4 +261,4 @@ def test_words_of_any_kind_are_written_so_that_they_can_be_read_again(tmp_path, 
     assert run("predict", tmp_path / "m.skops", tmp_path / "new.npz", "--out", tmp_path / "l.csv") == 0
     with (tmp_path / "l.csv").open(encoding="utf-8", newline="") as file:
         assert [row["label"] for row in csv.DictReader(file)] == names
-    assert " ".join(capsys.readouterr().out.split()).startswith("2 rows labelled: 1 as 日本 x (50.0 %), in ")
+    assert " ".join(capsys.readouterr().out.split()).startswith(r"2 rows labelled: 1 as 日本\nx (50.0 %), in ")

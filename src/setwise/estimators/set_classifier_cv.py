@@ -143,7 +143,7 @@ class SetClassifierCV(ClassifierMixin, Versioned):
         problem.grouping.weights(sample_weight, len(problem.target))
         # Folds that the user makes hold the rows by their places.
         own = self.cv is None or isinstance(self.cv, int | np.integer)
-        problem = problem.in_order() if own else problem
+        problem = problem.in_order(in_folds=True) if own else problem
         sets, weights = problem.ids, None if problem.row_weights is None else np.asarray(problem.row_weights)
         splits = self._splits(problem.target, sets if own else groups)
         if model.threshold == "exact":

@@ -25,6 +25,9 @@ from setwise.estimators.splits import row_keys
 from setwise.estimators.start import scaled, thresholds
 from setwise.estimators.vacuous import least_constant_loss
 
+CONVEX = ("convex", "lovasz", "margin", "slack")
+"""Names of surrogates that are convex."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -72,13 +75,16 @@ class Problem(Training):
         shape: tuple[int, ...] = self.target.shape
         return shape if self.grouping.is_matrix else shape[:1]
 
-    def in_order(self) -> "Problem":
+    def in_order(self, in_folds: bool = False) -> "Problem":
         """The same problem with its rows in an order that follows from the rows, whatever order they are given in.
 
         Then neither folds nor ties nor rounding depend on that order. Rows whose order means something to the loss keep
-        it. X is copied.
+        it, and so do those of a convex surrogate from w = 0, whose objective is certified in any order, unless they are
+        to be held out ``in_folds``. X is copied.
         """
-        if sees_places(self.surrogate, self.score_loss, self.loss):
+        name = self.surrogate if isinstance(self.surrogate, str) else self.surrogate.name
+        certified = name in CONVEX and self.start in ("auto", "zero") and not (self.bare or in_folds)
+        if certified or sees_places(self.surrogate, self.score_loss, self.loss):
             return self
         weights = None if self.weights is None else np.asarray(self.row_weights, dtype=np.float64)
         labels = np.unique(self.target, return_inverse=True)[1].reshape(len(self.target), -1)

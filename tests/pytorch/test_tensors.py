@@ -151,6 +151,25 @@ def test_labels_of_the_extension_of_any_whole_type():
         st.lovasz_extension("jaccard", labels * 255, errors)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32])
+def test_labels_of_unsigned_types(dtype):
+    labels, errors = torch.tensor([[0, 1, 1, 0]]), torch.rand(1, 4)
+    few, logits = labels.to(dtype), torch.randn(1, 4)
+    assert torch.equal(st.lovasz_extension("jaccard", few, errors), st.lovasz_extension("jaccard", labels, errors))
+    with pytest.raises(ValueError, match="labels must be 1, 0, or -1 .* got 255"):
+        st.lovasz_extension("jaccard", (labels * 255).to(dtype), errors)
+    for ignore_index in (None, -1, 255):
+        loss = st.LovaszHingeLoss(ignore_index=ignore_index)
+        assert torch.equal(loss(logits, few), loss(logits, labels))
+        loss = st.RampLoss("jaccard", "multiclass", ignore_index=ignore_index)
+        many = torch.randn(1, 3, 4)
+        assert torch.equal(loss(many, few), loss(many, labels))
+    grid = st.MaxMarginMRFLoss("error_rate")
+    assert torch.equal(grid(logits, 0.4, few), grid(logits, 0.4, labels))
+    metric, preds = st.SetMetric("jaccard", "multiclass", num_classes=300), torch.tensor([[0, 1, 200, 50]])
+    assert torch.equal(metric(preds.to(dtype), few), metric(preds, labels))
+
+
 @pytest.mark.parametrize("module", [*MODULES, st.LovaszHingeLoss(Hamming([1.0] * 40), "multiclass")], ids=repr)
 def test_copies(module):
     logits, target = drawn()

@@ -12,7 +12,7 @@ from setwise.torch.lovasz_form import Errors, LovaszForm
 from setwise.torch.naming import named
 from setwise.torch.wording import refuse_tracing
 
-WHOLE = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+WHOLE = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32)
 """The types of labels."""
 
 
@@ -60,6 +60,8 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
     if labels.layout != torch.strided or labels.device != errors.device:
         got = f"{labels.layout} of {labels.device}"
         raise ValueError(f"labels must be a dense tensor on the device of errors, {errors.device}; got {got}.")
+    # Compared with -1, a type without it takes its largest number for that.
+    labels = labels if labels.dtype == torch.bool else labels.long()
     # Neither a graph nor an accelerator tells its values here.
     told = labels.device.type == "cpu" and not torch.compiler.is_compiling()
     if labels.dtype != torch.bool and told and len(odd := labels[(labels < -1) | (labels > 1)]):
@@ -74,7 +76,7 @@ def lovasz_extension(loss: Loss | str, labels: Tensor, errors: Tensor) -> Tensor
 def _values(errors: Tensor, labels: Tensor, number: int) -> Tensor:
     """The values of the form of this number."""
     # A number beyond int8, of an accelerator, must not become a label.
-    codes = labels if labels.dtype == torch.bool else labels.long().clamp(-2, 2)
+    codes = labels if labels.dtype == torch.bool else labels.clamp(-2, 2)
     values: Tensor = ops.evaluate(errors, codes.to(torch.int8), number)[0]
     return values
 

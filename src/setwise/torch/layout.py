@@ -15,9 +15,12 @@ from setwise.torch.arguments import Arguments
 from setwise.torch.channels import taken
 from setwise.torch.encoding import encoded, numbered
 
-LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+WIDENED = {torch.uint16, torch.uint32}
+"""The types of whole numbers that PyTorch holds, and does not compare."""
+
+LABELS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64} | WIDENED
 LABELS |= {torch.float16, torch.bfloat16, torch.float32, torch.float64}
-"""The types of targets; PyTorch compares no others."""
+"""The types of targets."""
 
 
 @final
@@ -159,7 +162,7 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
     """The target as (images, 1 or channels, pixels)."""
     if not isinstance(target, Tensor) or target.dtype not in LABELS:
         raise TypeError(
-            f"target must be a tensor of bools, signed whole numbers, uint8 or floats; got {kind_of(target)}."
+            f"target must be a tensor of bools, whole numbers other than uint64, or floats; got {kind_of(target)}."
         )
     _check_place(target, "target", logits)
     images, channels, pixels = shape
@@ -174,6 +177,7 @@ def _as_target(logits: Tensor, target: Tensor, arguments: Arguments, shape: tupl
             f"target must have the shape {_either(wanted[:2])} for these logits; got {_shape(target)}.{way}"
         )
     per_channel = arguments.mode != "binary" and tuple(target.shape) == full
+    target = target.long() if target.dtype in WIDENED else target
     return target.reshape(images, channels if per_channel else 1, pixels)
 
 

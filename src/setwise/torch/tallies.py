@@ -5,12 +5,12 @@ import torch
 from torch import Tensor
 
 from setwise.core.arrays import Values
-from setwise.core.checks import shown
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.torch.arguments import Mode
 from setwise.torch.encoding import array_of
+from setwise.torch.layout import LABELS, kind_of
 from setwise.torch.ragged import ragged
 
 
@@ -20,8 +20,8 @@ def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float
     Floats are logits: a decision is positive above the threshold, and in multiclass mode the label is that of the
     largest. Bools and whole numbers are labels already.
     """
-    if not isinstance(preds, Tensor) or preds.is_complex():
-        raise TypeError(f"preds must be a tensor of logits or labels; got {shown(preds)}.")
+    if not isinstance(preds, Tensor) or preds.dtype not in LABELS:
+        raise TypeError(f"preds must be a tensor of logits or labels; got {kind_of(preds)}.")
     of_labels = mode == "multiclass" and preds.dtype != torch.bool and not preds.is_floating_point()
     if num_classes is not None and not of_labels and preds.ndim > 1 and preds.shape[1] != num_classes:
         raise ValueError(f"num_classes must be the number of channels of preds, {preds.shape[1]}; got {num_classes}.")
@@ -33,6 +33,8 @@ def decided(preds: Tensor, mode: Mode, num_classes: int | None, threshold: float
         return preds.argmax(dim=1), preds
     if of_labels and num_classes is None:
         raise ValueError("preds of class numbers do not tell how many classes there are; give num_classes.")
+    # A number of classes that a small type does not hold would be another number there.
+    preds = preds if preds.dtype == torch.bool else preds.long()
     _check_labels(preds, num_classes if of_labels and num_classes is not None else 2)
     shape = (*preds.shape[:1], num_classes, *preds.shape[1:]) if of_labels else preds.shape
     return preds, torch.empty((), device=preds.device).expand(*shape)

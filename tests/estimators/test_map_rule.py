@@ -167,6 +167,19 @@ def test_tensors_lists_and_files_are_taken():
     assert [labels.shape for labels in mixed] == [(12, 12), (8, 12)]
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_tensors_of_half_precision_are_taken(kind):
+    torch = pytest.importorskip("torch")
+    logits, y = maps(1, n=20)
+    half, target = torch.from_numpy(logits).to(getattr(torch, kind)), torch.from_numpy(y)
+    rule = MapRule("dataset", random_state=0).fit(half, target)
+    single = MapRule("dataset", random_state=0).fit(half.float(), target)
+    assert np.array_equal(rule.a_, single.a_)
+    assert torch.equal(rule.predict(half), single.predict(half.float()))
+    assert rule.shift(half) == single.shift(half.float())
+    MapRule("dataset", from_logits=False, random_state=0).fit(half.float().softmax(dim=1).to(half.dtype), target)
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "sentence"),
     [

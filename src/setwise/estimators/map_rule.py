@@ -6,6 +6,7 @@ from collections.abc import Sized
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
@@ -51,6 +52,9 @@ RESAMPLES = 400
 
 TOGETHER = 1_000_000
 """Multipliers are searched on no more pixels than this."""
+
+SLACK = 4e-3
+"""Sums of probabilities may be so far from 1, as those of bfloat16 are."""
 
 FEW, FAR, SURE = 20, 0.7, 3.0
 """New maps are compared with those of the fit if there are so many; they are unlike if an AUC is so high, so surely."""
@@ -279,7 +283,7 @@ class MapRule(BaseEstimator):
 
     def _probabilities(self, logits: Any, i: int) -> tuple[Values, tuple[int, ...]]:
         """The probabilities (C, p) of one map, C >= 2, and the shape of its labels."""
-        given = np.asarray(logits.detach().cpu() if hasattr(logits, "detach") else logits)
+        given = _as_array(logits)
         if given.ndim < 2 or given.dtype.kind != "f" or not given.size:
             raise ValueError(f"logits[{i}] must be floats of shape (C, ...); got {given.dtype} of shape {given.shape}.")
         flat = given.reshape(len(given), -1).astype(np.float32 if given.dtype.itemsize <= 4 else np.float64)
@@ -294,13 +298,13 @@ class MapRule(BaseEstimator):
             q = np.concatenate([1 - one, one])
         else:
             q = softmax(flat, axis=0) if self.from_logits else flat
-        if not self.from_logits and (q.min() < 0 or np.abs(q.sum(axis=0) - 1).max() > 1e-3):
+        if not self.from_logits and (q.min() < 0 or np.abs(q.sum(axis=0) - 1).max() > SLACK):
             raise ValueError(f"logits[{i}] must be probabilities with the sum 1, for from_logits=False.")
         return q, given.shape[1:]
 
     def _target(self, target: Any, i: int, shape: tuple[int, ...], classes: int) -> Ints:
         """The labels (p,) of one map, and -1 where pixels do not count."""
-        given = np.asarray(target.detach().cpu() if hasattr(target, "detach") else target)
+        given = _as_array(target)
         if given.shape == (1, *shape):
             given = given[0]
         if given.shape != shape or given.dtype.kind not in "iub":
@@ -422,6 +426,14 @@ def _features(q: Values) -> Values:
     """What maps are told apart by: the mean probability of each class, of the largest one, and the mean entropy."""
     entropy = -(q * np.log(np.maximum(q, 1e-30))).sum(axis=0).mean()
     return np.append(q.mean(axis=1, dtype=np.float64), [q.max(axis=0).mean(), entropy])
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """A map as an array; floats of half precision, of which NumPy does not know all kinds, become float32."""
+    if not hasattr(values, "detach"):
+        return np.asarray(values)
+    held = values.detach().cpu()
+    return np.asarray(held.float() if held.is_floating_point() and held.element_size() < 4 else held)
 
 
 def _length(values: Any, name: str) -> int:

@@ -288,3 +288,15 @@ def test_classes_that_are_certainly_present_and_nowhere_near_are_said():
     assert found.labels[5:].all()
     decide(q[:12], from_logits=False)
     decide(q[:, :16], from_logits=False)
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_class_that_is_nowhere_near_is_said_of_few_images_if_it_is_so_in_all(n):
+    q = torch.full((n + 1, 64, 64), 0.01, dtype=torch.float64)
+    with pytest.warns(UserWarning, match=f"in {n} of {n} sets? no pixel has the class with a probability of 0.5"):
+        assert decide(q[:n], from_logits=False).labels.all()
+    maps = torch.stack([1 - q[:n], q[:n]], dim=1)
+    with pytest.warns(UserWarning, match=f"in {n} of {2 * n} sets no pixel has"):
+        decide(maps, mode="multiclass", from_logits=False)
+    q[n, 0, 0] = 0.99
+    decide(q, from_logits=False)

@@ -23,8 +23,8 @@ from setwise.torch.naming import named
 from setwise.torch.wording import refuse_tracing
 
 OFTEN, SEVERAL, LARGE = 0.1, 10, 1024
-"""A warning is due if in such a share of the sets, in so many of them and of so many pixels, a class is certainly there
-and no pixel is near to it."""
+"""A warning is due if in such a share of the sets, in so many of them, or in half of those of each image, and of so
+many pixels, a class is certainly there and no pixel is near to it."""
 
 BLOCK = 1 << 22
 """So many decisions are brought to the host at a time, or one image."""
@@ -211,7 +211,7 @@ class Presence:
     """How often classes are present for certain, if pixels are independent, though no pixel is near to them."""
 
     def __init__(self) -> None:
-        self.sets = self.odd = 0
+        self.sets = self.odd = self.unlike = 0
         self.absent = 0.0
 
     def see(self, q: Values, keep: Bools) -> None:
@@ -222,18 +222,21 @@ class Presence:
         # Of a sum above 3 prod(1 - q) is below .05.
         odd = (seen.sum(axis=2) > 3.0) & (seen.max(axis=2, initial=0.0) < 0.5)
         self.sets, self.odd = self.sets + odd.size, self.odd + int(odd.sum())
+        self.unlike += int((odd.mean(axis=1) < 0.5).sum())
         if odd.any():
             self.absent += float(np.exp(np.log1p(-seen[odd]).sum(axis=1)).sum())
 
     def warn(self) -> None:
-        """Warn where they are a tenth of all sets or more."""
-        if self.odd < max(SEVERAL, OFTEN * self.sets):
+        """Warn where they are a tenth of all sets or more, and ten, or half of those of each image."""
+        few = self.odd < SEVERAL and self.unlike > 0
+        if not self.odd or few or self.odd < OFTEN * self.sets:
             return
         warnings.warn(
-            f"in {self.odd:,} of {self.sets:,} sets no pixel has the class with a probability of 0.5, but some pixel "
-            f"has it for certain if pixels are independent: prod(1 - q) is {self.absent / self.odd:.2g} there on "
-            "average. Where a class is absent more often than that, these decisions predict it where it is not: fit a "
-            f"MapRule on held-out maps instead.{MAP_RULES.see}",
+            f"in {self.odd:,} of {self.sets:,} set{'' if self.sets == 1 else 's'} no pixel has the class with a "
+            "probability of 0.5, but some pixel has it for certain if pixels are independent: prod(1 - q) is "
+            f"{self.absent / self.odd:.2g} there on average. Where a class is absent more often than "
+            "that, these decisions predict it where it is not: fit a MapRule on held-out maps "
+            f"instead.{MAP_RULES.see}",
             UserWarning,
             stacklevel=4,
         )

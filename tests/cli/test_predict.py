@@ -156,6 +156,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
         (("linear.skops", "t.csv", "--out", "linear.skops"), "--out must not be the model or the data"),
         (("linear.skops", "t.csv", "--out", "no/such/labels.csv"), "there is no folder no/such for labels.csv."),
         (("linear.skops", "t.csv", "--out", "."), "--out must be a file; got the folder ."),
+        (("linear.skops", "t.csv", "--out", "loop.csv"), "loop.csv is a link that leads to no file but back to itself"),
         (("bad.skops", "t.csv"), "bad.skops is not a model saved by setwise: File is not a zip file."),
         (("linear.skops",), "the following arguments are required: DATA"),
     ],
@@ -166,11 +167,13 @@ def test_wrong_commands_are_one_sentence(folder, tmp_path, monkeypatch, capsys, 
     (tmp_path / "bad.skops").write_text("no model")
     np.savez(tmp_path / "t.npz", X=np.eye(3))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
     monkeypatch.chdir(tmp_path)
     assert run("predict", *words) == 2
     shown = capsys.readouterr()
     assert says in shown.err
     assert len(shown.err.strip().splitlines()) == 1
+    (tmp_path / "loop.csv").unlink()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -85,7 +85,10 @@ def test_an_earlier_report_is_replaced_with_all_its_pictures(tmp_path, monkeypat
     assert earlier(tmp_path / "no such folder") == earlier(tmp_path) == []
     write_report(tmp_path, [first], "first", 1.0)
     assert content(tmp_path) == {*NAMES, "one-gain.png"}
+    for name in NAMES:
+        (tmp_path / name).chmod(0o640)
     write_report(tmp_path, [second], "second", 1.0)
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in NAMES} == {0o640}
     assert content(tmp_path) == {*NAMES, "another-gain.png"} == {p.name for p in earlier(tmp_path)}
     assert results(tmp_path)["title"] == "second"
 

@@ -5,8 +5,11 @@ import stat
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from setwise.core.checkpoint import Checkpoint
+from setwise.core.sealed import write_sealed
 from setwise.core.whole import written_whole
 
 
@@ -37,6 +40,36 @@ def test_a_link_stays_and_the_file_behind_it_is_written(there, tmp_path):
     assert link.is_symlink()
     assert file.read_text() == "new"
     assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
+@pytest.mark.parametrize("rights", [0o640, 0o600, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions(rights, tmp_path):
+    path, link = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_text("old")
+    path.chmod(rights)
+    link.symlink_to("a.csv")
+    for place in (path, link):
+        write(place)
+        assert stat.S_IMODE(path.stat().st_mode) == rights
+    write_sealed(path, {"a": np.zeros(2)})
+    assert stat.S_IMODE(path.stat().st_mode) == rights
+    write(tmp_path / "c.csv")
+    (tmp_path / "d.csv").touch()
+    assert (tmp_path / "c.csv").stat().st_mode == (tmp_path / "d.csv").stat().st_mode
+
+
+def test_links_that_lead_back_to_themselves_are_refused(tmp_path):
+    one, two = tmp_path / "one.skops", tmp_path / "two.skops"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    for place in (lambda: write(one), Checkpoint(one).open):
+        with pytest.raises(OSError, match="one.skops is a link that leads to no file but back to itself; name a file"):
+            place()
+    assert one.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [one, two]
+    with pytest.raises(FileNotFoundError, match="a folder that exists"):
+        Checkpoint(one / "fit.npz").open()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

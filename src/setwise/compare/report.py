@@ -21,6 +21,7 @@ from setwise.compare.words import heading, headline
 from setwise.core import pages
 from setwise.core.pages import Page
 from setwise.core.visible import HIDDEN, visible
+from setwise.core.whole import rights_at
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
@@ -152,13 +153,20 @@ def write_report(out: Path, found: Sequence[Answer], title: str, seconds: float,
     results = HIDDEN.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     # Everything is computed by now, so that a failure before leaves the earlier report as it was.
-    for path in earlier(out):
+    old = earlier(out)
+    rights = {path.name: rights_at(path) for path in old if not path.is_symlink()}
+    for path in old:
         # What is a link is written through.
         if path.name not in files or not path.is_symlink():
             path.unlink()
     # The list of files is written first: if a later file fails, the folder still counts as a report.
     for name, data in {RESULTS: results.encode("utf-8", "backslashreplace"), PAGE: page, **images}.items():
-        (out / name).write_bytes(data)
+        path = out / name
+        if name in rights:
+            path.touch(0o600)
+        path.write_bytes(data)
+        if name in rights:
+            path.chmod(rights[name])
     return [out / name for name in files]
 
 

@@ -16,6 +16,7 @@ from setwise.core.checks import as_flag, as_mapping, as_number, as_text, shown
 from setwise.core.pages import STOP_AND_GO_ON
 from setwise.core.sealed import Arrays, part_of, read_sealed, write_sealed
 from setwise.core.visible import in_line
+from setwise.core.whole import behind
 
 EVERY = 30.0
 """The seconds between two writings, if the user says nothing."""
@@ -88,8 +89,12 @@ class Checkpoint:
             if about is None
             else {name: as_text(text, name) for name, text in as_mapping(about, "about", "texts").items()}
         )
-        if not path.resolve().parent.is_dir() or (path.exists() and not path.is_file()):
-            raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {path}.")
+        if not behind(path).parent.is_dir():
+            raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {in_line(str(path))}.")
+        if path.exists() and not path.is_file():
+            raise OSError(
+                f"checkpoint must be a regular file; got {in_line(str(path))}, which is a folder, a device or a pipe."
+            )
         arrays: Arrays = {}
         if path.exists():
             if not resume:

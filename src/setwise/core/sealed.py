@@ -12,7 +12,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.whole import behind
+from setwise.core.whole import behind, rights_at
 
 SEAL = b"setwise checkpoint 1 sha256 "
 """The seal stands at the end of a file, as the comment of a zip archive; the digest of all before it follows."""
@@ -33,10 +33,11 @@ def write_sealed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write an NPZ archive without pickles and seal it; ``path`` holds the old file until the new one is complete.
 
     The archive is written to :func:`part_of` beside it, forced to the disk, and renamed. ``np.load`` reads it too.
-    Where ``path`` is a link, the file behind it is replaced.
+    Where ``path`` is a link, the file behind it is replaced. It keeps its permissions.
     """
-    part = part_of(path)
+    part, real = part_of(path), behind(path)
     try:
+        part.touch(0o600)
         with ZipFile(part, "w", ZIP_STORED) as archive:
             archive.comment = SEAL + b"0" * DIGITS
             for name, array in arrays.items():
@@ -51,7 +52,10 @@ def write_sealed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
             file.write(digest)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, behind(path))
+        # Some systems have no permissions.
+        with contextlib.suppress(OSError):
+            part.chmod(rights_at(real))
+        os.replace(part, real)
         _sync_folder(part.parent)
     finally:
         with contextlib.suppress(OSError):

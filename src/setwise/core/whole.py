@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from setwise.core.visible import in_line
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A new file to write to, which becomes ``path`` at the end; an error before leaves ``path`` as it was.
 
     Where ``path`` is a link, the file behind it is replaced. What is no regular file, as a device or a named pipe, gets
-    the bytes.
+    the bytes. A file that is replaced keeps its permissions.
     """
     real, through = behind(path), _is_stream(path)
     handle, name = tempfile.mkstemp(dir=None if through else real.parent, prefix=f".{real.name}-")
@@ -25,16 +27,28 @@ def written_whole(path: Path) -> Iterator[Path]:
             with part.open("rb") as made, path.open("wb") as stream:
                 shutil.copyfileobj(made, stream)
         else:
-            # Temporary files can be read by their owner alone; others follow the umask.
-            part.chmod(0o666 & ~_umask())
+            part.chmod(rights_at(real))
             os.replace(part, real)
     finally:
         part.unlink(missing_ok=True)
 
 
 def behind(path: Path) -> Path:
-    """The file behind a link, which need not exist; ``path`` itself where it is no link."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    """The file behind a link, which need not exist; ``path`` itself where it is no link.
+
+    Raises
+    ------
+    OSError : for links that lead back to themselves
+    """
+    real = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if real.is_symlink():
+        raise OSError(f"{in_line(str(path))} is a link that leads to no file but back to itself; name a file.")
+    return real
+
+
+def rights_at(path: Path) -> int:
+    """The permissions of the file that is there, or those of a new one."""
+    return path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
 
 
 def _is_stream(path: Path) -> bool:

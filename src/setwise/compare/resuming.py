@@ -12,6 +12,7 @@ from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
 from setwise.core.fingerprint import fingerprint
+from setwise.core.visible import in_line
 from setwise.estimators.said import described, of_rows
 
 PLANNED = ("folds", "inner", "grid", "bases", "levers", "skipped")
@@ -34,7 +35,8 @@ def open_for_comparison(options: Any, problems: Iterable[Problem]) -> OpenCheckp
         return None
     path = Path(options.checkpoint)
     if path.is_file() and not options.resume:
-        raise ValueError(f"there is a file {path.name} already: go on from it with --resume, or name another file.")
+        name = in_line(path.name)
+        raise ValueError(f"there is a file {name} already: go on from it with --resume, or name another file.")
     about = {field.name: repr(getattr(options, field.name)) for field in fields(options) if field.name not in NOT_SAID}
     rows = [text for one in problems for text in of_rows(one.X, one.y, one.groups, described(one.columns)).values()]
     return Checkpoint(path).open(

@@ -218,15 +218,16 @@ def save_model(model: SavedModel, path: str | Path) -> Path:
     ('model.skops', 0.3)
     """
     model, path = as_kind(model, "model", SavedModel, "SavedModel(estimator, classes, loss)"), as_saved_path(path)
-    skops = require_skops(f"to save {path.name}")
-    model._check_fitted(path.name)
+    name = in_line(path.name)
+    skops = require_skops(f"to save {name}")
+    model._check_fitted(name)
     # An interruption leaves no half of a file behind, and no file that could not be loaded.
     with written_whole(path) as part:
         try:
             skops.dump(model, part)
         except TypeError as error:
-            raise ValueError(f"{path.name} cannot be saved: {error}") from None
-        _refuse_unknown(skops, part, path.name)
+            raise ValueError(f"{name} cannot be saved: {error}") from None
+        _refuse_unknown(skops, part, name)
     return path
 
 
@@ -264,12 +265,13 @@ def load_model(path: str | Path) -> SavedModel:
     [0, 1, 1, 1]
     """
     path = as_saved_path(path)
-    skops = require_skops(f"to read {path.name}")
+    name = in_line(path.name)
+    skops = require_skops(f"to read {name}")
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}.")
+        raise FileNotFoundError(f"there is no file {in_line(str(path))}.")
     try:
         _check_archive(path)
-        trusted = _refuse_unknown(skops, path, path.name)
+        trusted = _refuse_unknown(skops, path, name)
         found = skops.load(path, trusted=trusted)
         if not isinstance(found, SavedModel):
             raise ValueError(f"it holds {type(found).__name__}, which skops.io.load reads")
@@ -286,7 +288,7 @@ def load_model(path: str | Path) -> SavedModel:
     # Damaged bytes make the readers raise almost any exception.
     except Exception as error:
         why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ValueError(f"{path.name} is not {ABOUT}: {in_line(why[:200])}.") from None
+        raise ValueError(f"{name} is not {ABOUT}: {in_line(why[:200])}.") from None
     warn_of_version("SavedModel", model.version)
     return model
 

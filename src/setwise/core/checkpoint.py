@@ -99,10 +99,11 @@ class Checkpoint:
         if path.exists():
             if not resume:
                 raise FileExistsError(
-                    f"there is a file {path.name} already: pass resume=True to go on from it, or take another name."
+                    f"there is a file {in_line(path.name)} already: pass resume=True to go on from it, or take another "
+                    "name."
                 )
             arrays = read_sealed(path)
-            refuse_others(path.name, {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, about)
+            refuse_others(in_line(path.name), {n: str(arrays[f"{ABOUT}{n}"]) for n in _below(arrays, ABOUT)}, about)
         # A place where nothing can be written shows before the work, not after it.
         part_of(path).touch()
         part_of(path).unlink()
@@ -181,8 +182,8 @@ class OpenCheckpoint:
 
     @property
     def name(self) -> str:
-        """The name of the file."""
-        return self.file.path.name
+        """The name of the file, with hidden characters as escapes."""
+        return in_line(self.file.path.name)
 
     def part(self, name: str) -> "OpenCheckpoint":
         """A part of this part."""

@@ -12,6 +12,7 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.visible import in_line
 from setwise.core.whole import behind, rights_at
 
 SEAL = b"setwise checkpoint 1 sha256 "
@@ -75,23 +76,24 @@ def read_sealed(path: Path) -> Arrays:
     ------
     ValueError, OSError : with one sentence, for a file that is no such file, was cut off, or has changed
     """
+    name = in_line(path.name)
     with path.open("rb") as file:
         size = path.stat().st_size - len(SEAL) - DIGITS
         if size >= 0:
             file.seek(size)
         seal = file.read(len(SEAL) + DIGITS)
         if size < 0 or not seal.startswith(SEAL):
-            raise ValueError(f"{path.name} is no checkpoint of setwise, or it was cut off: its seal is missing.")
+            raise ValueError(f"{name} is no checkpoint of setwise, or it was cut off: its seal is missing.")
         file.seek(0)
         if _digest(file, size + len(SEAL)) != seal[len(SEAL) :]:
-            raise ValueError(f"{path.name} is a damaged checkpoint: its bytes are not those that were written.")
+            raise ValueError(f"{name} is a damaged checkpoint: its bytes are not those that were written.")
         # A seal proves no good will, so what it covers is still checked.
         try:
             return _arrays(file, size)
         # Damaged bytes make the readers raise almost any exception.
         except Exception as error:
             why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise ValueError(f"{path.name} is no checkpoint of setwise: {why[:200]}.") from None
+            raise ValueError(f"{name} is no checkpoint of setwise: {why[:200]}.") from None
 
 
 def _arrays(file: Any, size: int) -> Arrays:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
+from setwise.core.visible import visible_errors
 from setwise.datasets.columns import Column
 from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz
@@ -72,6 +73,7 @@ class Request:
     raw: bool
 
 
+@visible_errors()
 def load(
     path: str | Path,
     target: str | Sequence[str] | None = None,
@@ -119,6 +121,7 @@ def load(
     return _load(path, target, group, positive, drop, raw=False)
 
 
+@visible_errors()
 def load_table(
     path: str | Path,
     target: str | Sequence[str] | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_count, shown
+from setwise.core.visible import visible_errors
 from setwise.datasets.npz import read_arrays
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
@@ -62,6 +63,7 @@ class LabeledImages:
         )
 
 
+@visible_errors()
 def load_labeled_images(
     images: str | Path, labels: str | Path, names: Sequence[str] | None = None, shorter_side: int | None = None
 ) -> LabeledImages:
@@ -116,6 +118,7 @@ def load_labeled_images(
     return LabeledImages(tuple(stems), tuple(image for image, _ in found), tuple(map_ for _, map_ in found))
 
 
+@visible_errors()
 def load_horses(folder: str | Path, size: int = 50) -> LabeledImages:
     """Read the Weizmann horses (Borenstein and Ullman 2002) from NumPy archives, with labels 1 for the horse.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from setwise.core.checks import as_count, as_kind, as_text, shown
+from setwise.core.visible import visible_errors
 from setwise.datasets.array_blocks import room_for
 from setwise.datasets.columns import Column
 from setwise.datasets.files import TABLES, as_existing, as_names_of_columns
@@ -46,6 +47,7 @@ class NewRows:
     kept: dict[str, list[str]]
 
 
+@visible_errors()
 def load_rows(
     path: str | Path, columns: Sequence[Column], group: str | None = None, keep: str | Sequence[str] | None = None
 ) -> NewRows:
@@ -105,6 +107,7 @@ def rows_of(table: Columns, columns: Sequence[Column], group: str | None, wanted
     return NewRows(X, None if group is None else table.ids(group), kept)
 
 
+@visible_errors()
 def load_numbered(path: str | Path, n_features: int, group: str | None = None, first: int = 1) -> NewRows:
     r"""Read rows of numbered features from ``.npz`` or svmlight; ids come from ``groups`` or ``qid`` where there are.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from setwise.core.checks import as_names
 from setwise.core.given import as_float64
+from setwise.core.visible import in_line
 from setwise.datasets.array_blocks import matrix_dtype, room_for
 from setwise.datasets.budget import Budget
 from setwise.datasets.names import some
@@ -41,6 +42,7 @@ class ParquetBlocks:
         self, path: str | Path, budget: Budget, features: Sequence[str] | None = None, others: Sequence[str] = ()
     ) -> None:
         self._path, self._finite, self._codes = Path(path), set[int](), dict[Any, int]()
+        self._name = in_line(self._path.name)
         try:
             self._stamp = Stamp.of(self._path)
         except (OSError, ValueError):
@@ -53,7 +55,7 @@ class ParquetBlocks:
         sizes = [self._metadata.row_group(g).num_rows for g in range(self._metadata.num_row_groups)]
         n, self.features = sum(sizes), len(self.names)
         if not n:
-            raise ValueError(f"X must have at least one row; {self._path.name} has none.")
+            raise ValueError(f"X must have at least one row; {self._name} has none.")
         least, row = max(sizes), self.features * self._dtype.itemsize
         most = budget.rows(n, row, least, f"{least * row} bytes, which its largest row group takes")
         self._groups, self.edges = joined(sizes, most)
@@ -117,9 +119,7 @@ class ParquetBlocks:
         known = self._schema.names
         for name, what in ((others[i], ("y", "groups")[i]) for i in range(len(others))):
             if name not in known:
-                raise ValueError(
-                    f"{what} must be a column of {self._path.name}, which has {some(known)}; got {name!r}."
-                )
+                raise ValueError(f"{what} must be a column of {self._name}, which has {some(known)}; got {name!r}.")
         if len(others) > 1 and others[0] == others[1]:
             raise ValueError(f"groups must be another column than y; got {others[0]!r} for both.")
         # What pandas has stored as the index of its rows says where they stood, and not what they are.
@@ -131,9 +131,9 @@ class ParquetBlocks:
         for name in chosen:
             if known.count(name) != 1 or chosen.count(name) != 1 or name in others:
                 what = "have each column once, and neither that of y nor that of groups"
-                raise ValueError(f"features must {what}; got {name!r}, and {self._path.name} has {some(known)}.")
+                raise ValueError(f"features must {what}; got {name!r}, and {self._name} has {some(known)}.")
         if not chosen:
-            raise ValueError(f"X must have at least one feature; {self._path.name} has {some(known)}.")
+            raise ValueError(f"X must have at least one feature; {self._name} has {some(known)}.")
         return tuple(chosen)
 
     def _number(self, name: str) -> np.dtype[Any]:
@@ -141,7 +141,7 @@ class ParquetBlocks:
         kind = self._schema.field(name).type
         if not self.is_number(name):
             raise ValueError(
-                f"X must hold numbers; column {name!r} of {self._path.name} holds {kind}: leave it out by features, or "
+                f"X must hold numbers; column {name!r} of {self._name} holds {kind}: leave it out by features, or "
                 "encode it."
             )
         found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
@@ -171,18 +171,18 @@ class ParquetBlocks:
             raise ValueError(f"{what} must hold numbers or text; column {name!r} holds {column.type}.")
         out = column.to_numpy(zero_copy_only=False)
         if out.dtype.kind == "f" and not np.isfinite(out).all():
-            raise ValueError(f"{what} must not hold NaN or inf; column {name!r} of {self._path.name} does.")
+            raise ValueError(f"{what} must not hold NaN or inf; column {name!r} of {self._name} does.")
         return np.asarray(out)
 
     def _refuse_gaps(self, table: Any, what: str) -> None:
         for name, column in zip(table.column_names, table.columns, strict=True):
             if column.null_count:
-                raise ValueError(f"{what} must hold no missing values; column {name!r} of {self._path.name} has some.")
+                raise ValueError(f"{what} must hold no missing values; column {name!r} of {self._name} has some.")
 
     def _refuse_infinite(self, rows: NDArray[Any]) -> None:
         for name, column in zip(self.names, rows.T, strict=True):
             if not np.isfinite(column).all():
-                raise ValueError(f"X must be finite; column {name!r} of {self._path.name} holds NaN or inf.")
+                raise ValueError(f"X must be finite; column {name!r} of {self._name} holds NaN or inf.")
 
     def _table(self, groups: list[int], names: Sequence[str]) -> Any:
         """Some columns of some row groups, as pyarrow reads them."""
@@ -199,14 +199,14 @@ class ParquetBlocks:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise ValueError(f"X is refused: to read {self._path.name} install pyarrow.") from None
+            raise ValueError(f"X is refused: to read {self._name} install pyarrow.") from None
         try:
             with pq.ParquetFile(self._path, metadata=self._metadata, buffer_size=BUFFER) as file:
                 yield file
         except (pa.ArrowException, OSError) as error:
             self._stamp.check()
             why = " ".join(str(error).split()).rstrip(".")
-            raise ValueError(f"X must be a Parquet file; {self._path.name} cannot be read: {why}.") from None
+            raise ValueError(f"X must be a Parquet file; {self._name} cannot be read: {why}.") from None
 
     @staticmethod
     def _is(kind: str, of: Any) -> bool:

@@ -11,6 +11,7 @@ from setwise.core.arrays import Bools, Ints
 from setwise.core.checks import as_count
 from setwise.core.pages import LARGE_FILES
 from setwise.core.refusal import Refusal
+from setwise.core.visible import visible_errors
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
 from setwise.datasets.parquet_table import ParquetTable
 
@@ -50,6 +51,7 @@ class Sample:
         return replace(self, rows=self.rows[places])
 
 
+@visible_errors()
 def load_sample(
     path: str | Path,
     rows: int,

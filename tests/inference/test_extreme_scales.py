@@ -40,6 +40,7 @@ METHODS = [
     *(made(kind) for kind in INFERENCES.values()),
     DualDecomposition(exact=True),
     DualDecomposition(network=QPBO()),
+    DualDecomposition(exact=True, network=QPBO()),
 ]
 EPS = Fraction(2) ** -52
 UNIT = 2**1074
@@ -201,3 +202,24 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
     assert not found.exact[0]
     assert found.labels[3]
     assert MaxFlow().prepare(Structure(graphs)).maximize([0.0, 0.0, 0.0, huge, tiny, tiny, tiny]).exact[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "loss", "truth", "edges", "scores"),
+    [
+        # The edge repels a little, next to the largest score, and is taken for 0.
+        (DualDecomposition(exact=True), Jaccard(), [1, 1, 0], [[0, 1]], [-2.0, -1.0, 1e13, -3.0]),
+        (
+            DualDecomposition(exact=True, network=QPBO()),
+            FBeta(),
+            [1, 0, 0, 1, 1, 0, 0],
+            [[0, 1], [0, 2], [1, 2], [4, 5], [4, 6], [5, 6]],
+            [29.0, 11.0, -40.0, 1.1e13, 85.0, -85.0, -42.0, -47.0, 75.0, 17.0, -42.0, 85.0, -127.0],
+        ),
+    ],
+)
+def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edges, scores):
+    graphs = Graphs(np.array(truth, bool), np.array([0, len(truth)]), np.array(edges))
+    structure = loss.structure(graphs)
+    seen = worst(method, structure, np.array(scores), blocks_of(graphs, np.array(scores), structure))
+    assert max(seen) <= 8.0

@@ -94,7 +94,9 @@ class _ByComponents(MovableMaximizer):
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         given = as_scores(scores, self.structure.batch.n_scores)[self._places]
-        found, best = self._inner.max_marginals(given), self._inner.maximize(given).values
+        found, one = self._inner.max_marginals(given), self._inner.maximize(given)
+        # What a component has, or at most.
+        best = np.where(one.exact, one.values, one.bounds)
         others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
         return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
 

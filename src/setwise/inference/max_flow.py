@@ -136,7 +136,9 @@ class _MaxFlow(MovableMaximizer):
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, graphs = self.maximize(scores), self._graphs
-        best = (found.values + as_base_values(base, len(graphs)))[graphs.owners]
+        # Where scores of edges were taken for 0 these are bounds.
+        best = found.values + as_base_values(base, len(graphs)) + self._given(np.asarray(scores))
+        best = best[graphs.owners]
         lost, (nodes, _, _) = np.zeros(graphs.total), self._problem(np.asarray(scores))
         map_units(lambda block: block.lose(nodes, found.labels, lost), self._blocks)
         other = np.where(self._forced, -np.inf, best - np.maximum(lost, 0.0))

@@ -169,7 +169,7 @@ class Share:
             more = count / self.sets.count
             of_rows = tail(np.floor(right * more), whole * more, self.least)
             # With less than the level, more than half of such samples have an answer.
-            return bool((np.maximum(of_rows, self.sets.p_values(at, more)) <= 0.85 * level).any())
+            return bool((np.maximum(of_rows, self.sets.p_values(at, more)) <= 0.7 * level).any())
 
         low, high = self.sets.count, MOST + 1
         while high - low > 1:

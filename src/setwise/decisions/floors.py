@@ -61,9 +61,9 @@ class Floor:
       reach ``least``. That is true of a picked threshold too, because these shares only fall, or only rise, with it.
     - Precision rises and falls. Exact binomial tests walk down the ranking from ranks that were fixed in advance, and
       a threshold is sure where all tests of its walk passed.
-    - Several sets: rows of one set may depend on each other, so the test is the strictest of the binomial one, of
-      Student's t over sets, and of Hall's. The sets must be drawn independently, and the floor is one of the share
-      pooled over the rows of new sets. At 20 sets or more the level is met up to a percent or two.
+    - Several sets: rows of one set may depend on each other, so the test is the stricter one of the binomial test and
+      of a bound over sets (Gaffke 2005). The sets must be drawn independently, and the floor is one of the share
+      pooled over the rows of new sets. It is no theorem, and was broken in at most 5.6 % of simulated samples.
     - Several floors in one call hold together. Those that a threshold keeps by being high, those it keeps by being low,
       and precision get equal parts of ``1 - confidence``.
 

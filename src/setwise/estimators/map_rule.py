@@ -56,7 +56,7 @@ TOGETHER = 1_000_000
 SLACK = 4e-3
 """Sums of probabilities may be so far from 1, as those of bfloat16 are."""
 
-FEW, FAR, SURE = 20, 0.7, 3.0
+FEW, FAR, SURE = 20, 0.62, 3.0
 """New maps are compared with those of the fit if there are so many; they are unlike if an AUC is so high, so surely."""
 
 

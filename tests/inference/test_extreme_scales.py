@@ -24,6 +24,7 @@ from setwise.inference import (
     BeliefPropagation,
     DualDecomposition,
     MaxFlow,
+    PiecewiseLinear,
     TreeReweighted,
 )
 from setwise.inference.pairwise import label_costs
@@ -207,7 +208,14 @@ def test_a_triangle_without_a_certificate_beside_a_huge_node(method, tiny, huge)
 @pytest.mark.parametrize(
     ("method", "loss", "truth", "edges", "scores"),
     [
-        # The edge repels a little, next to the largest score, and is taken for 0.
+        # Edges that repel a little, next to the largest score, are taken for 0.
+        (
+            PiecewiseLinear(),
+            1e-13 * GMean(),
+            [1, 1, 1, 0, 1],
+            [[4, 1], [2, 3]],
+            [-7448099086907.598, -0.054, -0.756, -0.417, 0.244, -1.985, -0.187],
+        ),
         (DualDecomposition(exact=True), Jaccard(), [1, 1, 0], [[0, 1]], [-2.0, -1.0, 1e13, -3.0]),
         (
             DualDecomposition(exact=True, network=QPBO()),

@@ -105,14 +105,12 @@ class _OneWayCut(Maximizer):
         cut_bounds(network, forest, capacities, nodes, batch.offsets, bounds)
         # Cuts count from the labels that are all 0.
         bounds += self._missed + batch.won(scores, np.zeros(batch.total, dtype=bool)) - extra
-        # Edges whose scores were taken for 0 can win where their ends differ.
-        given = np.maximum(-scores[self._edge_places].astype(np.float64), 0.0)
-        bounds += np.bincount(batch.owners[self._edges[:, 0]], given, len(batch))
-        return self.solved(scores, labels, bounds)
+        return self.solved(scores, labels, bounds + self._given(scores))
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         found, batch = self.maximize(scores), self._batch
-        best = (found.values + as_base_values(base, len(batch)))[batch.owners]
+        # Where scores of edges were taken for 0 these are bounds.
+        best = (found.values + as_base_values(base, len(batch)) + self._given(np.asarray(scores)))[batch.owners]
         nodes, capacities, _ = self._problem(np.asarray(scores))
         network, _, forest = self._network
         lost = np.zeros(batch.total)
@@ -121,6 +119,11 @@ class _OneWayCut(Maximizer):
         never = self._forced | (lost >= 0.5 * capacities.max()) if len(self._pairs) else self._forced
         other = np.where(never, -np.inf, best - np.maximum(lost, 0.0))
         return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+
+    def _given(self, scores: Floats) -> Values:
+        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
+        given = np.maximum(-scores[self._edge_places].astype(np.float64), 0.0)
+        return np.asarray(np.bincount(self._batch.owners[self._edges[:, 0]], given, len(self._batch)), dtype=np.float64)
 
     def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
         """The scores of the nodes, (total,), all capacities, and what forced nodes add to each set, (n,)."""

@@ -195,7 +195,9 @@ class PiecesOfSet:
         above += 4.0 * np.finfo(np.float64).eps * size
         # With no positive predicted all positives are missed; scores count relative to the target.
         constant = piece.a * positives + piece.c + self._costs[graphs.truth].sum()
-        return x[: graphs.total] > 0.5, float(above + constant + edges.sum() - scores @ graphs.target)
+        # Edges whose scores were taken for 0 can win where their ends differ.
+        above += constant + edges.sum() + np.maximum(-edges, 0.0).sum()
+        return x[: graphs.total] > 0.5, float(above - scores @ graphs.target)
 
     def _value(self, scores: Values, labels: Bools) -> float:
         """The value of labels by the loss itself, relative to the target."""

@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from setwise import MultilabelStructuredPredictor, SetClassifier, SetClassifierCV
 from setwise.estimators.objective import sees_places
 from setwise.estimators.splits import row_keys
-from setwise.losses import Hamming, Jaccard, SetFunctionLoss
+from setwise.losses import AveragePrecision, Hamming, Jaccard, MaxLoss, MeanOverClasses, SetFunctionLoss
 from setwise.spaces import Finite
 from setwise.surrogates import MarginRescaling
 
@@ -92,7 +92,8 @@ def test_rows_keep_their_order_where_it_means_something():
     for loss in (Hamming(weights), SetFunctionLoss(lambda y, wrong: float(weights @ wrong))):
         assert sees_places("margin", loss)
         assert sees_places(MarginRescaling(loss), loss)
-    assert not sees_places(MarginRescaling(Jaccard()), Jaccard())
+    for loss in (Jaccard(), MaxLoss(), MeanOverClasses("f1"), AveragePrecision()):
+        assert not sees_places(MarginRescaling(Jaccard()), loss)
     order = np.arange(60)[::-1]
     found = SetClassifier(Hamming(weights), "margin", tol=1e-6, max_iter=2000)
     first = found.fit(X, y).objective_

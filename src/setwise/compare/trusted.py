@@ -37,7 +37,7 @@ ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "experiments", 
 WEIGHTS = frozenset(
     {
         "coef_", "coefs_", "dual_coef_", "intercept_", "intercepts_", "_baseline_prediction", "class_prior_",
-        "class_log_prior_", "feature_log_prob_", "theta_", "var_", "estimator_weights_", "a_", "b_", "y_thresholds_",
+        "class_log_prior_", "feature_log_prob_", "theta_", "estimator_weights_", "a_", "b_", "y_thresholds_",
     }
 )  # fmt: skip
 """What classifiers and their calibration multiply, add or compare; much else that a fit stores may be NaN."""

@@ -63,7 +63,7 @@ class Floor:
       a threshold is sure where all tests of its walk passed.
     - Several sets: rows of one set may depend on each other, so the test is the stricter one of the binomial test and
       of a bound over sets (Gaffke 2005). The sets must be drawn independently, and the floor is one of the share
-      pooled over the rows of new sets. It is no theorem, and was broken in at most 5.6 % of simulated samples.
+      pooled over the rows of new sets. It is no theorem, and was broken in at most 5.3 % of simulated samples.
     - Several floors in one call hold together. Those that a threshold keeps by being high, those it keeps by being low,
       and precision get equal parts of ``1 - confidence``.
 

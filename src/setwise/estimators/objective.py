@@ -14,6 +14,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.traits import Trait
 from setwise.estimators.grouping import Grouping
 from setwise.losses.class_weighted import with_class_weights
+from setwise.losses.max_loss import MaxLoss
 from setwise.losses.mean_over_classes import MeanOverClasses
 from setwise.losses.one_class import OneClass
 from setwise.surrogates import SURROGATES
@@ -47,7 +48,11 @@ def sees_places(surrogate: str | Surrogate, *losses: Loss) -> bool:
     """Whether the order of the rows of a set may matter to one of the losses, or to a surrogate that brings its own."""
     own = () if isinstance(surrogate, str) else (getattr(surrogate, "loss", None),)
     inner = (loss.loss if isinstance(loss, MeanOverClasses | OneClass) else loss for loss in (*losses, *own))
-    return not all(loss is not None and (loss.reads == "scores" or Trait.COUNTS in loss.traits) for loss in inner)
+    return not all(
+        (isinstance(loss, MaxLoss) and loss.costs is None)
+        or (isinstance(loss, Loss) and (loss.reads == "scores" or Trait.COUNTS in loss.traits))
+        for loss in inner
+    )
 
 
 def train_loss(surrogate: str | Surrogate, loss: Loss, weights: tuple[float, float] | None) -> Loss:

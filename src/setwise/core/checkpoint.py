@@ -80,7 +80,8 @@ class Checkpoint:
         Raises
         ------
         FileExistsError : if there is a file, and it is not resumed
-        ValueError : for a file that is damaged, is no checkpoint, or belongs to a fit that ``about`` does not describe
+        ValueError : for a file that is damaged, is no checkpoint, or belongs to a fit that ``about`` does not describe,
+            and for a folder, a device or a pipe
         OSError : if nothing can be written there
         """
         path, resume = Path(self.path), as_flag(resume, "resume")
@@ -92,7 +93,7 @@ class Checkpoint:
         if not behind(path).parent.is_dir():
             raise FileNotFoundError(f"checkpoint must be a file in a folder that exists; got {in_line(str(path))}.")
         if path.exists() and not path.is_file():
-            raise OSError(
+            raise ValueError(
                 f"checkpoint must be a regular file; got {in_line(str(path))}, which is a folder, a device or a pipe."
             )
         arrays: Arrays = {}

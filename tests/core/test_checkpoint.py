@@ -60,7 +60,9 @@ def test_places_where_no_file_can_be(tmp_path):
         with pytest.raises(FileNotFoundError, match="checkpoint must be a file in a folder that exists; got"):
             Checkpoint(place).open()
     for place in (tmp_path, "/dev/null"):
-        with pytest.raises(ValueError, match="checkpoint must be a regular file; got .*, which is a folder, a device or"):
+        with pytest.raises(
+            ValueError, match="checkpoint must be a regular file; got .*, which is a folder, a device or"
+        ):
             Checkpoint(place).open()
 
 

@@ -259,7 +259,7 @@ def test_auto_keeps_a_convex_surrogate_of_several_sets_whose_bound_says_somethin
         for loss, convex in (("f1", "margin"), ("jaccard", "lovasz"), ("auc", "margin")):
             auto, named = (SetClassifier(loss, one).fit(far, y, groups=groups) for one in ("auto", "convex"))
             assert auto.surrogate_ == named.surrogate_ == convex
-            np.testing.assert_allclose(auto.coef_, named.coef_, rtol=1e-3)
+            assert auto.objective_ == pytest.approx(named.objective_, rel=2e-3)
             assert auto.status_ == "converged"
 
 

@@ -254,12 +254,15 @@ def test_auto_takes_the_ramp_for_several_sets_whose_convex_bound_says_nothing():
 def test_auto_keeps_a_convex_surrogate_of_several_sets_whose_bound_says_something():
     X, y = overlapping()
     far, groups = X + 8.0 * y[:, None], np.arange(600) // 200
+    # "auto" sorts the rows of each group, and "convex" does not.
+    parts = [in_order(far[groups == one], y[groups == one]) for one in range(3)]
+    far, y = np.vstack([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for loss, convex in (("f1", "margin"), ("jaccard", "lovasz"), ("auc", "margin")):
             auto, named = (SetClassifier(loss, one).fit(far, y, groups=groups) for one in ("auto", "convex"))
             assert auto.surrogate_ == named.surrogate_ == convex
-            assert auto.objective_ == pytest.approx(named.objective_, rel=2e-3)
+            np.testing.assert_array_equal(auto.coef_, named.coef_)
             assert auto.status_ == "converged"
 
 

@@ -1,5 +1,6 @@
 """Models in files: the same labels after loading, and whatever else a file may hold is one sentence."""
 
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,8 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -16,19 +19,25 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.semi_supervised import LabelPropagation
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
-from setwise import SetClassifier
+from setwise import MeasureClassifier, SetClassifier
 from setwise.compare.saved import SavedModel, load_model, save_model
+from setwise.compare.trusted import not_numbers
 from setwise.core.refusal import Refusal
 from setwise.datasets import load_table
 from setwise.losses import LOSSES
@@ -237,6 +246,83 @@ def test_weights_that_are_no_numbers_are_neither_saved_nor_loaded(estimator, whe
     skops.dump(model, tmp_path / "m.skops")
     with pytest.raises(ValueError, match=f"m.skops is not a model saved by setwise: {says}"):
         load_model(tmp_path / "m.skops")
+
+
+def corrupted(found, path=()):
+    """A fitted object with one of its numbers set to NaN, and back; the place of each number."""
+    if not hasattr(found, "__dict__"):
+        return
+    for name, value in sorted(vars(found).items()):
+        parts = value if isinstance(value, list | tuple) else [value]
+        for at, part in enumerate(parts):
+            numbers = part.data if issparse(part) else part
+            if isinstance(value, float) and (name.endswith("_") or name == "at"):
+                vars(found)[name] = np.nan
+                yield (*path, name)
+                vars(found)[name] = value
+            elif isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.size:
+                kept, flags = numbers.copy(), numbers.flags.writeable
+                numbers.setflags(write=True)
+                numbers[...] = np.nan
+                yield (*path, name)
+                numbers[...] = kept
+                numbers.setflags(write=flags)
+            elif type(numbers).__module__.startswith(("sklearn", "setwise")):
+                yield from corrupted(numbers, (*path, name, at))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(kernel="linear"),
+        SVC(probability=True),
+        LinearSVC(),
+        QuadraticDiscriminantAnalysis(store_covariance=True),
+        LinearDiscriminantAnalysis(),
+        GaussianProcessClassifier(),
+        LabelPropagation(),
+        KNeighborsClassifier(),
+        NearestCentroid(),
+        CalibratedClassifierCV(LogisticRegression(), method="isotonic", cv=2),
+        CalibratedClassifierCV(GaussianNB(), cv=2),
+        MeasureClassifier(LogisticRegression(), "f1", ["ramp"]),
+        MeasureClassifier(LogisticRegression(), "f1", ["threshold"]),
+        SetClassifier("hamming"),
+        make_pipeline(StandardScaler(), SVC()),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_no_nan_that_changes_a_label_is_saved(estimator):
+    fitted = clone(estimator).fit(X, Y[:, 0])
+    assert not_numbers(fitted) == ""
+    labels, seen = fitted.predict(X), 0
+    for place in corrupted(fitted):
+        try:
+            # As in a file: some parts are made anew when they are loaded.
+            changed = (pickle.loads(pickle.dumps(fitted)).predict(X) != labels).any()
+        except (ValueError, OverflowError):
+            # It says so itself.
+            changed = not_numbers(fitted) != ""
+        seen += changed
+        assert not_numbers(fitted) or not changed, place
+    assert seen or isinstance(fitted, KNeighborsClassifier | Pipeline), "nothing was tried"
+    assert (fitted.predict(X) == labels).all()
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN")
+def test_gaps_that_a_model_was_fitted_to_are_no_reason_to_refuse(tmp_path):
+    gaps = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
+    for model in (
+        DecisionTreeClassifier(),
+        HistGradientBoostingClassifier(max_iter=3),
+        RandomForestClassifier(3),
+        make_pipeline(MinMaxScaler(), SimpleImputer(keep_empty_features=True), LogisticRegression()),
+    ):
+        gaps[:, 3] = np.nan if isinstance(model, Pipeline) else X[:, 3]
+        fitted = model.fit(gaps, Y[:, 0])
+        save_model(SavedModel(fitted, ("no", "yes"), "f1", n_features=4), tmp_path / "m.skops")
+        assert (load_model(tmp_path / "m.skops").estimator.predict(gaps) == fitted.predict(gaps)).all()
 
 
 def test_a_model_of_another_version_warns(tmp_path):

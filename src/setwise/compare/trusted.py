@@ -14,9 +14,13 @@ from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
+
+from setwise.estimators.choosing.lever import Rule
+from setwise.estimators.choosing.tables import Scaling
 
 PLAIN = frozenset(
     {
@@ -34,16 +38,20 @@ PLAIN = frozenset(
 ASIDE = frozenset({"tests", "externals", "conftest", "_testing", "experiments", "cli"})
 """Parts of the names of modules whose content no model needs."""
 
-WEIGHTS = frozenset(
+REPORTS = frozenset(
     {
-        "coef_", "coefs_", "dual_coef_", "intercept_", "intercepts_", "_baseline_prediction", "class_prior_",
-        "class_log_prior_", "feature_log_prob_", "theta_", "estimator_weights_", "a_", "b_", "y_thresholds_",
+        "_fit_X", "best_score_", "error_score", "loss_curve_", "oob_decision_function_", "oob_improvement_",
+        "oob_prediction_", "oob_score_", "oob_scores_", "scores_", "train_score_", "validation_score_",
+        "validation_scores_",
     }
 )  # fmt: skip
-"""What classifiers and their calibration multiply, add or compare; much else that a fit stores may be NaN."""
+"""What may be NaN in an estimator that predicts: how it did, and rows with gaps that neighbors are sought among."""
+
+OWN = frozenset({"coef_", "intercept_"})
+"""What an estimator of setwise predicts with, beside other objects; of its other figures some may not be known."""
 
 FINITE = frozenset({"coef_", "coefs_", "dual_coef_", "theta_"})
-"""Those that are not infinite either; an intercept of inf calls all rows positive."""
+"""Weights that are not infinite either; an intercept of inf calls all rows positive."""
 
 BITSET = 8
 """The number of 32-bit words with which boosted trees write a set of categories."""
@@ -94,25 +102,34 @@ def check_content(root: object) -> None:
 
 
 def not_numbers(root: object) -> str:
-    """Words on the first weights inside an object that are NaN, as ``"coef_ of its LogisticRegression"``, or ``""``.
+    """Words on the first NaN that an object predicts with, as ``"coef_ of its LogisticRegression"``, or ``""``.
 
-    With such weights most estimators label all rows alike, and say nothing.
+    With such numbers most estimators label all rows alike, and say nothing. What only transforms may hold NaN, as the
+    mean of a column of gaps.
     """
     for found in _reachable(root):
-        if isinstance(found, Tree):
-            held: dict[str, Any] = {"value": found.value}
-        elif isinstance(found, TreePredictor):
-            held = {"value": found.nodes["value"]}
-        else:
-            held = {name: value for name, value in getattr(found, "__dict__", {}).items() if name in WEIGHTS}
-        for name, value in held.items():
+        for name, value in _read_by_predict(found).items():
             for part in value if isinstance(value, list | tuple) else [value]:
-                numbers = np.asarray(part.data if issparse(part) else part)
-                if numbers.dtype.kind != "f":
+                numbers = part.data if issparse(part) else part
+                if not isinstance(numbers, float | np.floating | np.ndarray) or np.asarray(numbers).dtype.kind != "f":
                     continue
                 if np.isnan(numbers).any() or (name in FINITE and np.isinf(numbers).any()):
                     return f"{name} of its {type(found).__name__}"
     return ""
+
+
+def _read_by_predict(found: object) -> dict[str, Any]:
+    """The attributes of an object that its predictions may depend on, by name; none if it does not predict."""
+    if isinstance(found, Tree):
+        return {"value": found.value, "threshold": found.threshold}
+    if isinstance(found, TreePredictor):
+        return {name: found.nodes[name] for name in ("value", "num_threshold")}
+    if isinstance(found, Rule | Scaling | Kernel):
+        return vars(found)
+    if not hasattr(type(found), "predict"):
+        return {}
+    own = type(found).__module__.startswith("setwise.")
+    return {name: value for name, value in vars(found).items() if (name in OWN if own else name not in REPORTS)}
 
 
 def _reachable(root: object) -> Iterator[Any]:

@@ -4,10 +4,10 @@
 made when they are read, and prints the seconds and the memory that this adds.
 
 ``python benchmarks/map_rules.py --absent`` fits masks of one object that many images do not have. 100 held-out images
-of 64 x 64, half of them empty; 400 new ones, of which 1/10, 1/2 or 9/10 are empty; four seeds. Pixels depend on each other
-and are calibrated on held-out images: an object of 400 pixels of .9; elsewhere .01, since one image in a hundred is an
-object as a whole ("clean"). In "spots" there is also a spot of 100 pixels of .5, real in half of the cases, in each
-image with an object and in a fifth of the others. Entries are gains over the threshold 1/2.
+of 64 x 64, half of them empty; 400 new ones, of which 1/10, 1/2 or 9/10 are empty; four seeds. Pixels depend on each
+other and are calibrated on held-out images: an object of 400 pixels of .9; elsewhere .01, since one image in a hundred
+is an object as a whole ("clean"). In "spots" there is also a spot of 100 pixels of .5, real in half of the cases, in
+each image with an object and in a fifth of the others. Entries are gains over the threshold 1/2.
 
 ``python benchmarks/map_rules.py MSRC [--networks N] [--epochs N] [--horses FILE]``, by default 2 networks of 25 epochs;
 MSRC is the folder with ``index.npz``, ``images_half_png`` and ``labels_half_png``. FILE is a NumPy archive of

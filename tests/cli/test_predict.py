@@ -156,6 +156,7 @@ def test_what_does_not_fit_is_one_sentence(folder, tmp_path, capsys, edit, says)
         (("linear.skops", "t.csv", "--out", "linear.skops"), "--out must not be the model or the data"),
         (("linear.skops", "t.csv", "--out", "no/such/labels.csv"), "there is no folder no/such for labels.csv."),
         (("linear.skops", "t.csv", "--out", "."), "--out must be a file; got the folder ."),
+        (("linear.skops", "t.csv", "--out", "far.csv"), "away for far.csv."),
         (("linear.skops", "t.csv", "--out", "loop.csv"), "loop.csv is a link that leads to no file but back to itself"),
         (("bad.skops", "t.csv"), "bad.skops is not a model saved by setwise: File is not a zip file."),
         (("linear.skops",), "the following arguments are required: DATA"),
@@ -168,6 +169,7 @@ def test_wrong_commands_are_one_sentence(folder, tmp_path, monkeypatch, capsys, 
     np.savez(tmp_path / "t.npz", X=np.eye(3))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "far.csv").symlink_to("away/labels.csv")
     monkeypatch.chdir(tmp_path)
     assert run("predict", *words) == 2
     shown = capsys.readouterr()

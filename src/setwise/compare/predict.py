@@ -36,7 +36,7 @@ def predict_command(
     if out is not None and out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
         raise ValueError(f"--out must not be the model or the data; got {out}.")
     if out is not None and not behind(out).parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {out.parent} for {out.name}.")
+        raise FileNotFoundError(f"there is no folder {behind(out).parent} for {out.name}.")
     if out is not None and out.is_dir():
         raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
     held, note = _load(model)

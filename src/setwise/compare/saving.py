@@ -20,7 +20,7 @@ def check_place(path: Path) -> None:
     """
     require_skops(f"to save {as_saved_path(path).name}")
     if not behind(path).parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}.")
+        raise FileNotFoundError(f"there is no folder {behind(path).parent} for {path.name}.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
 

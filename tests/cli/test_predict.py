@@ -175,7 +175,8 @@ def test_wrong_commands_are_one_sentence(folder, tmp_path, monkeypatch, capsys, 
     shown = capsys.readouterr()
     assert says in shown.err
     assert len(shown.err.strip().splitlines()) == 1
-    (tmp_path / "loop.csv").unlink()
+    for link in ("loop.csv", "far.csv"):
+        (tmp_path / link).unlink()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

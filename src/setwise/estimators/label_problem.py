@@ -16,6 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
+from setwise.estimators.notices import SMALL, largest_number
 from setwise.estimators.start import scaled
 from setwise.estimators.training import Problem
 from setwise.models import Independent, JointLabels, MultiLabel
@@ -196,6 +197,13 @@ class LabelProblem(Training):
     def loss_at(self, w: Values) -> float:
         """The mean training loss of the weights."""
         return float(self.alone.loss.values(self.batch, self.features.scores(w) > 0.0).mean())
+
+    def is_lost_in_small_rows(self, w: Values) -> bool:
+        """Whether features are too small for the weights, so that all rows get the same labels, which they have not."""
+        if self.model.basis is not None or not 0.0 < largest_number(self.alone.X) < SMALL:
+            return False
+        found = (self.features.scores(w) > 0.0).reshape(self.alone.target.shape)
+        return all(bool((rows == rows[0]).all()) == alike for rows, alike in ((found, True), (self.alone.target, False)))
 
     def certain_share(self, trained: Trained) -> float:
         """The share of the training decisions that no optimization changes any more; nan where none is certified."""

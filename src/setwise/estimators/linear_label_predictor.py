@@ -23,12 +23,17 @@ from setwise.estimators.grouping import Grouping, group_vector
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.label_problem import LabelModel, LabelProblem, as_basis
 from setwise.estimators.large_label_problem import LargeLabelProblem, refuse_listed_only
-from setwise.estimators.notices import warn_of_end
+from setwise.estimators.notices import largest_number, warn_of_end
 from setwise.estimators.rows import as_matrix
 from setwise.estimators.splits import row_keys
 from setwise.estimators.threads import threads
 from setwise.estimators.training import Problem
-from setwise.estimators.vacuous import says_nothing, warn_of_kept_bound, warn_of_replaced_bound
+from setwise.estimators.vacuous import (
+    says_nothing,
+    warn_of_kept_bound,
+    warn_of_replaced_bound,
+    warn_of_small_features,
+)
 from setwise.learners import ConvexConcave
 from setwise.models.kernels import PairBasis
 from setwise.spaces import LargeSpace
@@ -98,7 +103,9 @@ class LinearLabelPredictor(LabelPredictor):
         self._validate_params()
         problem, trained = self._trained(X, Y)
         self._keep(problem, trained)
-        if problem.surrogate == "auto" and trained.surrogate == Ramp.name:
+        if isinstance(problem, LabelProblem) and problem.is_lost_in_small_rows(trained.w):
+            warn_of_small_features(type(self).__name__, largest_number(problem.alone.X))
+        elif problem.surrogate == "auto" and trained.surrogate == Ramp.name:
             warn_of_replaced_bound(problem.convex().name)
         elif problem.surrogate == "auto" and says_nothing(trained.fit, trained.C, problem.constant):
             warn_of_kept_bound(trained.surrogate)

@@ -11,6 +11,7 @@ from setwise.core.measure import Loss
 from setwise.core.pages import EMPTY_MODELS, HINGE
 from setwise.core.risk import Risk
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.notices import outside, way_from_constant
 
 VACUOUS, DOUBTFUL = 0.95, 0.5
 """A bound of at least these shares of the loss of the best constant labeling says nothing, or little."""
@@ -104,6 +105,15 @@ def warn_of_vacuous_bound(name: str, way_out: str) -> None:
         f"{way_out}.{EMPTY_MODELS.see}",
         VacuousBoundWarning,
         stacklevel=6,
+    )
+
+
+def warn_of_small_features(name: str, largest: float) -> None:
+    """Warn that the estimator ``name`` labels all rows alike, whose numbers are at most ``largest``."""
+    warnings.warn(
+        f"{name} gives all rows the same labels: {way_from_constant(largest, 'raise C')}.{EMPTY_MODELS.see}",
+        VacuousBoundWarning,
+        stacklevel=outside(),
     )
 
 

@@ -1,5 +1,7 @@
 """Probabilities, random and nasty, and the expected losses of all labelings by enumeration."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from setwise.core.enumerate import subsets
@@ -44,8 +46,13 @@ def probabilities(p, seed=0, n=TRIED):
 
 def truths(q):
     """The probability of each of the 2^p truths of each row, (n, 2^p), in the order of ``subsets``."""
-    every = subsets(q.shape[1])
-    return np.prod(np.where(every, q[:, None, :], 1.0 - q[:, None, :]), axis=2)
+    return _truths(q.tobytes(), q.shape)
+
+
+@lru_cache(maxsize=8)
+def _truths(q, shape):
+    q = np.frombuffer(q).reshape(shape)
+    return np.prod(np.where(subsets(shape[1]), q[:, None, :], 1.0 - q[:, None, :]), axis=2)
 
 
 def losses_of_all(loss, p):
@@ -70,12 +77,19 @@ COUNTS = [
 ]  # fmt: skip
 
 
-def slow(loss, q, k):
-    """The expected loss of predicting the first k, by full distributions of both counts."""
-    top, rest = np.ones(1), np.ones(1)
-    for x in q[:k]:
-        top = np.convolve(top, [1.0 - x, x])
-    for x in q[k:]:
-        rest = np.convolve(rest, [1.0 - x, x])
-    tp, fn = np.arange(k + 1.0)[:, None], np.arange(len(q) - k + 1.0)[None, :]
-    return top @ np.broadcast_to(formula_of(loss, len(q)).at(float(k), tp, fn), (k + 1, len(q) - k + 1)) @ rest
+def slow(loss, q):
+    """The expected losses of predicting the first k = 0..p, (p+1,), by full distributions of both counts."""
+    p, formula, out = len(q), formula_of(loss, len(q)), []
+    for k, (top, rest) in enumerate(zip(_counts(q.tobytes()), _counts(q[::-1].tobytes())[::-1], strict=True)):
+        tp, fn = np.arange(k + 1.0)[:, None], np.arange(p - k + 1.0)[None, :]
+        out.append(top @ np.broadcast_to(formula.at(float(k), tp, fn), (k + 1, p - k + 1)) @ rest)
+    return np.array(out)
+
+
+@lru_cache(maxsize=200)
+def _counts(q):
+    """The distributions of the numbers of positives among the first 0, 1, .., p."""
+    found = [np.ones(1)]
+    for x in np.frombuffer(q):
+        found.append(np.convolve(found[-1], [1.0 - x, x]))
+    return found

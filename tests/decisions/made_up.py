@@ -1,5 +1,7 @@
 """Random and nasty sets with scores, and their best thresholds by enumeration."""
 
+from functools import cache
+
 import numpy as np
 from scipy.stats import binom
 
@@ -46,6 +48,17 @@ def losses_at(loss, sets, scores, thresholds):
     return np.array([structure.values(scores >= t).mean() for t in thresholds])
 
 
+def first_right(whole, least, level):
+    """The first number of right ones, of so many, that is too large for a share below ``least``; one more if none."""
+    return next((r for r, tail in enumerate(_tails(whole, least)) if tail <= level + 1e-12), whole + 1)
+
+
+@cache
+def _tails(whole, least):
+    """The probabilities that a binomial number is at least 0, 1, .., ``whole``."""
+    return binom.sf(np.arange(-1, whole), whole, least).tolist()
+
+
 def walked(y, s, least, level):
     """The numbers predicted at the cuts that the walks of the guide pass, one cut after the other."""
     m = len(y)
@@ -57,7 +70,7 @@ def walked(y, s, least, level):
     for start, stop, more in zip(ranks, [*ranks[1:], m + 1], brought, strict=True):
         left += more
         cuts = [k for k in ends if start <= k < stop]
-        need = [next((r for r in range(k + 1) if binom.sf(r - 1, k, least) <= left + 1e-12), k + 1) for k in cuts]
+        need = [first_right(k, least, left) for k in cuts]
         kept = [i for i in range(len(cuts)) if i in (0, len(cuts) - 1) or need[i] != need[i + 1]]
         for i in kept:
             if y[: cuts[i]].sum() < need[i]:

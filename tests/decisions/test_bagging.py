@@ -29,7 +29,7 @@ def by_definition(sets, s, loss, n_resamples, seed):
 def test_it_is_the_mean_of_the_best_cuts(loss):
     rng = np.random.default_rng(0)
     differs = 0
-    for i in range(rounds(250, 80)):
+    for i in range(rounds(250, 60)):
         if i % 2:
             sets, s = ragged(rng)
         else:
@@ -43,7 +43,7 @@ def test_it_is_the_mean_of_the_best_cuts(loss):
         best = best_threshold(sets, s, loss)
         assert found.loss >= best.loss - 1e-12
         differs += found.threshold != best.threshold
-    assert differs > rounds(20, 5)
+    assert differs > rounds(20, 3)
 
 
 def test_a_hill_between_two_valleys_is_avoided():

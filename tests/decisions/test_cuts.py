@@ -1,5 +1,7 @@
 """Thresholds of least expected loss equal enumeration over all thresholds, which never separate equal rows."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -40,13 +42,18 @@ def labelings(scores):
     return [np.zeros(len(scores), dtype=bool), *(scores >= s for s in np.unique(scores)[::-1])]
 
 
+@lru_cache(maxsize=1)
+def of_all(loss, p):
+    """The loss bound to all truths, and its rule."""
+    return loss.structure(Sets.rows(subsets(p))), rule_of_cuts(loss, p)
+
+
 def check(loss, q, scores):
     """The threshold is one of least expected loss, and its value is that of what it predicts."""
     p = len(q)
-    every, weights = subsets(p), truths(q[None])[0]
-    sets = loss.structure(Sets.rows(every))
+    every, weights, (sets, rule) = subsets(p), truths(q[None])[0], of_all(loss, p)
     losses = {h.tobytes(): weights @ sets.values(np.tile(h, len(every))) for h in labelings(scores)}
-    threshold, value = best_cut(rule_of_cuts(loss, p), q, scores)
+    threshold, value = best_cut(rule, q, scores)
     tolerance = 1e-9 * max(1.0, *np.abs(list(losses.values())))
     np.testing.assert_allclose(losses[(scores > threshold).tobytes()], value, atol=tolerance)
     np.testing.assert_allclose(value, min(losses.values()), atol=tolerance)
@@ -70,7 +77,7 @@ def test_thresholds_of_ten_rows_with_ties_equal_enumeration(name):
 def exact(loss, scores):
     """The expected losses of all thresholds, by sums over all counts."""
     q = np.sort(expit(scores))[::-1]
-    return np.array([slow(loss, q, int(h.sum())) for h in labelings(scores)])
+    return slow(loss, q)[[int(h.sum()) for h in labelings(scores)]]
 
 
 @pytest.mark.draw(3)

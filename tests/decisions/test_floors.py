@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -37,7 +38,12 @@ def reached(floor, y, predicted):
         return right / max(whole, 1)
     if whole == 0:
         return 0.0
-    return binomtest(int(right), int(whole), alternative="greater").proportion_ci(floor.confidence, "exact").low
+    return _low(int(right), int(whole), floor.confidence)
+
+
+@cache
+def _low(right, whole, confidence):
+    return binomtest(right, whole, alternative="greater").proportion_ci(confidence, "exact").low
 
 
 def allowed_at(floors, y, s, cuts):

@@ -62,8 +62,8 @@ def test_windows_equal_sums_over_all_counts(loss, p):
     for q in in_turn(kinds, COUNTS.index(loss), 2):
         found = least_expected_loss(q, loss)
         ordered = np.sort(q)[::-1]
-        # Slow: all labelings of the most probable decisions, summed over all counts.
-        values = [slow(loss, ordered, k) for k in range(p + 1)]
+        # All labelings of the most probable decisions, summed over all counts.
+        values = slow(loss, ordered)
         np.testing.assert_allclose(found.values, min(values), atol=1e-11 * max(1.0, *values))
         np.testing.assert_allclose(expected_loss(q, found.labels, loss), found.values, atol=1e-11 * max(1.0, *values))
 
@@ -128,5 +128,5 @@ def test_a_function_of_counts_that_rewards_mistakes_is_enumerated():
     loss = CountFunctionLoss(lambda fn, fp: np.abs(fn + fp - 2.0))
     q = probabilities(12, n=24)
     found = least_expected_loss(q, loss)
-    for h in subsets(12)[:: 1 << 6]:
+    for h in np.random.default_rng(0).permutation(subsets(12))[:24]:
         assert (expected_loss(q, np.broadcast_to(h, q.shape), loss) >= found.values - 1e-12).all()

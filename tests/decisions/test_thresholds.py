@@ -33,7 +33,7 @@ def rows(rng):
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_best_threshold_equals_enumeration(name):
     rng, tried = np.random.default_rng(0), 0
-    while tried < rounds(200, 15 if name == "set_function" else 30):
+    while tried < rounds(200, 10 if name == "set_function" else 20):
         # These losses read the labels that are not known, and no threshold leaves them out.
         unknown = tried % 5 == 1 and name not in ("box_fullness", "count_range")
         sets, scores = rows(rng) if tried % 5 == 0 else ragged(rng, unknown=unknown)

@@ -14,6 +14,9 @@ from setwise.core.traits import Trait
 
 LIMIT = 16
 
+MANY = 4096
+"""So many labelings are evaluated at once."""
+
 
 def subsets(p: int) -> Bools:
     """All ``2^p`` sets of mistakes as rows, (2^p, p) bool; bit i of the row index says whether decision i is wrong."""
@@ -99,12 +102,14 @@ def objectives(structure: Structure, scores: ArrayLike, rows: NDArray[np.int64],
 
     With ``slack`` it is ``l(y) (1 + <s, phi(y) - target>)``.
     """
-    batch, s = structure.batch, np.asarray(scores, dtype=np.float64)
-    out = np.empty(len(rows))
-    for i, labels in enumerate(rows):
-        value, won = structure.values(labels)[0], float(s @ (batch.encode(labels) - batch.target))
-        out[i] = (value * (1.0 + won) if value > -np.inf else value) if slack else value + won
-    return out
+    s, part = np.asarray(scores, dtype=np.float64), rows[:MANY]
+    # Each row labels the same set, so that one call evaluates many of them.
+    copies = structure.take(np.zeros(len(part), dtype=np.int64))
+    values, target = copies.values(part.ravel()), structure.batch.target
+    won = (copies.batch.encode(part.ravel()).reshape(len(part), -1) - target) @ s
+    factors = np.where(values > -np.inf, 1.0 + won, 1.0)
+    out = values * factors if slack else values + won
+    return np.append(out, objectives(structure, s, rows[MANY:], slack)) if len(rows) > MANY else out
 
 
 def traits(loss: Loss, y: ArrayLike, tolerance: float = 1e-9) -> frozenset[Trait]:

@@ -1,5 +1,6 @@
 """DualDecomposition between the best labeling and its bound, and its bound is the least that multipliers can give."""
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -35,14 +36,20 @@ def random_problem(rng, height=3, width=4, kind="reals"):
     scores[graphs.node_places] = size * (rng.standard_normal(len(y)) + 0.5 * (2 * y - 1))
     scores[graphs.edge_places] = size * coupling * rng.random(len(graphs.edges))
     scores = {"reals": scores, "ties": np.round(4 * scores) / 4, "zeros": 0 * scores, "huge": 1e9 * scores}[kind]
-    rows = np.array(list(product([False, True], repeat=len(y))))
-    agree = rows[:, graphs.edges[:, 0]] == rows[:, graphs.edges[:, 1]]
-    won = rows @ scores[graphs.node_places] + agree @ scores[graphs.edge_places] - scores @ graphs.target
+    rows, features = every(height, width)
+    won = features @ np.concatenate([scores[graphs.node_places], scores[graphs.edge_places]]) - scores @ graphs.target
     return graphs, scores, rows, won
 
 
+@cache
+def every(height, width):
+    """All labelings of a grid, and their features: the positive nodes and the edges that agree."""
+    rows, edges = np.array(list(product([False, True], repeat=height * width))), grid(height, width)
+    return rows, np.hstack([rows, rows[:, edges[:, 0]] == rows[:, edges[:, 1]]]).astype(float)
+
+
 def losses_of(loss, y, rows):
-    return loss.structure(Sets.rows(np.tile(y, (len(rows), 1)).astype(int))).values(rows.ravel())
+    return loss.structure(Sets.rows(np.broadcast_to(y, rows.shape))).values(rows.ravel())
 
 
 @pytest.mark.draw(2)

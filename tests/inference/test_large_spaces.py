@@ -65,7 +65,7 @@ def check(batch, every, scores, costs, slack, found):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_worst_label_is_that_of_enumeration(kind, slack):
     rng = np.random.default_rng(0)
-    for _ in range(rounds(12, 6)):
+    for _ in range(rounds(12, 3)):
         batch, every = some_batch(rng, kind)
         for costs in every_cost(rng):
             structure = Structure(batch, () if costs is None else (costs,))
@@ -82,7 +82,7 @@ def test_the_worst_label_is_that_of_enumeration(kind, slack):
 def test_searches_that_end_early_have_bounds(kind, slack):
     rng = np.random.default_rng(1)
     open_ones = 0
-    for _ in range(rounds(15, 6)):
+    for _ in range(rounds(15, 4)):
         batch, every = some_batch(rng, kind, most=4)
         for costs in every_cost(rng)[3:7]:
             maximizer = METHODS[kind](limit=1).prepare(Structure(batch, (costs,)), slack)

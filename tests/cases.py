@@ -1,5 +1,7 @@
 """Losses, problems and slow twins for tests. Losses come from their own examples: a new file brings its cases along."""
 
+from functools import cache
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -35,11 +37,13 @@ def examples(p, reads="labels"):
     return [loss for kind in LOSSES.values() for loss in kind.examples(p) if loss.reads == reads]
 
 
+@cache
 def every_loss(p):
     """The losses of labels, and what is made of them."""
     return examples(p) + composites(p)
 
 
+@cache
 def submodular_losses(p):
     """Those that are submodular for every ground truth, as far as they promise."""
     return [loss for loss in every_loss(p) if Trait.SUBMODULAR in loss.traits]
@@ -50,6 +54,7 @@ def counts_of(loss, y):
     return loss.structure(Sets.single(y)).counts
 
 
+@cache
 def count_losses(p):
     """Losses that are functions of counts, those with a given number of predicted positives among them."""
     y = np.arange(p) % 2

@@ -87,7 +87,7 @@ def scores_of(rng, p):
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_random_sets_in_random_pieces(loss):
     rng = np.random.default_rng(0)
-    for _ in range(rounds(200, 12)):
+    for _ in range(rounds(200, 8)):
         p = int(rng.integers(1, 31))
         scale = rng.choice([1.0, p, 0.3])
         surrogate = MarginRescaling(loss, scale="size" if scale == p else float(scale))
@@ -144,7 +144,7 @@ def test_scores_of_all_sizes(loss):
         [0.5, 0.5 + 2**-53, 0.5 - 2**-54],
     ]
     for pool in pools:
-        for _ in range(20):
+        for _ in range(rounds(20, 8)):
             p = int(rng.integers(1, 40))
             scores, truth, pieces = split(rng.choice(pool, p), rng.random(p) < 0.5, rng)
             surrogate = MarginRescaling(loss)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import KINDS, every_loss, examples, fits, problem
+from cases import KINDS, every_loss, examples, fits, in_turn, problem
+from rounds import rounds
 from setwise.core import enumerate as brute
 from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
@@ -87,7 +88,7 @@ def _slope(evaluator, s, h=1e-7):
 def test_never_a_constant_labeling_whose_loss_is_above_the_ramp():
     """The theorem that makes the ramp worth its local minima: margin rescaling does predict such labelings."""
     rng, empty = np.random.default_rng(1), 0
-    for _ in range(400):
+    for _ in range(rounds(400, 120)):
         y = rng.random(6) < 0.4
         s = rng.standard_normal(6) - rng.choice([0.0, 2.0])
         for loss in (Jaccard(), FBeta(), Hamming()):
@@ -96,7 +97,7 @@ def test_never_a_constant_labeling_whose_loss_is_above_the_ramp():
                 if loss(y, constant) > ramp + 1e-12:
                     assert not np.array_equal(s > 0, constant)
             empty += not (s > 0).any() and margin > ramp + 1e-9
-    assert empty > 20
+    assert empty > rounds(20, 5)
 
 
 def test_the_majorant_is_margin_rescaling_towards_the_prediction():
@@ -179,7 +180,7 @@ def test_at_scores_of_zero_the_gradient_is_that_of_a_point_close_by(scale):
     rng = np.random.default_rng(0)
     for p in (1, 2, 3, 5):
         losses = every_loss(p) + [one for one in examples(p, "scores") if fits(one, p)]
-        for loss in losses:
+        for loss in in_turn(losses, p + len(str(scale))):
             y = rng.random(p) < 0.5
             s = rng.integers(-1, 2, p) * 1.0
             if not fits(loss, p):

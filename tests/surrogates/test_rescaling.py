@@ -35,7 +35,7 @@ def test_certificates_hold_for_every_loss_and_every_method_that_takes_it(problem
                     assert bound.value == pytest.approx(truth, rel=1e-9, abs=slack), (loss, method)
 
 
-@settings(max_examples=rounds(15, 6))
+@settings(max_examples=rounds(15, 4))
 @given(truths_and_scores(dtypes=("f8",)))
 def test_gradient_is_a_plane_below_even_when_greedy(problem):
     y, scores, rng = problem
@@ -85,7 +85,7 @@ def test_margin_scale_of_a_loss_that_does_not_increase_is_zero():
     assert margin_scale(Cardinality([0.0, 1.0, 0.4]), [0, 1]) == 0.0
 
 
-@settings(max_examples=rounds(100, 12))
+@settings(max_examples=rounds(100, 8))
 @given(truths_and_scores())
 def test_lovasz_is_at_least_the_others_inside_the_unit_cube(problem):
     """LH Prop. 8, for losses whose margin rescaling is an extension."""

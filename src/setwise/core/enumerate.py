@@ -67,14 +67,11 @@ def lovasz_hinge(loss: Loss, y: ArrayLike, scores: ArrayLike, increasing: bool) 
     the loss of no mistake.
     """
     u = 1.0 - margins(y, scores)
-    values = table(loss, y)
-    best = -np.inf
-    for order in permutations(range(len(u))):
-        # The row indices of the sets {}, {pi_1}, {pi_1, pi_2}, ... in the table.
-        chain = np.concatenate(([0], np.cumsum(1 << np.array(order))))
-        gains = np.diff(values[chain])
-        best = max(best, float((np.maximum(u, 0.0) if increasing else u)[list(order)] @ gains))
-    value = float(values[0]) + best
+    values, orders = table(loss, y), np.array(list(permutations(range(len(u)))))
+    # The row indices of the sets {pi_1}, {pi_1, pi_2}, ... in the table.
+    chains = np.cumsum(1 << orders, axis=1)
+    gains = np.diff(values[chains], axis=1, prepend=values[0])
+    value = float(values[0] + ((np.maximum(u, 0.0) if increasing else u)[orders] * gains).sum(axis=1).max())
     return value if increasing else max(value, 0.0)
 
 

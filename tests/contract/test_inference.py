@@ -112,7 +112,8 @@ def objectives_of(structure, y, scores, slack):
     """The objective of every set of mistakes; enumerated once for all methods."""
     y, scores = np.array(y), np.array(scores)
     rows = brute.subsets(len(y)) ^ y
-    values = np.array([structure.values(row)[0] for row in rows])
+    copies = structure.take(np.zeros(len(rows), dtype=np.int64))
+    values = copies.values(rows.ravel())
     won = -(brute.subsets(len(y)) @ brute.margins(y, scores))
     allowed = values > -np.inf
     shift = structure.batch.target_shift

@@ -37,7 +37,8 @@ def tell(monkeypatch, *urls):
 def calls_of(function):
     """Each call of a function in src with the name of its file."""
     for file in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        text = file.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if function in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
                 yield file.name, node
 

@@ -6,6 +6,7 @@ import pytest
 from setwise import BinaryDenoiser
 from setwise.core.enumerate import subsets
 from setwise.core.refusal import Refusal
+from setwise.core.sets import Sets
 from setwise.estimators import restoration
 from setwise.estimators.restoration import numbered
 from setwise.kernels.noise import LOGISTIC
@@ -43,8 +44,8 @@ def perturbed(model):
 
 def expected(chances, loss):
     """The expected loss of each labeling, (images, labelings), from the chances of all true ones."""
-    table = np.array([[loss(y, h) for h in ROWS] for y in ROWS])
-    return chances @ table
+    true = loss.structure(Sets.rows(ROWS))
+    return chances @ np.column_stack([true.values(np.tile(h, len(ROWS))) for h in ROWS])
 
 
 def decided(model):

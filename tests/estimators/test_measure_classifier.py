@@ -354,7 +354,8 @@ def test_groups_reach_a_search_inside_that_splits_by_them(rare, n_jobs):
         search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=GroupKFold(2))
         expected = clone(search).fit(X, y, groups=groups).cv_results_["mean_test_score"]
         for base in (search, make_pipeline(search)):
-            model = MeasureClassifier(base, levers=["threshold"], outer_cv=3, n_jobs=n_jobs).fit(X, y, groups=groups)
+            model = MeasureClassifier(base, levers=["threshold"], cv=2, outer_cv=2, n_jobs=n_jobs)
+            model.fit(X, y, groups=groups)
             inner = model.estimator_ if base is search else model.estimator_[-1]
             np.testing.assert_array_equal(inner.cv_results_["mean_test_score"], expected)
 
@@ -367,7 +368,7 @@ def test_groups_reach_a_base_that_requests_them_and_no_other(rare, matrix):
     target = np.column_stack([y, 1 - y]) if matrix else y
 
     def fitted(base, **more):
-        model = MeasureClassifier(base, levers=["threshold"], cv=3).fit(X, target, groups=groups, **more).estimator_
+        model = MeasureClassifier(base, levers=["threshold"], cv=2).fit(X, target, groups=groups, **more).estimator_
         return model.estimators_[0] if matrix else model
 
     # Without routing nothing but X and y arrives.

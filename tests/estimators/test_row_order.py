@@ -29,7 +29,7 @@ def test_rows_have_numbers_of_their_features():
     assert (row_keys(X[:, ::-1]) != keys).mean() > 0.5
 
 
-def rows_of(kind, n=200):
+def rows_of(kind, n=120):
     """Rows and labels: of real numbers; of few numbers, so that scores tie; and with twins of both labels."""
     X, y = make_classification(n, 6, weights=[0.85], flip_y=0.05, random_state=1)
     if kind == "ties":
@@ -50,7 +50,7 @@ def rows_of(kind, n=200):
         (SetClassifier("average_precision"), "rows"),
         (SetClassifier("jaccard", "ramp"), "classes"),
         (SetClassifier("f1", average="macro"), "matrix"),
-        (SetClassifierCV(SetClassifier("f1"), Cs=[1.0, 100.0], cv=3), "rows"),
+        (SetClassifierCV(SetClassifier("f1"), Cs=[1.0, 100.0], cv=2), "rows"),
     ],
 )
 def test_the_order_of_rows_does_not_matter(model, target, kind):

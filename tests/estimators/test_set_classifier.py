@@ -51,7 +51,7 @@ def test_every_named_loss_trains_to_its_certificate(name):
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
 @pytest.mark.parametrize("loss", ["f1", "jaccard", "hamming"])
 def test_average_says_what_a_set_is(average, loss):
-    X, Y = make_multilabel_classification(60, 5, n_classes=3, random_state=1)
+    X, Y = make_multilabel_classification(40, 5, n_classes=3, random_state=1)
     model = SetClassifier(loss, C=50, average=average).fit(X, Y)
     guess = model.predict(X)
     pairs = {

@@ -39,7 +39,7 @@ def made_up(seed, n=60, ends=None, loss="jaccard", scale="size", shift=0.5):
 @pytest.mark.parametrize("loss", [Jaccard(), FBeta()], ids=repr)
 @pytest.mark.parametrize("ends", [None, np.arange(0, 61, 6)], ids=["one set", "ten sets"])
 def test_descent_is_monotone_and_ends(make, loss, ends):
-    for seed in range(3):
+    for seed in range(rounds(3, 2)):
         risk, start = made_up(seed, ends=ends, loss=loss)
         C, tol = 50.0, 1e-2
         seen = []
@@ -63,7 +63,7 @@ def test_descent_is_monotone_and_ends(make, loss, ends):
 @DESCENT
 def test_no_majorant_descends_from_the_end(make):
     C = 50.0
-    for seed in range(4):
+    for seed in range(rounds(4, 2)):
         risk, start = made_up(seed)
         fit = make(C=C, tol=1e-3, max_iter=3000).minimize(risk, w0=start)
         again = OneSlack(C=C, tol=1e-6).minimize(risk.majorant(fit.w), w0=fit.w)

@@ -82,7 +82,7 @@ def test_marginals_of_l_field_are_its_derivatives(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_logistic_samples_are_maxima_and_estimate_a_bound(kind):
-    for t, model in enumerate(models(kind, rounds(24, 8), most=6)):
+    for t, model in enumerate(models(kind, rounds(24, 4 if "set" in kind else 8), most=6)):
         rows, values, total, _ = summed(model)
         samples = 2000 if model.pairwise is not None else 60
         found = logistic(model, samples, random_state=t)

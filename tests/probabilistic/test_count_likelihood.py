@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from rounds import rounds
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
@@ -73,7 +74,7 @@ def enumerated(labelings, s):
 
 def test_likelihood_and_posterior_equal_enumeration():
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(rounds(300, 120)):
         labels, loss, allowed = drawn(rng)
         sets, s = Sets(labels, np.array([0, len(labels)])), scores_of(rng, len(labels))
         every = np.array(list(product((0, 1), repeat=len(labels))), dtype=float)

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from probabilistic.models import KINDS, base
+from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.core.graphs import Graphs
 from setwise.core.refusal import Refusal
@@ -86,7 +87,7 @@ def test_gradients_are_those_of_differences(kind, surrogate):
 @pytest.mark.parametrize("kind", KINDS)
 def test_l_field_is_enclosed_and_convex(kind):
     rng = np.random.default_rng([2, KINDS.index(kind)])
-    for _ in range(4):
+    for _ in range(rounds(4, 2)):
         batch, scores = batches(kind, rng)
         evaluator = LFieldLikelihood().on(batch)
         found = evaluator(scores)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.enumerate import subsets
 from setwise.kernels.noise import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
@@ -118,7 +119,7 @@ def test_any_base_functions_make_the_same_steps_as_cuts():
 def test_moments_match_with_other_base_functions(more):
     rows = np.random.default_rng(5).random((60, 6)) < 0.35
     rows[:30] = rows[:30].any(axis=1, keepdims=True)
-    terms, steps = [CUTS[0], more], 1500 if isinstance(more, SetFunctionOf) else 4000
+    terms, steps = [CUTS[0], more], 1500 if isinstance(more, SetFunctionOf) else rounds(4000, 2000)
     rates = Rates(steps, (0.3, 0.1, 0.1), (0.0, 0.0), 0)
     weights = learn([joint(terms, rows)], rates, start=Weights(np.zeros(1), 0.0, np.zeros(2))).weights
     functions = np.stack([one.values(ROWS) for one in terms], axis=1)

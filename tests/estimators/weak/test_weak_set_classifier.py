@@ -248,7 +248,8 @@ def test_the_estimator_reads_rows_as_they_are():
     from sklearn.preprocessing import OneHotEncoder
 
     reader = make_column_transformer((OneHotEncoder(), ["word"]), remainder="passthrough")
-    model = WeakSetClassifier(make_pipeline(reader, LogisticRegression())).fit(table, groups=groups, counts=counts)
+    model = WeakSetClassifier(make_pipeline(reader, LogisticRegression()), "count_likelihood")
+    model.fit(table, groups=groups, counts=counts)
     assert (model.predict(table) == y).mean() > 0.75
     assert model.feature_names_in_.tolist() == ["word", "number"]
 

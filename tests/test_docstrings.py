@@ -43,7 +43,9 @@ def test_every_example_runs_and_prints_what_it_says(names, tmp_path, monkeypatch
     module = importlib.import_module(names[0].package)
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     printed = []
-    for name in filter(_can_run, names):
+    # The same classes stand in both packages, and their examples run in one.
+    again = {name.text for name in public_names("setwise.estimators")} if names[0].package == "setwise" else set()
+    for name in filter(_can_run, (name for name in names if name.text not in again)):
         test = doctest.DocTestParser().get_doctest(name.text, {"np": np}, str(name), module.__file__, 0)
         runner.run(test, out=printed.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(printed)

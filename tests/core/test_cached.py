@@ -104,6 +104,7 @@ def test_the_child_of_a_fork_calls_kernels_while_another_thread_makes_the_first_
     assert ran.stdout.split() == str([0] * 3).split(), ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_the_child_of_a_fork_fits_while_another_thread_fits():
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, check=False)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -195,6 +196,12 @@ def test_a_mapping_that_is_not_of_numpy():
         np.testing.assert_array_equal(np.concatenate(found.places.tell(np.array, found.X)), one)
 
 
+@cache
+def of_arrays(named):
+    """A fit to numbers as labels and as ids, with the memory that names would need or not."""
+    return FileClassifier("jaccard", "convex", tol=1e-2, memory=with_sets(SORTED, named=named)).fit(X, Y, SORTED)
+
+
 @pytest.mark.draw(4)
 @pytest.mark.parametrize("labels", ["text", "truth values", "codes", "floats"])
 @pytest.mark.parametrize("ids", ["text", "dates", "floats", "codes", "uint64"])
@@ -206,9 +213,9 @@ def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
     g = {"text": names, "dates": days, "floats": SORTED / 4, "codes": pd.Categorical(names)}
     g["uint64"] = SORTED.astype(np.uint64) + np.uint64(2**63)
     path = stored(FRAME.assign(y=y, g=g[ids]), tmp_path / "rows.parquet")
-    memory = with_sets(SORTED, named=ids in ("text", "dates", "codes"))
-    model = FileClassifier("jaccard", "convex", tol=1e-2, memory=memory).fit(path, "y", "g")
-    assert_same(model, FileClassifier("jaccard", "convex", tol=1e-2, memory=memory).fit(X, Y, SORTED))
+    named = ids in ("text", "dates", "codes")
+    model = FileClassifier("jaccard", "convex", tol=1e-2, memory=with_sets(SORTED, named=named)).fit(path, "y", "g")
+    assert_same(model, of_arrays(named))
     assert model.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
     local = model.to_local().score(FRAME.drop(columns="y"), np.asarray(y), SORTED)
     assert model.score(path, "y", "g") == pytest.approx(local, abs=1e-12)

@@ -38,6 +38,7 @@ def run(**more):
     return ways, ran.stderr
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_and_a_later_one(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-W", "error", "-c", CALL]

@@ -136,7 +136,7 @@ def test_extensions_in_pieces(errors, monkeypatch):
 
 def test_tables_in_pieces(monkeypatch):
     monkeypatch.setattr(device_search, "CELLS", 7)
-    for scores, codes in cases(5, 20):
+    for scores, codes in cases(5, rounds(20, 8)):
         assert_same(SurrogateForm(MarginRescaling(MCC()), None), scores, codes)
 
 
@@ -148,7 +148,7 @@ ON_LINES = [Jaccard(), Jaccard("fraction"), Tversky(2.0, 1.0), FBeta(), FBeta(0.
 def test_large_sets_by_lines_of_their_tables(loss, monkeypatch):
     monkeypatch.setattr(device_search, "LARGEST_TABLE", -1)
     for surrogate in (MarginRescaling(loss), MarginRescaling(loss, scale="size"), Ramp(loss)):
-        for scores, codes in cases(6, 8):
+        for scores, codes in cases(6, rounds(8, 4)):
             assert_same(SurrogateForm(surrogate, None), scores, codes)
 
 
@@ -178,7 +178,7 @@ def test_slack_rescaling_of_larger_tables_goes_through_the_host():
 def test_huge_scores_do_not_bury_the_loss(loss):
     """Decisions that are wrong or right by far do not change which labels are worst among the others."""
     rng = np.random.default_rng(8)
-    for _ in range(20):
+    for _ in range(rounds(20, 8)):
         scores, codes = torch.tensor(rng.standard_normal((3, 8))), torch.tensor(rng.integers(0, 2, (3, 8)).astype("i1"))
         for surrogate in (MarginRescaling(loss), Ramp(loss)):
             form = SurrogateForm(surrogate, None)
@@ -193,7 +193,7 @@ def test_ties_do_not_change_values(loss):
     rng = np.random.default_rng(9)
     forms = [SurrogateForm(surrogate, None) for surrogate in surrogates(loss)]
     forms += [LovaszForm(loss, errors) for errors in Errors] if loss == Jaccard() else []
-    for _ in range(20):
+    for _ in range(rounds(20, 8)):
         scores = torch.tensor(rng.integers(0, 3, (3, 9)) / 2.0)
         for form in forms:
             assert_same(form, scores, torch.tensor(rng.integers(-1, 2, (3, 9)).astype("i1")), gradient=False)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rounds import rounds
 from setwise.core.graphs import Graphs
 from setwise.core.inference import Maximizer
 from setwise.core.solutions import Solutions
@@ -47,7 +48,7 @@ def labeled(graphs, labels):
 def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
     rng = np.random.default_rng(0)
     exact = 0
-    for _ in range(20):
+    for _ in range(rounds(20, 8)):
         labels = boxed(rng, "strokes")
         labels[0] = 0
         graphs = Graphs(labels, ENDS, EDGES)
@@ -64,7 +65,7 @@ def test_the_surrogate_lies_between_the_loss_and_its_bound(loss, inference):
         ramp = Ramp(loss, inference).on(graphs)(scores)
         assert ramp.upper[0] >= (losses + won).max() - won.max() - 1e-9
         assert ramp.upper[0] <= found.upper[0] + 1e-9
-    assert exact >= 5
+    assert exact >= rounds(5, 2)
 
 
 def test_several_images_of_a_set_have_a_joint_share():

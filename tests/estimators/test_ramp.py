@@ -432,7 +432,7 @@ def test_no_fit_of_a_ranking_ends_at_equal_scores_in_silence():
     model = SetClassifier(RecallAtK(100)).fit(X, y)
     assert model.surrogate_ == "ramp"
     assert model.score(X, y) >= SetClassifier(RecallAtK(100), start="logistic", C=0).fit(X, y).score(X, y)
-    for seed in range(rounds(6, 3)):
+    for seed in range(rounds(75, 3)):
         X, y = make_classification(200, 8, random_state=seed, flip_y=0.05, class_sep=0.3)
         for loss in (RecallAtK(3), PrecisionAtK(3), AveragePrecision(), RocArea()):
             with warnings.catch_warnings(record=True) as said:

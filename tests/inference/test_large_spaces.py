@@ -190,7 +190,7 @@ def _by_one_truth(scores, T, k, truth):
 @pytest.mark.parametrize("draw", SCORES)
 def test_the_best_labels_and_those_above_a_threshold(kind, draw):
     rng = np.random.default_rng(5)
-    for _ in range(6):
+    for _ in range(rounds(6, 3)):
         batch, every = some_batch(rng, kind, right=0)
         scores = some_scores(rng, batch, draw)
         maximizer = METHODS[kind]().prepare(Structure(batch))

@@ -236,3 +236,46 @@ def test_parts_that_are_only_bounded_rule_no_label_out(method, loss, truth, edge
     structure = loss.structure(graphs)
     seen = worst(method, structure, np.array(scores), blocks_of(graphs, np.array(scores), structure))
     assert max(seen) <= 8.0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-15, 1e-17, 1e-200, 1e100])
+@pytest.mark.parametrize(("loss", "labels"), [(Jaccard(), [1, 0, 1, 0]), (FBeta(), [0, 0, 1, 0])])
+def test_forced_labels_are_not_stronger_than_they_must_be(loss, labels, size):
+    structure, scores = (size * loss).structure(Sets.single(labels)), size * np.array([0.3, 1.8, -0.2, -2.4])
+    block = Block(structure.batch, scores, structure, np.arange(4), True)
+    ranked = [(value - block.target, row) for row, value in block.values.items()]
+    wanted = sorted((value for value, _ in ranked), reverse=True)
+    most = [[max(value for value, row in ranked if row[i] == label) for label in (0, 1)] for i in range(4)]
+    for method in METHODS:
+        if method.refuses(structure) is None:
+            found = method.prepare(structure).k_best(scores, 6)[0]
+            off = [abs(a - b) for a, b in zip(whole([one.value for one in found]), wanted, strict=False)]
+            assert not all(one.exact for one in found) or max(off) <= 8 * block.unit, method
+            if method.approximate:
+                continue
+            marginals = np.array(whole(method.prepare(structure).max_marginals(scores).ravel())) - np.ravel(most)
+            assert max(abs(marginals)) <= 8 * block.unit, method
+
+
+@pytest.mark.parametrize("method", [QPBO(), MaxFlow(), Auto(), INFERENCES["enumeration"]()], ids=lambda one: one.name)
+def test_forced_labels_of_a_tiny_part_beside_a_huge_one(method):
+    edges = np.array([[0, 1], [1, 2], [0, 2], [3, 4]])
+    structure = Structure(Graphs(np.zeros(5, bool), np.array([0, 5]), edges))
+    scores = np.array([1e-13, 2.5e-13, -4e-13, 2e3, -1e3, 1e-13, 5e-14, 2e-13, 3e3])
+    blocks = blocks_of(structure.batch, scores, structure)
+    for i in range(3):
+        for label in (0, 1):
+            forced = np.where(np.arange(5) == i, label, -1)
+            found = method.prepare(structure).best(scores, forced)
+            at = found.labels.astype(int)
+            assert at[i] == label
+            best = max(value for row, value in blocks[0].values.items() if row[i] == label)
+            assert best - blocks[0].values[tuple(at[blocks[0].nodes])] <= 8 * blocks[0].unit
+
+
+def test_max_marginals_beside_a_part_that_is_only_bounded():
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    structure = Structure(Graphs(np.zeros(4, bool), np.array([0, 4]), edges))
+    scores = np.array([0.0, 0.0, 0.0, 1 / 3, -1.0, -1.0, -1.0])
+    found = QPBO().prepare(structure).max_marginals(scores)
+    np.testing.assert_allclose(found, INFERENCES["enumeration"]().prepare(structure).max_marginals(scores), rtol=1e-14)

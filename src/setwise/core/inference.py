@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.cached import cached_property
 from setwise.core.checks import (
     as_array,
     as_count,
@@ -176,9 +177,9 @@ class Maximizer(ABC):
             raise Refusal(
                 f"{self!r} refuses to force labels under slack rescaling: the score is multiplied there.", FORCED_LABELS
             )
-        size = absolute_sums(s, batch)
-        # No change of labels gains more score than this, and the 1 stands for a loss of usual size.
-        strength, tol = 4.0 * (size + (1.0 if self.structure.terms else size == 0.0)), np.zeros(len(batch))
+        # No change of labels gains more score than this.
+        size = absolute_sums(s, batch) + self._usual_losses
+        strength, tol = 4.0 * (size + (size == 0.0)), np.zeros(len(batch))
         for _ in range(FORCES):
             pushed = batch.force(s, wanted, strength[batch.owners])
             with np.errstate(over="ignore", invalid="ignore"):
@@ -196,6 +197,16 @@ class Maximizer(ABC):
         never = found.exact & (count_true(disobeys, batch.offsets) > 0)
         values[never] = bounds[never] = -np.inf
         return Solutions(labels, values, np.maximum(bounds, values), found.exact)
+
+    @cached_property
+    def _usual_losses(self) -> Values:
+        """The largest loss of each set, (n,), among a few labelings: all of one label, and all of wrong ones."""
+        labels, k = self.structure.batch.labels, self.structure.batch.n_labels
+        wrong = np.where(labels >= 0, (labels.astype(np.int64) + 1) % k, labels)
+        tried = (*(np.full(len(labels), label) for label in range(k)), wrong)
+        lost = np.stack([self.structure.values(one.astype(labels.dtype)) for one in tried])
+        most: Values = np.abs(np.where(np.isfinite(lost), lost, 0.0)).max(axis=0)
+        return most
 
     def max_marginals(self, scores: ArrayLike, base: Values | float = 0.0) -> Values:
         """``M[i, v] = base + max over y with y_i = v of l(y) + <s, phi(y) - target>`` for all i, (total, n_labels).

@@ -203,7 +203,7 @@ class LabelProblem(Training):
         if self.model.basis is not None or not 0.0 < largest_number(self.alone.X) < SMALL:
             return False
         found = (self.features.scores(w) > 0.0).reshape(self.alone.target.shape)
-        return all(bool((rows == rows[0]).all()) == alike for rows, alike in ((found, True), (self.alone.target, False)))
+        return bool((found == found[0]).all() and (self.alone.target != self.alone.target[0]).any())
 
     def certain_share(self, trained: Trained) -> float:
         """The share of the training decisions that no optimization changes any more; nan where none is certified."""

@@ -9,7 +9,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.checks import as_parts, as_scores
 from setwise.core.graphs import Graphs
-from setwise.core.inference import Maximizer, as_base_values
+from setwise.core.inference import Maximizer, as_base_values, as_forced
 from setwise.core.network import Network
 from setwise.core.one_label import LabelCosts
 from setwise.core.solutions import Solutions
@@ -88,15 +88,24 @@ class _ByComponents(MovableMaximizer):
         return _ByComponents(self.structure.take(parts), self._inner.take(chosen))
 
     def solve(self, scores: Floats, tol: Values) -> Solutions:
-        found = self._inner.solve(scores[self._places], (tol / np.diff(self._ends))[self._owners])
-        exact = np.bincount(self._owners, ~found.exact, len(tol)) == 0
+        return self._joined(self._inner.solve(scores[self._places], (tol / np.diff(self._ends))[self._owners]))
+
+    def best(self, scores: Any, forced: Any) -> Solutions:
+        batch = self.structure.batch
+        given, wanted = as_scores(scores, batch.n_scores), as_forced(forced, batch.total, batch.n_labels)
+        return self._joined(self._inner.best(given[self._places], wanted[self.nodes]))
+
+    def _joined(self, found: Solutions) -> Solutions:
+        """What the components have, put together."""
+        exact = np.bincount(self._owners, ~found.exact, len(self.structure.batch)) == 0
         return Solutions(self.whole(found.labels), self.summed(found.values), self.summed(found.bounds), exact)
 
     def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
         given = as_scores(scores, self.structure.batch.n_scores)[self._places]
         found, one = self._inner.max_marginals(given), self._inner.maximize(given)
-        # What a component has, or at most.
-        best = np.where(one.exact, one.values, one.bounds)
+        # The labels of any node lead to the maximum of its component.
+        first = found[self._inner.structure.batch.offsets[:-1]].max(axis=1)
+        best = np.where(one.exact, one.values, first)
         others = self.summed(best)[self._owners] - best + as_base_values(base, len(self.structure.batch))[self._owners]
         return np.asarray(self.whole(found + others[self._inner.structure.batch.owners, None]))
 

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from setwise import __version__
 from setwise.core.visible import in_line, visible
+from setwise.core.whole import is_standard_output
 
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."
@@ -228,6 +229,8 @@ def _predict(options: argparse.Namespace) -> int:
     if options.out is None:
         # A pipe gets the labels as they are.
         print(visible(text) if sys.stdout.isatty() else text, end="")
+    elif is_standard_output(options.out):
+        _complain(_wrapped(done), 0)
     else:
         print(_wrapped(done))
     return 0

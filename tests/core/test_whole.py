@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -90,3 +92,20 @@ def test_devices_stay_devices():
     with pytest.raises(OSError, match="space"):
         write(Path("/dev/full"))
     assert all(stat.S_ISCHR(os.stat(path).st_mode) for path in (os.devnull, "/dev/full"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="standard output has no name here")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_standard_output_goes_on_in_the_file_that_it_was_sent_to(name, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from setwise.core.whole import is_standard_output, written_whole\n"
+        "path = Path(sys.argv[1])\n"
+        "print('first')\n"
+        "with written_whole(path) as part: part.write_text('new\\n')\n"
+        "print('last', is_standard_output(path), is_standard_output(Path('/dev/stderr')))\n"
+    )
+    (tmp_path / "out.txt").write_text("kept\n")
+    for mode, before in (("a", "kept\n"), ("w", "")):
+        with (tmp_path / "out.txt").open(mode) as out:
+            subprocess.run([sys.executable, "-c", code, name], check=True, stdout=out, stderr=subprocess.PIPE)
+        assert (tmp_path / "out.txt").read_text() == f"{before}first\nnew\nlast True False\n"

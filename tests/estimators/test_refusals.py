@@ -136,8 +136,10 @@ def test_features_of_other_scales_are_told(bags):
         model.fit(1e9 * X, y, groups=groups)
     with pytest.warns(ConvergenceWarning, match=r"; raise max_iter or tol\."):
         model.fit(X, y, groups=groups)
-    with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
-        SetClassifier("jaccard").fit(1e-150 * X, y)
+    for tiny in (1e-150, 1e-200, 5e-324):
+        for model in (SetClassifier("jaccard"), SetClassifier(), SetClassifier("auc")):
+            with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
+                model.fit(tiny * X, y)
 
 
 def small_classifier(size, bags, folder):
@@ -194,9 +196,10 @@ def test_a_constant_model_of_small_features_says_so(fit, bags, tmp_path):
             fit(size, bags, tmp_path)
 
 
-def test_rows_of_a_file_that_are_too_small_are_refused(bags, tmp_path):
+@pytest.mark.parametrize("tiny", [1e-150, 1e-200])
+def test_rows_of_a_file_that_are_too_small_are_refused(tiny, bags, tmp_path):
     X, y, _ = bags
-    pd.DataFrame(1e-150 * X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_parquet(
+    pd.DataFrame(tiny * X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_parquet(
         tmp_path / "t.parquet"
     )
     model = FileClassifier("f1")

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from setwise.core.visible import in_line
 
@@ -24,7 +26,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     try:
         yield part
         if through:
-            with part.open("rb") as made, path.open("wb") as stream:
+            with part.open("rb") as made, _stream(path) as stream:
                 shutil.copyfileobj(made, stream)
         else:
             part.chmod(rights_at(real))
@@ -56,6 +58,22 @@ def _is_stream(path: Path) -> bool:
     # What the system lists here may be a file that is open already, as standard output.
     listed = os.path.realpath(path.parent)
     return (path.exists() and not path.is_file()) or listed == "/dev" or f"{listed}/".startswith("/proc/")
+
+
+def _stream(path: Path) -> BinaryIO:
+    """What is there, opened to write; standard output goes on where it is, in a file that it was sent to."""
+    if not is_standard_output(path):
+        return path.open("wb")
+    sys.stdout.flush()
+    return os.fdopen(os.dup(1), "wb")
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether a path is another name of standard output, as ``/dev/stdout``."""
+    try:
+        return _is_stream(path) and os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
 
 
 def _umask() -> int:

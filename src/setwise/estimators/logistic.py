@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from setwise.core.arrays import Bools, Values
 from setwise.core.sets import Sets
 from setwise.estimators.grouping import Grouping
+from setwise.estimators.notices import largest_number
 from setwise.estimators.splits import FOLDS, Split, folds
 
 CS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
@@ -86,7 +87,7 @@ class Logistic:
         self.intercept = np.concatenate([bias for _, bias in parts]) if intercept else np.zeros(len(self.coef))
         if scaler.mean_ is not None and scaler.with_mean:
             self.intercept -= self.coef @ scaler.mean_
-        refuse_tiny(self.coef)
+        refuse_tiny(self.coef, largest_number(X))
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """``X coef^T + intercept``, (n,) or (n, p)."""
@@ -94,9 +95,12 @@ class Logistic:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def refuse_tiny(coef: Values) -> None:
-    """Raise OverflowError for weights of a start that are too large to be squared: those of very small features."""
-    if not np.isfinite(coef).all() or np.abs(coef).max() > HUGE:
+def refuse_tiny(coef: Values, largest: float) -> None:
+    """Raise OverflowError for weights of a start that are too large to be squared: those of very small features.
+
+    Squares of numbers that are all below 1 / HUGE, the ``largest`` too, leave float64, and they look constant.
+    """
+    if not np.isfinite(coef).all() or np.abs(coef).max() > HUGE or 0.0 < largest < 1.0 / HUGE:
         raise OverflowError("X is too small: the weights of its features are too large for float64; scale X up.")
 
 

@@ -53,7 +53,7 @@ class PlacedLogistic:
         begin = np.zeros(len(self.scale) + bool(self.intercept))
         found = minimize(self._objective, begin, jac=True, method="L-BFGS-B", callback=step, options={"maxiter": STEPS})
         self.w = self._plain(found.x)
-        refuse_tiny(self.w)
+        refuse_tiny(self.w, float(np.array(self.places.tell(RowBlock.extent, self.rows))[:, 0].max()))
 
     def _moments(self) -> tuple[Values, Values]:
         """The means and deviations by which features are scaled; without an intercept they are not centered."""

@@ -201,9 +201,9 @@ class Maximizer(ABC):
     @cached_property
     def _usual_losses(self) -> Values:
         """The largest loss of each set, (n,), among a few labelings: all of one label, and all of wrong ones."""
-        labels, k = self.structure.batch.labels, self.structure.batch.n_labels
-        wrong = np.where(labels >= 0, (labels.astype(np.int64) + 1) % k, labels)
-        tried = (*(np.full(len(labels), label) for label in range(k)), wrong)
+        batch, labels = self.structure.batch, self.structure.batch.labels
+        wrong = np.where(labels.astype(np.int64) < batch.largest, labels.astype(np.int64) + 1, 0)
+        tried = (*(np.minimum(label, batch.largest) + 0 * wrong for label in range(batch.n_labels)), wrong)
         lost = np.stack([self.structure.values(one.astype(labels.dtype)) for one in tried])
         most: Values = np.abs(np.where(np.isfinite(lost), lost, 0.0)).max(axis=0)
         return most

@@ -191,8 +191,19 @@ def test_a_saved_file_replaces_another_and_can_be_read_as_other_files(tmp_path):
 
 def test_what_is_not_fitted_is_not_saved_and_nan_is_no_answer(tmp_path):
     model = SavedModel(LogisticRegression(), ("no", "yes"), "f1", n_features=4)
-    with pytest.raises(ValueError, match="m.skops cannot be saved: its LogisticRegression is not fitted"):
-        save_model(model, tmp_path / "m.skops")
+    half = make_pipeline(StandardScaler(), LogisticRegression().fit(X, Y[:, 0]))
+    for one, at in ((model, "LogisticRegression"), (replace(model, estimator=half), "StandardScaler")):
+        with pytest.raises(ValueError, match=f"m.skops cannot be saved: its {at} is not fitted"):
+            save_model(one, tmp_path / "m.skops")
+    (tmp_path / "far.skops").symlink_to("away/m.skops")
+    whole = make_pipeline(FunctionTransformer(), "passthrough", LogisticRegression()).fit(X, Y[:, 0])
+    with pytest.raises(FileNotFoundError, match="there is no folder .*away for far.skops"):
+        save_model(replace(model, estimator=whole), tmp_path / "far.skops")
+    for values in (np.full((1, 4), np.nan, object), np.full((1, 4), complex(0, np.nan))):
+        odd = LogisticRegression().fit(X, Y[:, 0])
+        odd.coef_ = values
+        with pytest.raises(Refusal, match="coef_ of its LogisticRegression holds NaN or inf"):
+            save_model(replace(model, estimator=odd), tmp_path / "m.skops")
     fitted = LogisticRegression().fit(X, Y[:, 0])
     fitted.coef_ = fitted.coef_ * np.nan
     broken = SavedModel(fitted, ("no", "yes"), "f1", n_features=4, response="decision_function", threshold=0.0)

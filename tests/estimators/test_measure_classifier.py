@@ -212,6 +212,14 @@ def test_label_matrices_over_any_classifier(base, many):
 
 
 @pytest.mark.parametrize("base", [MultiOutputClassifier(LogisticRegression()), ClassifierChain(LogisticRegression())])
+def test_a_fold_without_both_values_of_a_label_is_told(base):
+    X, Y = np.arange(12.0).reshape(6, 2), np.array([[0, 1], [0, 0], [1, 1], [0, 0], [0, 1], [0, 0]])
+    says = "cannot be fitted to . of the 6 rows, where the label in column 0 has one value only: give more rows, or"
+    with pytest.raises(ValueError, match=f"{type(base).__name__} {says} leave out that label"):
+        MeasureClassifier(base, "f1").fit(X, Y)
+
+
+@pytest.mark.parametrize("base", [MultiOutputClassifier(LogisticRegression()), ClassifierChain(LogisticRegression())])
 def test_what_is_fitted_to_matrices_alone_refuses_one_label(base, rare):
     with pytest.raises(Refusal, match=r"refuses y of shape \(\d+,\): it is fitted to label matrices"):
         MeasureClassifier(make_pipeline(StandardScaler(), base), levers=FAST).fit(*rare)

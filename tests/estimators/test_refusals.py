@@ -199,9 +199,7 @@ def test_a_constant_model_of_small_features_says_so(fit, bags, tmp_path):
 @pytest.mark.parametrize("tiny", [1e-150, 1e-200])
 def test_rows_of_a_file_that_are_too_small_are_refused(tiny, bags, tmp_path):
     X, y, _ = bags
-    pd.DataFrame(tiny * X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_parquet(
-        tmp_path / "t.parquet"
-    )
+    pd.DataFrame(tiny * X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_parquet(tmp_path / "t.parquet")
     model = FileClassifier("f1")
     with pytest.raises(OverflowError, match=r"X is too small: the weights .* scale X up"):
         model.fit(tmp_path / "t.parquet", "y")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.pages import OWN_MODEL
@@ -39,9 +40,15 @@ def check_features(reader: Any, given: int, wanted: str, name: str) -> None:
 
 
 def check_fitted(reader: Any, name: str) -> None:
-    """Raise Refusal for an estimator or an encoder that is not fitted; ``name`` is the file in the sentence."""
+    """Raise Refusal for an estimator or an encoder that is not fitted; ``name`` is the file in the sentence.
+
+    A pipeline counts as fitted where its last step is, so all its steps are asked.
+    """
+    steps = reader.steps if isinstance(reader, Pipeline) else []
+    for _, step in steps:
+        check_fitted(step, name)
     try:
-        if hasattr(reader, "fit"):
+        if hasattr(reader, "fit") and not steps:
             check_is_fitted(reader)
     except NotFittedError:
         raise Refusal(f"{name} cannot be saved: its {type(reader).__name__} is not fitted.", OWN_MODEL) from None

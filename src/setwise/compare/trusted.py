@@ -110,12 +110,20 @@ def not_numbers(root: object) -> str:
     for found in _reachable(root):
         for name, value in _read_by_predict(found).items():
             for part in value if isinstance(value, list | tuple) else [value]:
-                numbers = part.data if issparse(part) else part
-                if not isinstance(numbers, float | np.floating | np.ndarray) or np.asarray(numbers).dtype.kind != "f":
-                    continue
+                numbers = _as_numbers(part.data if issparse(part) else part)
                 if np.isnan(numbers).any() or (name in FINITE and np.isinf(numbers).any()):
                     return f"{name} of its {type(found).__name__}"
     return ""
+
+
+def _as_numbers(value: Any) -> Any:
+    """The real or complex numbers that a value holds; none where it is something else, as text or whole numbers."""
+    if not isinstance(value, float | complex | np.inexact | np.ndarray):
+        return np.zeros(0)
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        array = np.array([one for one in array.ravel() if isinstance(one, float | complex | np.inexact)])
+    return array if array.dtype.kind in "fc" else np.zeros(0)
 
 
 def _read_by_predict(found: object) -> dict[str, Any]:

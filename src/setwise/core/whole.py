@@ -18,8 +18,14 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     Where ``path`` is a link, the file behind it is replaced. What is no regular file, as a device or a named pipe, gets
     the bytes. A file that is replaced keeps its permissions.
+
+    Raises
+    ------
+    FileNotFoundError : where the folder of the file, or of the file behind a link, does not exist
     """
     real, through = behind(path), _is_stream(path)
+    if not through and not real.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {in_line(str(real.parent))} for {in_line(path.name)}.")
     handle, name = tempfile.mkstemp(dir=None if through else real.parent, prefix=f".{real.name}-")
     os.close(handle)
     part = Path(name)

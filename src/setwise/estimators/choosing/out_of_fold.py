@@ -1,6 +1,7 @@
 """What a base model says about rows that it did not see, computed once for all levers and measures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import combinations
 from time import perf_counter
 from typing import Any, final
@@ -216,9 +217,25 @@ def _fit(source: OutOfFold, weight: float, train: Ints, test: Ints | None) -> An
         params[source.weight_name] = np.where(source.truth[train], weight, 1.0) * own
     model = clone(source.estimator)
     X = _safe_indexing(source.X, train)
-    with base_threads(X):
+    with base_threads(X), _told_of_constant_labels(source, train):
         model.fit(X, source.target[train], **params)
     return model if test is None else source._respond(model, _safe_indexing(source.X, test))
+
+
+@contextmanager
+def _told_of_constant_labels(source: OutOfFold, train: Ints) -> Iterator[None]:
+    """Say of an error of a fit that some label of a matrix has one value only in the rows ``train``, if it is so."""
+    try:
+        yield
+    except ValueError as error:
+        truth = source.truth[train]
+        constant: Ints = np.flatnonzero((truth == truth[:1]).all(axis=0)) if truth.ndim == 2 else np.zeros(0, np.int64)
+        if not len(constant):
+            raise
+        raise ValueError(
+            f"{source.name} cannot be fitted to {len(train)} of the {len(source.truth)} rows, where the label in "
+            f"column {constant[0]} has one value only: give more rows, or leave out that label."
+        ) from error
 
 
 @final

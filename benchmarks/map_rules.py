@@ -9,6 +9,10 @@ other and are calibrated on held-out images: an object of 400 pixels of .9; else
 is an object as a whole ("clean"). In "spots" there is also a spot of 100 pixels of .5, real in half of the cases, in
 each image with an object and in a fifth of the others. Entries are gains over the threshold 1/2.
 
+``python benchmarks/map_rules.py --few`` fits 12 or 20 masks of discs, of which .7, .8 or .9 are empty, for the mean
+over the masks that have a disc. It takes what gains more than two standard errors, and prints how much of that is lost
+on 150 new masks, by the number of masks that the gain comes from.
+
 ``python benchmarks/map_rules.py MSRC [--networks N] [--epochs N] [--horses FILE]``, by default 2 networks of 25 epochs;
 MSRC is the folder with ``index.npz``, ``images_half_png`` and ``labels_half_png``. FILE is a NumPy archive of
 photographs of another source, ``rgb128`` (n, 128, 128, 3). Horse, mountain and what is unlabeled do not count. Of the
@@ -40,6 +44,7 @@ from PIL import Image
 
 from setwise import MapRule, ShiftWarning
 from setwise.decisions.map_rules import Measure, tally_of
+from setwise.estimators import map_rule
 from setwise.experiments.horses.network import made
 from setwise.losses import Jaccard
 from setwise.torch import decide
@@ -254,6 +259,46 @@ def absent():
     table(cells)
 
 
+def discs(rng, n, empty, offset, side=24):
+    """Noisy logits of masks that hold a disc or are empty."""
+    y, grid = np.zeros((n, side, side), int), np.mgrid[:side, :side]
+    for i in np.flatnonzero(rng.random(n) >= empty):
+        center, radius = rng.uniform(0, side, 2), rng.uniform(1.5, 7)
+        y[i] = ((grid - center[:, None, None]) ** 2).sum(axis=0) < radius**2
+    noise = 1.2 * rng.standard_normal((n, 1, 1)) + rng.standard_normal((n, side, side))
+    return (4.0 * y - 2.0 + offset + noise)[:, None], y
+
+
+def few(seeds=40):
+    """Print what is lost by rules whose gain comes from a few maps."""
+    known, fits, taken = map_rule.is_known, 0, {"1": [], "2": [], "3 or 4": [], "5 or more": []}
+    map_rule.is_known = lambda gain, se, carriers: gain > 2.0 * se
+    for empty in (0.7, 0.8, 0.9):
+        for offset in (0.0, -1.0, -1.5):
+            for n in (12, 20):
+                for seed in range(seeds):
+                    fits += 1
+                    rng = np.random.default_rng(seed)
+                    rule = MapRule("present", random_state=0).fit(*discs(rng, n, empty, offset))
+                    if rule.rule_ == "plain":
+                        continue
+                    new, y = discs(rng, 150, empty, offset)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", ShiftWarning)
+                        gain = measure(rule.predict(new), y, "present", 2)
+                    gain -= measure((new[:, 0] > 0).astype(int), y, "present", 2)
+                    row = next(row for row in rule.table_ if row["rule"] == rule.rule_)
+                    k = int(row["from"] + 1e-9)
+                    name = "5 or more" if k >= 5 else "3 or 4" if k >= 3 else f"{k}"
+                    taken[name].append((gain, row["gain"], known(row["gain"], row["se"], row["from"])))
+    cells = [("from", "fits", "gain in the fit", "gain on new masks", "least", "share that loses > .005", "now taken")]
+    for name, found in taken.items():
+        new, said, kept = np.array(found).reshape(-1, 3).T
+        figures = (f"{said.mean():+.3f}", f"{new.mean():+.3f}", f"{new.min():+.3f}") if len(new) else ("", "", "")
+        cells.append((name, f"{len(new)} of {fits}", *figures, f"{(new < -0.005).mean():.2f}", f"{kept.sum():.0f}"))
+    table(cells)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", type=Path)
@@ -262,8 +307,11 @@ if __name__ == "__main__":
     parser.add_argument("--horses", type=Path)
     parser.add_argument("--memory", nargs="?", type=int, const=500)
     parser.add_argument("--absent", action="store_true")
+    parser.add_argument("--few", action="store_true")
     given = parser.parse_args()
-    if given.absent:
+    if given.few:
+        few()
+    elif given.absent:
         absent()
     elif given.memory:
         memory(given.memory)

@@ -50,6 +50,24 @@ def test_measures_are_those_of_loops(over):
 
 
 @pytest.mark.parametrize("over", ["dataset", "present", "all"])
+def test_a_gain_comes_from_the_maps_without_which_it_is_lost(over):
+    rng = np.random.default_rng(0)
+    y, h, plain = rng.integers(0, 3, (3, 8, 5, 5))
+    y[0], y[1], plain[2] = 0, 2, h[2]
+    owners = np.array([0, 0, 1, 2, 3, 3, 4, 5])
+    lost = []
+    for owner in range(6):
+        kept = np.where((owners == owner)[:, None, None], plain, h)
+        lost.append(measured(h, y, over) - measured(kept, y, over))
+    ours, theirs = (
+        np.stack([tally_of(a.ravel(), b.ravel(), 3) for a, b in zip(g, y, strict=True)]) for g in (h, plain)
+    )
+    found = Measure(Jaccard(), over, 0).carriers(theirs, ours, owners)
+    assert found == pytest.approx(np.abs(lost).sum() ** 2 / (np.array(lost) ** 2).sum())
+    assert Measure(Jaccard(), over, 0).carriers(theirs, theirs, owners) == 0
+
+
+@pytest.mark.parametrize("over", ["dataset", "present", "all"])
 def test_all_multipliers_of_a_class_are_tried_at_once(over):
     logits, y = maps(0, n=6)
     q = softmax(logits, axis=1).reshape(6, 3, -1).transpose(0, 2, 1).reshape(-1, 3)
@@ -92,6 +110,28 @@ def test_the_gain_is_that_of_new_maps(over):
     row = next(row for row in rule.table_ if row["rule"] == rule.rule_)
     assert row[over] - rule.table_[0][over] == pytest.approx(rule.gain_)
     assert str(rule).startswith(CANDIDATES[rule.rule_])
+
+
+def discs(rng, n, empty, side=24):
+    """Noisy probabilities of masks that hold a disc, too low by 1.5 in the logit, or are empty."""
+    y, grid = np.zeros((n, side, side), int), np.mgrid[:side, :side]
+    for i in np.flatnonzero(rng.random(n) >= empty):
+        center, radius = rng.uniform(0, side, 2), rng.uniform(1.5, 7)
+        y[i] = ((grid - center[:, None, None]) ** 2).sum(axis=0) < radius**2
+    noise = 1.2 * rng.standard_normal((n, 1, 1)) + rng.standard_normal((n, side, side))
+    return (4.0 * y - 3.5 + noise)[:, None], y
+
+
+def test_no_rule_rests_on_a_few_maps_that_have_the_object():
+    gains = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        rule = MapRule("present", random_state=0).fit(*discs(rng, 12, 0.9))
+        if rule.rule_ != "plain":
+            new, truth = discs(rng, 150, 0.9)
+            labels = (measured(h, truth, "present", first=1) for h in (rule.predict(new), (new[:, 0] > 0).astype(int)))
+            gains.append(next(labels) - next(labels))
+    assert all(gain > -0.005 for gain in gains), gains
 
 
 def test_nothing_is_gained_where_objects_are_absent_and_pixels_depend_on_each_other():
@@ -198,6 +238,16 @@ def test_tensors_of_half_precision_are_taken(kind):
             "target must have one map for each of the 6 maps of logits; got 5",
         ),
         ({"target": np.zeros((6, 2, 3), int)}, ValueError, r"target\[0\] must be whole numbers of shape \(2, 2\)"),
+        (
+            {"logits": np.zeros((6, 2, 2))},
+            ValueError,
+            r"logits must be maps \(n, C, H, W\), .*; got logits\[0\] and target\[0\] both of shape \(2, 2\)",
+        ),
+        (
+            {"logits": np.zeros((6, 2, 2)), "from_logits": False},
+            ValueError,
+            r"logits\[0\] must be probabilities with the sum 1 over the classes C, .* got a map of shape \(2, 2\)",
+        ),
         ({"target": np.full((6, 2, 2), 3)}, ValueError, r"target\[0\] must hold labels 0..2, or ignore_index; got 3"),
         ({"from_logits": False}, ValueError, r"logits\[0\] must be probabilities with the sum 1"),
         ({"groups": np.zeros(6)}, ValueError, "cv must be at most the number of maps or groups, 1; got 5"),

@@ -83,6 +83,22 @@ class Measure:
         total = np.einsum("rn,...n->...r", weights, some.astype(float))
         return np.asarray(np.einsum("rn,...n->...r", weights, np.where(some, each, 0.0)) / np.maximum(total, 1e-300))
 
+    def carriers(self, plain: Values, tallies: Values, owners: Ints) -> float:
+        """Of how many owners of maps (n,) the gain of tallies (n, C, 4) over plain ones comes.
+
+        That is ``(sum |d|)^2 / sum d^2``, where d is what the measure loses if the maps of one owner keep the plain
+        tallies; so many owners with equal parts have the same ratio.
+        """
+        one, units = np.ones((1, 1)), int(owners.max()) + 1
+        if self.over == "dataset":
+            kept = np.broadcast_to(tallies.sum(axis=0), (units, *tallies.shape[1:])).copy()
+            np.add.at(kept, owners, plain - tallies)
+            d = self.values(tallies.sum(axis=0)[None], one)[0] - self.values(kept[:, None], one)[:, 0]
+        else:
+            d = self.values(tallies[:, None], one)[:, 0] - self.values(plain[:, None], one)[:, 0]
+            d = np.bincount(owners, weights=d, minlength=units)
+        return float(np.abs(d).sum() ** 2 / max((d**2).sum(), 1e-300))
+
     def _losses(self, tallies: Values) -> Values:
         tp, predicted, positive, whole = np.moveaxis(tallies, -1, 0)
         return np.asarray(self.loss.of_counts(positive - tp, predicted - tp, positive, whole - positive))

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from scipy.stats import t as student
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -44,8 +45,11 @@ CANDIDATES = {
 }
 """The rules that are compared, in words."""
 
-ERRORS = 2.0
-"""A rule must gain more than so many standard errors."""
+LEVEL = 0.977
+"""A gain is believed above this quantile of Student's t; of a normal law it is two standard errors."""
+
+CARRIERS = 5
+"""Of how many maps or groups a gain must come."""
 
 RESAMPLES = 400
 """How often the maps or groups are drawn anew for the standard error of a gain."""
@@ -81,7 +85,9 @@ class MapRule(BaseEstimator):
     - *class multipliers*: b = 0, and the a of the best measure on labelled maps
     - for masks of one class: *a threshold*, and *a threshold and a least area*, below which a mask is left empty
 
-    It takes the one that gains most, if it gains more than two standard errors, and otherwise the most probable class.
+    It takes the one that gains most, of those whose gain comes from at least five maps or groups, k, and is above 0 by
+    a one-sided t-test at 2.3 % with k - 1 degrees of freedom; otherwise the most probable class. Here ``k = (sum |d|)^2
+    / sum d^2``, and d is what the measure loses if one map or group keeps its most probable classes.
     It makes no assumption about how pixels depend on each other; :func:`setwise.torch.decide` takes them for
     independent. Maps must be held out: of images that the network was not trained on, and like those to come.
 
@@ -110,7 +116,8 @@ class MapRule(BaseEstimator):
     least_area_ : the share of a map below which a mask is left empty
     gain_, gain_se_ : the measure less that of the most probable class, on maps that a and b were not fitted on, and its
         standard error over maps or groups; NaN without targets
-    table_ : for each rule a dict: its gain and standard error, the three measures, and the share of right pixels
+    table_ : for each rule a dict: its gain and standard error, of how many maps or groups the gain comes, the three
+        measures, and the share of right pixels
     absent_ : the mean over maps and classes of ``prod(1 - q)``, the probability that a class is absent if pixels were
         independent, and the share of maps and classes in which it is. Where the first is far below,
         :func:`setwise.torch.decide` predicts classes that are not there
@@ -262,10 +269,10 @@ class MapRule(BaseEstimator):
         if not self.table_:
             return f"{words}; nothing is known of its gain without targets"
         lines = [f"{words}: gain {self.gain_:+.4f} +- {self.gain_se_:.4f} (over={self.over!r})"]
-        lines.append(f"{'rule':34}{'gain':>9}{'+-':>8}{'dataset':>9}{'present':>9}{'all':>9}{'pixels':>9}")
+        lines.append(f"{'rule':34}{'gain':>9}{'+-':>8}{'from':>7}{'dataset':>9}{'present':>9}{'all':>9}{'pixels':>9}")
         for row in self.table_:
             figures = "".join(f"{row[name]:9.4f}" for name in (*OVERS, "accuracy"))
-            lines.append(f"{CANDIDATES[row['rule']]:34}{row['gain']:+9.4f}{row['se']:8.4f}{figures}")
+            lines.append(f"{CANDIDATES[row['rule']]:34}{row['gain']:+9.4f}{row['se']:8.4f}{row['from']:7.1f}{figures}")
         return "\n".join(lines)
 
     def _check(self) -> None:
@@ -299,7 +306,10 @@ class MapRule(BaseEstimator):
         else:
             q = softmax(flat, axis=0) if self.from_logits else flat
         if not self.from_logits and (q.min() < 0 or np.abs(q.sum(axis=0) - 1).max() > SLACK):
-            raise ValueError(f"logits[{i}] must be probabilities with the sum 1, for from_logits=False.")
+            raise ValueError(
+                f"logits[{i}] must be probabilities with the sum 1 over the classes C, its first axis, for "
+                f"from_logits=False; got a map of shape {given.shape}."
+            )
         return q, given.shape[1:]
 
     def _target(self, target: Any, i: int, shape: tuple[int, ...], classes: int) -> Ints:
@@ -307,6 +317,11 @@ class MapRule(BaseEstimator):
         given = _as_array(target)
         if given.shape == (1, *shape):
             given = given[0]
+        if given.shape == (self.n_classes_, *shape):
+            raise ValueError(
+                f"logits must be maps (n, C, H, W), with C = 1 for masks, and target their labels (n, H, W); got "
+                f"logits[{i}] and target[{i}] both of shape {given.shape}."
+            )
         if given.shape != shape or given.dtype.kind not in "iub":
             raise ValueError(
                 f"target[{i}] must be whole numbers of shape {shape}, as its map; got {given.dtype} of shape "
@@ -388,11 +403,12 @@ class MapRule(BaseEstimator):
         self.table_ = []
         for j, name in enumerate(names):
             se = float(np.std(drawn_values[j] - drawn_values[0], ddof=1))
-            row: dict[str, Any] = {"rule": name, "gain": float(values[j] - values[0]), "se": se}
+            carriers = measure.carriers(tallies[0], tallies[j], owners)
+            row: dict[str, Any] = {"rule": name, "gain": float(values[j] - values[0]), "se": se, "from": carriers}
             for over in OVERS:
                 row[over] = float(Measure(measure.loss, over, measure.first).values(tallies[j], np.ones((1, n)))[0])
             self.table_.append(row | {"accuracy": float(right[j].mean())})
-        good = [row for row in self.table_ if row["gain"] > ERRORS * row["se"]]
+        good = [row for row in self.table_ if is_known(row["gain"], row["se"], row["from"])]
         best = max(good, key=lambda row: row["gain"], default=self.table_[0])
         self.gain_, self.gain_se_ = best["gain"], best["se"]
         self._take(best["rule"], self._rules(drawn, measure)[best["rule"]])
@@ -420,6 +436,11 @@ class MapRule(BaseEstimator):
                 ShiftWarning,
                 stacklevel=3,
             )
+
+
+def is_known(gain: float, se: float, carriers: float) -> bool:
+    """Whether a gain is above 0, as far as the maps or groups that it comes from can tell."""
+    return carriers >= CARRIERS and gain > student.ppf(LEVEL, carriers - 1.0) * se
 
 
 def _features(q: Values) -> Values:

@@ -269,7 +269,7 @@ def discs(rng, n, empty, offset, side=24):
     return (4.0 * y - 2.0 + offset + noise)[:, None], y
 
 
-def few(seeds=40):
+def few(seeds=80):
     """Print what is lost by rules whose gain comes from a few maps."""
     known, fits, taken = map_rule.is_known, 0, {"1": [], "2": [], "3 or 4": [], "5 or more": []}
     map_rule.is_known = lambda gain, se, carriers: gain > 2.0 * se
@@ -291,11 +291,24 @@ def few(seeds=40):
                     k = int(row["from"] + 1e-9)
                     name = "5 or more" if k >= 5 else "3 or 4" if k >= 3 else f"{k}"
                     taken[name].append((gain, row["gain"], known(row["gain"], row["se"], row["from"])))
-    cells = [("from", "fits", "gain in the fit", "gain on new masks", "least", "share that loses > .005", "now taken")]
+    cells = [
+        (
+            "from",
+            "fits",
+            "gain in the fit",
+            "gain on new masks",
+            "least",
+            "share that loses > .005",
+            "taken by a t-test",
+            "of these lose",
+        )
+    ]
     for name, found in taken.items():
         new, said, kept = np.array(found).reshape(-1, 3).T
+        lost = new < -0.005
+        shares = (f"{lost.mean():.2f}", f"{kept.sum():.0f}", f"{(lost * kept).sum():.0f}")
         figures = (f"{said.mean():+.3f}", f"{new.mean():+.3f}", f"{new.min():+.3f}") if len(new) else ("", "", "")
-        cells.append((name, f"{len(new)} of {fits}", *figures, f"{(new < -0.005).mean():.2f}", f"{kept.sum():.0f}"))
+        cells.append((name, f"{len(new)} of {fits}", *figures, *shares))
     table(cells)
 
 

@@ -230,7 +230,7 @@ def _predict(options: argparse.Namespace) -> int:
         # A pipe gets the labels as they are.
         print(visible(text) if sys.stdout.isatty() else text, end="")
     elif is_standard_output(options.out):
-        _complain(_wrapped(done), 0)
+        _note(_wrapped(done))
     else:
         print(_wrapped(done))
     return 0

@@ -14,7 +14,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from setwise.compare.fact_words import MOST_LABELS
 from setwise.compare.figures import listed, percent, threshold_text
 from setwise.compare.saved import SavedModel, load_model
-from setwise.core.whole import behind, written_whole
+from setwise.core.whole import require_folder, written_whole
 from setwise.datasets.names import some, word
 from setwise.datasets.new_rows import NewRows, load_numbered, load_rows
 
@@ -35,8 +35,8 @@ def predict_command(
     """
     if out is not None and out.exists() and any(out.samefile(file) for file in (model, data) if Path(file).exists()):
         raise ValueError(f"--out must not be the model or the data; got {out}.")
-    if out is not None and not behind(out).parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {behind(out).parent} for {out.name}.")
+    if out is not None:
+        require_folder(out)
     if out is not None and out.is_dir():
         raise IsADirectoryError(f"--out must be a file; got the folder {out}.")
     held, note = _load(model)

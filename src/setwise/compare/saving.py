@@ -7,7 +7,7 @@ import numpy as np
 from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES
 from setwise.compare.saved import SavedModel, as_saved_path, require_skops, save_model
-from setwise.core.whole import behind
+from setwise.core.whole import require_folder
 from setwise.estimators import MeasureClassifier
 
 
@@ -19,8 +19,7 @@ def check_place(path: Path) -> None:
     ValueError, OSError : for another ending than ``.skops``, a folder that does not exist, or without skops
     """
     require_skops(f"to save {as_saved_path(path).name}")
-    if not behind(path).parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {behind(path).parent} for {path.name}.")
+    require_folder(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
 

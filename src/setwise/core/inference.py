@@ -203,7 +203,8 @@ class Maximizer(ABC):
         """The largest loss of each set, (n,), among a few labelings: all of one label, and all of wrong ones."""
         batch, labels = self.structure.batch, self.structure.batch.labels
         wrong = np.where(labels.astype(np.int64) < batch.largest, labels.astype(np.int64) + 1, 0)
-        tried = (*(np.minimum(label, batch.largest) + 0 * wrong for label in range(batch.n_labels)), wrong)
+        alike = (np.minimum(label, batch.largest) for label in range(batch.n_labels))
+        tried = [*(np.broadcast_to(one, wrong.shape) for one in alike), wrong]
         lost = np.stack([self.structure.values(one.astype(labels.dtype)) for one in tried])
         most: Values = np.abs(np.where(np.isfinite(lost), lost, 0.0)).max(axis=0)
         return most

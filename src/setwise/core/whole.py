@@ -24,8 +24,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     FileNotFoundError : where the folder of the file, or of the file behind a link, does not exist
     """
     real, through = behind(path), _is_stream(path)
-    if not through and not real.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {in_line(str(real.parent))} for {in_line(path.name)}.")
+    if not through:
+        require_folder(path)
     handle, name = tempfile.mkstemp(dir=None if through else real.parent, prefix=f".{real.name}-")
     os.close(handle)
     part = Path(name)
@@ -52,6 +52,13 @@ def behind(path: Path) -> Path:
     if real.is_symlink():
         raise OSError(f"{in_line(str(path))} is a link that leads to no file but back to itself; name a file.")
     return real
+
+
+def require_folder(path: Path) -> None:
+    """Raise FileNotFoundError unless the folder of a file, or of the file behind a link, is there."""
+    folder = behind(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {in_line(str(folder))} for {in_line(path.name)}.")
 
 
 def rights_at(path: Path) -> int:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import pytest
@@ -151,6 +152,31 @@ def test_twins_are_left_when_they_took_long_and_for_large_arrays(monkeypatch):
     for size in (4, 5, 4):
         patient(np.ones(size))
     assert calls == ([3, 4, 4] if not jit.DEBUGGED else [])
+
+
+@pytest.mark.skipif(jit.DEBUGGED, reason="nothing is compiled")
+def test_twins_are_left_soon_where_the_kernel_is_on_disk(folder):
+    def twin(array, offsets, out):
+        calls.append(len(array))
+        time.sleep(jit.GLANCE)
+        return np.array([1.0, 2.0])
+
+    for stored in (False, True):
+        calls, one = [], fresh(differences)
+        both = plain_first(twin, patience=1e9)(one)
+        assert one.is_on_disk == stored
+        for _ in range(3):
+            assert both(*GIVEN).tolist() == [1.0, 2.0]
+        assert len(calls) == (1 if stored else 3)
+        one(*GIVEN)
+
+
+@pytest.mark.skipif(jit.DEBUGGED, reason="nothing is compiled")
+def test_code_that_cannot_be_read_is_not_on_disk(folder):
+    fresh(differences)(*GIVEN)
+    (index,) = folder.rglob("*.nbi")
+    index.write_bytes(b"")
+    assert not fresh(differences).is_on_disk
 
 
 def test_kernels_are_pickled_by_name():

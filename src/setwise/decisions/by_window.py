@@ -14,6 +14,9 @@ from setwise.decisions.pmf import TINY, Pmf, convolved, count_of
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import joint_sums, prefixes
 
+ADDED = 8
+"""Joint probabilities are added up for so many blocks at once: in NumPy a call takes longer than a block."""
+
 INTERVALS = 64
 """So many intervals of numbers predicted, or more, are bounded before single numbers are looked at."""
 
@@ -108,11 +111,12 @@ class ByWindow(Rule):
         out, sums = np.empty(p + 1), np.zeros(len(every.pmf))
         out[0] = self._on_line(np.zeros(1), every, sums[None, :])[0]
         step = max(1, BLOCK // len(every.pmf))
-        rows = np.empty((step, len(every.pmf)))
-        for a in range(0, p, step):
-            b = min(p, a + step)
-            joint_sums(q, a, b, every.pmf, sums, rows)
-            out[a + 1 : b + 1] = self._on_line(np.arange(a + 1.0, b + 1.0), every, rows[: b - a])
+        rows = np.empty((ADDED * step, len(every.pmf)))
+        for a in range(0, p, len(rows)):
+            joint_sums(q, a, min(p, a + len(rows)), every.pmf, sums, rows)
+            for b in range(a, min(p, a + len(rows)), step):
+                c = min(p, b + step)
+                out[b + 1 : c + 1] = self._on_line(np.arange(b + 1.0, c + 1.0), every, rows[b - a : c - a])
         return out
 
     def _on_line(self, k: Values, every: Pmf, sums: Values) -> Values:

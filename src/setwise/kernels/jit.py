@@ -2,9 +2,11 @@
 
 To compile takes longer than to sort a million numbers. So what a first call of the library needs has a plain twin as
 well, the same in NumPy, and the same bits. A twin is called until that has taken about as long as its kernel takes to
-compile: who decides once does not wait for a compiler, and who decides often or for many rows soon has the kernel.
+compile, or to load where it is on disk: who decides once does not wait for a compiler, and who decides often or for
+many rows soon has the kernel.
 """
 
+import math
 import os
 import pickle
 import threading
@@ -22,6 +24,9 @@ UNCOUNTED: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wr
 
 PATIENCE = 0.5
 """How many seconds the calls of a plain twin may take in all: compiling a usual kernel takes as long or longer."""
+
+GLANCE = 0.05
+"""How many seconds they may take before it is looked up whether the kernel is on disk: to load it takes as long."""
 
 LARGE = 1 << 20
 """A first array of so many entries pays for a kernel at once."""
@@ -68,6 +73,12 @@ class Kernel:
                 self._made = self._made or _dispatcher(self.function, self.options)
         return self._made
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether code of it, for some types, was kept on disk by an earlier process, or by this one."""
+        cache = getattr(self.compiled, "_cache", None)
+        return isinstance(cache, _Kept) and cache.has_code()
+
     def __reduce__(self) -> str:
         return str(self.function.__qualname__)
 
@@ -91,6 +102,8 @@ class Kernel:
 class Twinned:
     """A kernel, or a function that calls some, with a plain twin, which is called until that took ``patience`` seconds.
 
+    Less where the kernel is on disk, and Numba was imported for another one.
+
     Parameters
     ----------
     kernel : the kernel or function; its attributes are those of this object
@@ -101,6 +114,7 @@ class Twinned:
 
     def __init__(self, kernel: Any, twin: Callable[..., Any], patience: float) -> None:
         self.kernel, self.twin, self.left = kernel, twin, 0.0 if DEBUGGED else patience
+        self.look_at = patience - GLANCE if isinstance(kernel, Kernel) else -math.inf
         update_wrapper(self, kernel, updated=())
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: D102
@@ -109,6 +123,11 @@ class Twinned:
             with np.errstate(all="ignore"):
                 found = self.twin(*arguments)
             self.left -= time.perf_counter() - begin
+            # To import Numba takes longer than what is saved: only who needs it for another kernel looks.
+            if self.left < self.look_at and _STARTED.is_set():
+                self.look_at = -math.inf
+                if self.kernel.is_on_disk:
+                    self.left = 0.0
             return found
         return self.kernel(*arguments)
 
@@ -197,6 +216,13 @@ class _Kept:
         except Exception as error:  # what a damaged file raises is known to nobody
             self._begin_anew(error)
             return None
+
+    def has_code(self) -> bool:
+        """Whether there is code for some types."""
+        try:
+            return bool(self.file._load_index())
+        except Exception:  # as above; the call that wants the code throws the file away
+            return False
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keeps the code for these types, if that is possible."""

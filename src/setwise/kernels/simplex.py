@@ -51,20 +51,18 @@ def _plain_gap(gradient: Array, alpha: Array) -> float:
 
 
 def _plain_pair_steps(gram: Array, scale: float, alpha: Array, gradient: Array, tol: float, steps: int) -> None:
-    norms = gram.diagonal()
+    norms = gram.diagonal()[:, None] + gram.diagonal()
+    curvatures = scale * np.maximum(norms - 2.0 * gram, RIDGE * norms)
     for _ in range(steps):
         gainer = gradient.argmax()
-        slope = gradient[gainer] - gradient
-        able = np.flatnonzero((alpha > 0.0) & (slope > 0.0))
-        slope, weight, norm = slope[able], alpha[able], norms[gainer] + norms[able]
-        gap = np.cumsum(weight * slope)[-1] if len(able) else 0.0
-        curvature = scale * np.maximum(norm - 2.0 * gram[gainer, able], RIDGE * norm)
-        length = np.where(slope >= curvature * weight, weight, slope / curvature)
+        slope, curvature = np.maximum(gradient[gainer] - gradient, 0.0), curvatures[gainer]
+        length = np.where(slope >= curvature * alpha, alpha, slope / curvature)
         gain = length * (slope - 0.5 * curvature * length)
-        if gap <= tol or not (gain > 0.0).any():
+        loser = gain.argmax()
+        # Planes without weight or slope add zeros to the gap and gain nothing.
+        if np.cumsum(alpha * slope)[-1] <= tol or not gain[loser] > 0.0:
             return
-        best = gain.argmax()
-        loser, move = able[best], length[best]
+        move = length[loser]
         alpha[gainer] += move
         alpha[loser] = alpha[loser] - move if move < alpha[loser] else 0.0
         gradient -= scale * move * (gram[gainer] - gram[loser])

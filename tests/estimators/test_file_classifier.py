@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
 import setwise
@@ -28,7 +29,9 @@ from setwise.core.refusal import BrokenPromise, Refusal
 from setwise.datasets.budget import IN_SET, KEPT, NAME, SET, Budget
 from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.placed.file_rows import placed_rows
-from setwise.losses import Jaccard, MeanOverClasses
+from setwise.estimators.placed.start import PlacedLogistic
+from setwise.estimators.vacuous import VacuousBoundWarning
+from setwise.losses import Jaccard, MeanOverClasses, RecallAtK
 from setwise.models import RowBlock
 from setwise.risks import DistributedRisk, census
 from setwise.risks.places import Each
@@ -223,6 +226,30 @@ def test_labels_and_ids_of_all_kinds(labels, ids, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_ranking_that_the_convex_surrogate_says_nothing_of_takes_the_ramp(tmp_path, monkeypatch):
+    X, y = make_classification(6000, 8, weights=[0.95], random_state=4, flip_y=0.02)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)]).assign(y=y)
+    file, loss = stored(frame, tmp_path / "rows.parquet", (6000,)), RecallAtK(100)
+    found = FileClassifier(loss).fit(file, "y")
+    same = FileClassifier(loss, "ramp").fit(file, "y")
+    assert (found.surrogate_, found.status_) == ("ramp", "local")
+    assert found.coef_.tolist() == same.coef_.tolist()
+    with pytest.warns(VacuousBoundWarning, match="promises no less loss here than a constant prediction"):
+        convex = FileClassifier(loss, "convex").fit(file, "y")
+    assert not convex.coef_.any()
+    # Ctrl-C in the start of the ramp stores what there is, and a later fit goes on.
+    with monkeypatch.context() as patch:
+        patch.setattr(PlacedLogistic, "_moments", interrupt)
+        with pytest.raises(KeyboardInterrupt), pytest.warns(RuntimeWarning, match="had ended and was judged"):
+            FileClassifier(loss).fit(file, "y", checkpoint=tmp_path / "fit.npz")
+    after = FileClassifier(loss).fit(file, "y", checkpoint=tmp_path / "fit.npz", resume=True)
+    assert after.coef_.tolist() == found.coef_.tolist()
+
+
+def interrupt(self):
+    raise KeyboardInterrupt
+
+
 def test_bits_do_not_depend_on_the_threads(path):
     found = []
     for n_jobs in (1, 2, 4):

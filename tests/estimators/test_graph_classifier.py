@@ -180,6 +180,16 @@ def test_the_order_of_graphs_does_not_matter(images):
         np.testing.assert_array_equal(guess, a.predict(graphs)[i])
 
 
+def test_the_ramp_does_not_depend_on_the_order_of_graphs(images):
+    graphs, labels = images
+    order, groups = np.array([3, 1, 7, 0, 2, 6, 5, 4]), np.array([2, 0, 1, 0, 3, 1, 4, 5])
+    for ids in (None, groups):
+        a = quick(surrogate="ramp", max_iter=3, threshold="exact", random_state=0).fit(graphs, labels, ids)
+        b = clone(a).fit([graphs[i] for i in order], [labels[i] for i in order], None if ids is None else ids[order])
+        assert (a.coef_.tobytes(), a.edge_coef_.tobytes()) == (b.coef_.tobytes(), b.edge_coef_.tobytes())
+        assert (a.intercept_, a.threshold_) == (b.intercept_, b.threshold_)
+
+
 def test_the_best_bias_is_the_best_of_all(images):
     graphs, labels = images
     networks = Graphs(

@@ -207,6 +207,16 @@ def test_tensors_lists_and_files_are_taken():
     assert [labels.shape for labels in mixed] == [(12, 12), (8, 12)]
 
 
+def test_probabilities_where_logits_are_wanted_are_told():
+    logits, y = maps(1, n=20)
+    q = softmax(logits, axis=1)
+    with pytest.warns(
+        UserWarning, match=r"all numbers of logits\[0\] are in \[0, 1\], as probabilities are, and MapRule"
+    ):
+        MapRule("dataset", random_state=0).fit(q, y)
+    MapRule("dataset", from_logits=False, random_state=0).fit(q, y)
+
+
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
 def test_tensors_of_half_precision_are_taken(kind):
     torch = pytest.importorskip("torch")

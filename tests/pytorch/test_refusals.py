@@ -60,11 +60,14 @@ KINDS = [
             ({"class_weight": bad}, ValueError, f"class_weight must be one number for each class; got {bad!r}.")
             for bad in ("balanced", 2.0, {0: 1.0}, [[1.0, 2.0]], [])
         ],
-        (
-            {"class_weight": torch.ones(2, requires_grad=True)},
-            ValueError,
-            "class_weight must not require a gradient, for it would get none; pass class_weight.detach().",
-        ),
+        *[
+            (
+                {"class_weight": weight},
+                ValueError,
+                "class_weight must not require a gradient, for it would get none; pass class_weight.detach().",
+            )
+            for weight in (torch.ones(2, requires_grad=True), list(torch.ones(2, requires_grad=True)))
+        ],
         ({"class_weight": ["1"]}, TypeError, "class_weight must be a number; got '1'."),
         ({"class_weight": [1.0, -1.0]}, ValueError, "class_weight must be a finite number in [0, inf); got -1.0."),
         ({"class_weight": [1.0, NAN]}, ValueError, "class_weight must be a finite number in [0, inf); got nan."),

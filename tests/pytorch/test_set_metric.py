@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("setwise.torch")
 
 from pytorch.random_cases import draw  # noqa: E402
-from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, RocAreaLoss, SetMetric  # noqa: E402
+from setwise.torch import LovaszHingeLoss, LovaszSoftmaxLoss, RocAreaLoss, SetMetric, decide  # noqa: E402
 
 IGNORED = 255
 
@@ -320,6 +320,11 @@ def test_probabilities_where_logits_are_wanted_are_told_once():
         with pytest.warns(UserWarning, match=rf"in \[0, 1\], as probabilities are, and {made.__name__}"):
             module(chances, target)
         module(chances, target)
+    with pytest.warns(
+        UserWarning, match=r"as probabilities are, and decide takes it for logits: give from_logits=False"
+    ):
+        decide(chances)
+    decide(chances, from_logits=False)
     # These say what they are given, read an order, or are no probabilities.
     SetMetric(threshold=0.0)(chances, target)
     LovaszSoftmaxLoss(mode="binary", from_logits=False)(chances, target)

@@ -1,7 +1,7 @@
 """The cuts of a ranking at which a share is sure, whichever of them is picked: fixed-sequence tests."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from scipy.special import gammaincc
@@ -26,6 +26,10 @@ PART = 25
 
 MOST = 10_000
 """More sets than this are not proposed."""
+
+MODEST, SPARE = 0.45, 0.7
+"""For the number of sets that are needed the mean where a walk begins counts as less by so many standard errors, for
+the best of several starts looks better than it is; and the level as so much less, so that more than half are enough."""
 
 
 @final
@@ -62,16 +66,18 @@ class SetSums:
         sums = np.stack([s + np.append(0.0, np.cumsum(v)) for s, v in zip(first, grown, strict=True)])
         return cls(len(start), sums, failing)
 
-    def p_values(self, at: Ints, more: float = 1.0) -> Values:
+    def p_values(self, at: Ints, more: float = 1.0, modest: float = 0.0) -> Values:
         """``P(sum_g e_g D_g <= e_0 failing)`` with exponential weights e, which tests that the mean of D is below 0.
 
         The bound of Gaffke (2005), a Bayesian bootstrap with one set more that fails wholly, of mean size. For sets of
         one size that are right or wrong as a whole it is the binomial test. The sum is taken for a shifted gamma
         variable of the same mean, variance and skewness (Pearson's type III), whose skewness is at most 0. ``more``
-        asks for the value of so many times as many sets, spread as these are.
+        asks for the value of so many times as many sets, spread as these are, whose mean is less by ``modest`` standard
+        errors of the mean of these.
         """
         lost = self.failing[at]
-        mean = more * self.sums[0, at] - lost
+        spread = np.sqrt(np.maximum(self.sums[1, at] - self.sums[0, at] ** 2 / self.count, 0.0))
+        mean = more * (self.sums[0, at] - modest * spread) - lost
         scale = np.sqrt(np.maximum(more * self.sums[1, at] + lost**2, 1e-300))
         skew = 2.0 * (more * self.sums[2, at] - lost**3) / scale**3
         # The gamma variable of a skewness this small is normal.
@@ -157,21 +163,26 @@ class Share:
             left = 0.0 if fails else left
         return found
 
-    def sets_needed(self, level: float) -> int | None:
-        """About how many sets like these make one of the cuts sure; None for more than MOST, and without sets."""
-        if self.sets is None:
+    def sets_needed(self, level: float, count: int, side: Literal["low", "high", "both"]) -> int | None:
+        """About how many sets like these would pass the first test of a sequence; None for more than MOST.
+
+        ``count`` is the number of sets of the sample, of which some may hold nothing that counts.
+        """
+        sets, m = self.sets, len(self.right) - 1
+        if sets is None:
             return None
-        at = self.cuts[self.sets.sums[0, self.cuts] > 0]
-        right, whole = self.right[at], self.whole[at]
 
-        def enough(count: int) -> bool:
-            assert self.sets is not None
-            more = count / self.sets.count
-            of_rows = tail(np.floor(right * more), whole * more, self.least)
-            # With less than the level, more than half of such samples have an answer.
-            return bool((np.maximum(of_rows, self.sets.p_values(at, more)) <= 0.7 * level).any())
+        def enough(wanted: int) -> bool:
+            more = wanted / count
+            if side == "both":
+                ranks, levels = starts(int(m * more), self.least, level, m * more / PART)
+                at, modest = self.cuts[np.minimum(np.searchsorted(self.cuts, ranks / more), len(self.cuts) - 1)], MODEST
+            else:
+                at, levels, modest = self.cuts[[-1 if side == "low" else 0]], np.array([level]), 0.0
+            of_rows = tail(np.floor(self.right[at] * more), self.whole[at] * more, self.least)
+            return bool((np.maximum(of_rows, sets.p_values(at, more, modest)) <= SPARE * levels).any())
 
-        low, high = self.sets.count, MOST + 1
+        low, high = count, MOST + 1
         while high - low > 1:
             middle = int(np.sqrt(low * high)) if high > 2 * low else (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)

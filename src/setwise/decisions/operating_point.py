@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.measure import Loss
 from setwise.core.sets import Sets
-from setwise.decisions.fixed_sequence import SetSums, Share, starts
+from setwise.decisions.fixed_sequence import SetSums, Share
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all
 from setwise.kernels.thresholds import falling_counts
@@ -404,10 +404,9 @@ class Cuts:
         )
 
     def _sets_needed(self, floor: Floor) -> int | None:
-        # A walk for precision begins with a part of the level.
-        walks, m = SIDES[floor.measure] == "both", len(self.order.labels)
-        level = float(starts(m, floor.least, floor.level)[1][0]) if walks and 0.0 < floor.least < 1.0 else floor.level
-        return self.along(floor).sets_needed(level)
+        if self.owners is None or not 0.0 < floor.least < 1.0:
+            return None
+        return self.along(floor).sets_needed(floor.level, len(np.unique(self.owners)), SIDES[floor.measure])
 
     def _best_of(self, asked: Asked, left: Bools) -> tuple[float, int]:
         """The best value of a floor that none of these cuts meets, in the words of its call, and its cut."""

@@ -22,7 +22,16 @@ from setwise.estimators.graph_scores import GraphScores
 from setwise.estimators.graph_threshold import held_out_bias
 from setwise.estimators.grouping import Layout
 from setwise.estimators.network_problem import NetworkProblem, network_problem, predictor
-from setwise.estimators.networks import Networks, as_graphs, as_node_labels, encode, join, node_classes, shape_of
+from setwise.estimators.networks import (
+    Networks,
+    as_graphs,
+    as_node_labels,
+    encode,
+    in_order,
+    join,
+    node_classes,
+    shape_of,
+)
 from setwise.estimators.node_areas import with_areas
 from setwise.estimators.notices import warn_of_end
 from setwise.estimators.objective import loss_for
@@ -189,6 +198,7 @@ class GraphClassifier(ClassifierMixin, Versioned):
         given = as_graphs(graphs)
         names = as_node_labels(labels, given)
         classes = node_classes(names, self.pos_label, as_loss(self.loss).weak)
+        given, names, groups = in_order(given, names, groups)
         networks = join(given, encode(names, classes), groups, len(classes))
         loss = self._loss_of(networks, classes)
         problem = network_problem(self, networks, self._weighed(loss, networks), threads(self.n_jobs))

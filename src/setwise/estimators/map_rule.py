@@ -57,6 +57,9 @@ RESAMPLES = 400
 TOGETHER = 1_000_000
 """Multipliers are searched on no more pixels than this."""
 
+MANY = 20
+"""So many logits are all in [0, 1] in no network."""
+
 SLACK = 4e-3
 """Sums of probabilities may be so far from 1, as those of bfloat16 are."""
 
@@ -343,6 +346,13 @@ class MapRule(BaseEstimator):
         parts, seen, absent = [], [], np.zeros((n, 2))
         for i in range(n):
             q, shape = self._probabilities(logits[i], i)
+            if i == 0 and self.from_logits and _in_unit(_as_array(logits[i])):
+                warnings.warn(
+                    "all numbers of logits[0] are in [0, 1], as probabilities are, and MapRule takes them for logits: "
+                    f"give from_logits=False for probabilities.{MAP_RULES.see}",
+                    UserWarning,
+                    stacklevel=3,
+                )
             y = np.zeros(q.shape[1], np.int64) if target is None else self._target(target[i], i, shape, len(q))
             counted = np.flatnonzero(y >= 0)
             if not len(counted):
@@ -441,6 +451,11 @@ class MapRule(BaseEstimator):
 def is_known(gain: float, se: float, carriers: float) -> bool:
     """Whether a gain is above 0, as far as the maps or groups that it comes from can tell."""
     return carriers >= CARRIERS and gain > student.ppf(LEVEL, carriers - 1.0) * se
+
+
+def _in_unit(given: Any) -> bool:
+    """Whether many numbers are all in [0, 1], and not all the same."""
+    return given.size >= MANY and bool(0 <= given.min() < given.max() <= 1)
 
 
 def _features(q: Values) -> Values:

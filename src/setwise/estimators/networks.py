@@ -12,6 +12,7 @@ from setwise.core.cached import cached_property
 from setwise.core.checks import shown
 from setwise.core.class_graphs import ClassGraphs
 from setwise.core.classes import Classes
+from setwise.core.fingerprint import fingerprint
 from setwise.core.graphs import Graphs
 from setwise.core.measure import Loss
 from setwise.core.refusal import Refusal
@@ -117,6 +118,19 @@ def join(graphs: tuple[Graph, ...], codes: list[Ints] | None, groups: Any, k: in
         edges = np.concatenate([graph.edges + start for graph, start in zip(chosen, starts, strict=False)])
         batch = Graphs(labels, starts[counts], edges)
     return Networks(chosen, order, owners[order], batch)
+
+
+def in_order(
+    graphs: tuple[Graph, ...], labels: list[NDArray[Any]], groups: Any
+) -> tuple[tuple[Graph, ...], list[NDArray[Any]], Any]:
+    """Graphs, labels and ids of groups in an order that follows from the graphs, whatever order they are given in.
+
+    Then neither folds nor ties nor rounding depend on that order.
+    """
+    keys = [fingerprint(y, g.X, g.edges, g.Z, g.areas) for g, y in zip(graphs, labels, strict=True)]
+    order = np.argsort(np.array(keys), kind="stable")
+    ids = None if groups is None else as_ids(groups, len(graphs), "graph")[order]
+    return tuple(graphs[i] for i in order), [labels[i] for i in order], ids
 
 
 def as_graphs(graphs: Any, like: tuple[int, int, bool] | None = None) -> tuple[Graph, ...]:

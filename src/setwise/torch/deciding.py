@@ -20,7 +20,7 @@ from setwise.losses import Jaccard
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.layout import as_scores, channels_of, kind_of
 from setwise.torch.naming import named
-from setwise.torch.wording import refuse_tracing
+from setwise.torch.wording import in_unit, refuse_tracing, warn_of_probabilities
 
 OFTEN, SEVERAL, LARGE = 0.1, 10, 1024
 """A warning is due if in such a share of the sets, in so many of them, or in half of those of each image, and of so
@@ -141,6 +141,8 @@ def decide(
             f"overlapping=True is for mode='multiclass': in {mode} mode each channel has a mask anyway.", FROM_LOGITS
         )
     images, channels, pixels = channels_of(logits, arguments)
+    if from_logits and in_unit(logits):
+        warn_of_probabilities("decide takes it for logits: give from_logits=False for probabilities")
     masks, chosen = overlapping or mode != "multiclass", arguments.channels(channels)
     task = _Task(_loss(loss, arguments), as_number(tol, "tol", low=0.0), chosen, masks)
     flat = logits.detach().reshape(images, channels, pixels)

@@ -96,7 +96,8 @@ def as_class_weight(weights: Sequence[float] | Tensor | None, arguments: Argumen
     """One weight of at least 0 for each channel of logits, (C,) float64."""
     if weights is None:
         return None
-    if isinstance(weights, Tensor) and weights.requires_grad:
+    every = weights if isinstance(weights, list | tuple) else [weights]
+    if any(isinstance(one, Tensor) and one.requires_grad for one in every):
         raise ValueError("class_weight must not require a gradient, for it would get none; pass class_weight.detach().")
     given = weights.detach().cpu().numpy() if isinstance(weights, Tensor) else weights
     listed = list(given) if isinstance(given, Sequence | np.ndarray) and np.ndim(given) == 1 else []

@@ -32,9 +32,13 @@ def worded(function: Callable[..., Found], *given: object) -> Found:
         raise type(error)(str(error).replace("scores", "logits", 1)) from None
 
 
+_is_tracing: Callable[[], bool] = vars(torch.jit)["is_tracing"]
+
+
 def refuse_tracing(name: str) -> None:
     """Raise RuntimeError while ``torch.jit.trace`` runs, for it takes what the host computes for a constant."""
-    if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
+    # torch.jit.script reads comments that begin with "type:" for types, so mypy is told by a name.
+    if _is_tracing():
         raise RuntimeError(
             f"torch.jit.trace refuses {name}: what it computes outside of PyTorch would stay that of the first batch. "
             "Trace the network alone, or use torch.compile."
@@ -46,7 +50,7 @@ def in_unit(logits: torch.Tensor) -> bool:
     if logits.layout != torch.strided or not logits.is_cpu or not logits.is_floating_point() or logits.numel() < MANY:
         return False
     low, high = torch.aminmax(logits.detach())
-    return bool(low >= 0 and 0 < high <= 1)
+    return bool(0 <= low < high <= 1)
 
 
 def warn_of_probabilities(what: str) -> None:

@@ -26,7 +26,7 @@ from setwise.estimators.fitting import keep_certificates
 from setwise.estimators.learner import default_c, learner_for
 from setwise.estimators.notices import SHORT, warn_of_end, way_from_constant
 from setwise.estimators.objective import plain_surrogate
-from setwise.estimators.placed.constants import says_nothing
+from setwise.estimators.placed.constants import least_constant_loss_of, says_nothing
 from setwise.estimators.placed.rows import PlacedRows, fingerprints, mean_loss_of
 from setwise.estimators.placed.start import PlacedLogistic, start_of
 from setwise.estimators.resuming import about_rows
@@ -160,9 +160,33 @@ class PlacedClassifier(ClassifierMixin, Versioned):
         return self
 
     def _trained(self, found: PlacedRows, loss: Loss, truth: Kept, kept: OpenCheckpoint | None) -> Trained:
-        """The weights of the objective; those of the ramp are found from logistic regression on."""
+        """The weights of the objective. Where the bound of a ranking says nothing, ``"auto"`` takes the ramp."""
+        trained, way_out = self._minimized(found, loss, truth, self._surrogate(loss, found.single), kept)
+        if way_out is None:
+            return trained
+        convex, gained = trained.surrogate, False
+        if self.surrogate == "auto" and loss.reads == "scores" and found.single:
+            try:
+                part = None if kept is None else kept.part(Ramp.name)
+                ramp, _ = self._minimized(found, loss, truth, plain_surrogate(Ramp.name, loss), part)
+                with plain_interrupts():
+                    kept_loss, ramp_loss = (self._loss_at(found, loss, truth, one.w) for one in (trained, ramp))
+                    least = least_constant_loss_of(found, loss, truth)
+            except KeyboardInterrupt:
+                return _judged(trained)
+            # Equal scores rank nothing, though by luck their loss may be less.
+            if ramp_loss <= kept_loss or not trained.w.any() or ramp.fit.status == "interrupted":
+                trained, kept_loss = ramp, ramp_loss
+            gained = kept_loss < least
+        if not gained:
+            warn_of_vacuous_bound(convex, way_out)
+        return trained
+
+    def _minimized(
+        self, found: PlacedRows, loss: Loss, truth: Kept, surrogate: Surrogate, kept: OpenCheckpoint | None
+    ) -> tuple[Trained, str | None]:
+        """The weights of one surrogate, those of the ramp from logistic regression on; and the way out, if vacuous."""
         rows = found.places.rows(found.X, self._intercept)
-        surrogate = self._surrogate(loss, found.single)
         risk: Risk = DistributedRisk(found.places, rows, truth, surrogate, found.ids)
         usual = default_c(surrogate, found.count(), risk.size - bool(self._intercept))
         learner = learner_for(self, surrogate, risk.convex, usual)
@@ -175,14 +199,14 @@ class PlacedClassifier(ClassifierMixin, Versioned):
                 with plain_interrupts():
                     origin = start_of(start, risk, loss, None if kept is None else kept.part("start"))
             except KeyboardInterrupt:
-                return _stopped(start.w, surrogate)
+                return _stopped(start.w, surrogate), None
             risk, part = Shifted(risk, origin), None if kept is None else kept.part("fit")
         bar = ProgressBar(self.tol, type(self).__name__) if self.verbose else None
         try:
             fit = learner.minimize(risk, callback=bar, checkpoint=part)
         except KeyboardInterrupt:
             # Before the first step there are the weights of the start alone.
-            return _stopped(None if risk.convex else origin, surrogate)
+            return _stopped(None if risk.convex else origin, surrogate), None
         if bar is not None:
             bar.close()
         trained = Trained(origin + fit.w, learner.C, fit, surrogate.name, radius(fit, risk.convex))
@@ -190,25 +214,21 @@ class PlacedClassifier(ClassifierMixin, Versioned):
 
     def _checked(
         self, found: PlacedRows, loss: Loss, truth: Kept, risk: Risk, origin: Values, trained: Trained
-    ) -> Trained:
-        """The same, or the start where descent has raised the loss itself; warns of a bound that says nothing."""
-        fit, empty, way_out = trained.fit, False, WAY_OUT
+    ) -> tuple[Trained, str | None]:
+        """The same, or the start where descent has raised the loss itself; and the way out where a bound is vacuous."""
+        fit, way_out = trained.fit, None
         try:
             with plain_interrupts():
-                if risk.convex and fit.status != "interrupted":
-                    empty = says_nothing(found, loss, truth, risk, fit, trained.C)
-                if empty:
+                ended = risk.convex and fit.status != "interrupted"
+                if ended and says_nothing(found, loss, truth, risk, fit, trained.C):
                     way_out = way_from_constant(self._extent(found)[0], WAY_OUT)
                 # Descent lowers the ramp. The start stays a candidate, for the loss itself may have risen.
                 losses = [] if risk.convex else [self._loss_at(found, loss, truth, w) for w in (trained.w, origin)]
                 if losses and losses[0] > losses[1]:
                     trained = replace(trained, w=origin, fit=at_the_start(fit, risk, trained.C))
         except KeyboardInterrupt:
-            words = f"interrupted when its fit had ended and was judged; {fit.message}"
-            return replace(trained, fit=replace(fit, status="interrupted", message=words))
-        if empty:
-            warn_of_vacuous_bound(trained.surrogate, way_out)
-        return trained
+            return _judged(trained), None
+        return trained, way_out
 
     def _extent(self, found: PlacedRows) -> tuple[float, float]:
         """The largest size of a feature, and the length of the longest row; a pass over the rows."""
@@ -248,6 +268,12 @@ class PlacedClassifier(ClassifierMixin, Versioned):
     @property
     def _intercept(self) -> float:
         return as_number(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
+
+
+def _judged(trained: Trained) -> Trained:
+    """The weights of a fit that had ended when Ctrl-C came."""
+    words = f"interrupted when its fit had ended and was judged; {trained.fit.message}"
+    return replace(trained, fit=replace(trained.fit, status="interrupted", message=words))
 
 
 def _stopped(w: Values | None, surrogate: Surrogate) -> Trained:

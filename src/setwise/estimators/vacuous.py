@@ -104,7 +104,7 @@ def warn_of_vacuous_bound(name: str, way_out: str) -> None:
         f"the convex surrogate {name!r} promises no less loss here than a constant prediction has, whatever its gap: "
         f"{way_out}.{EMPTY_MODELS.see}",
         VacuousBoundWarning,
-        stacklevel=6,
+        stacklevel=outside(),
     )
 
 

@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 
 from setwise.core.arrays import Values
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.probabilistic import Cut, LogSupermodular
 from setwise.probabilistic.bounds.perturbed import perturbed

@@ -11,7 +11,7 @@ import numpy as np
 
 from limits import numpy_sort, plain_limit
 from setwise.core.sets import Sets
-from setwise.kernels import large_sort
+from setwise.kernels import sorting
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard
 from setwise.surrogates import LovaszHinge
@@ -22,11 +22,11 @@ def forced(run, numpy: bool):
     """``run`` with one of the two sorts, whatever is faster here."""
 
     def call() -> None:
-        chosen, large_sort.numpy_is_faster = large_sort.numpy_is_faster, lambda: numpy
+        chosen, sorting.numpy_is_faster = sorting.numpy_is_faster, lambda: numpy
         try:
             run()
         finally:
-            large_sort.numpy_is_faster = chosen
+            sorting.numpy_is_faster = chosen
 
     return call
 

@@ -29,8 +29,8 @@ from setwise.core.graphs import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.kernels.cuts import cut, cut_losses, read_labels, recut
+from setwise.kernels.max_flow import new_forest
 from setwise.kernels.networks import SHIFTS, arcs, lattice
-from setwise.kernels.search_trees import new_forest
 from timing import table
 
 try:

@@ -21,7 +21,7 @@ import sys
 
 import numpy as np
 
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import Cut, LogSupermodular, base_point
 from setwise.probabilistic.bounds.logistic import controlled

@@ -25,7 +25,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, eye_array, hstack, vstack
 
 from perturbed_cuts import Peer, instance, maxflow
-from setwise.kernels.noise import GAUSSIAN
+from setwise.kernels.sampling import GAUSSIAN
 from setwise.probabilistic import LogSupermodular, perturbed_maxima
 from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.noise import seed_of

@@ -14,7 +14,7 @@ from setwise.decisions.level_bounds import LevelBounds
 from setwise.decisions.level_region import binomial
 from setwise.decisions.levels import InBins, Levels, no_positives
 from setwise.decisions.pmf import count_of
-from setwise.kernels.chances import chances
+from setwise.kernels.histograms import chances
 from setwise.losses import MCC, ErrorRate, FBeta, GMean, HMean, Jaccard, Tversky
 
 

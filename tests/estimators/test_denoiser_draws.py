@@ -9,7 +9,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.estimators import restoration
 from setwise.estimators.restoration import numbered
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.sampling import LOGISTIC
 from setwise.losses import FBeta, Hamming, Jaccard
 from setwise.probabilistic import Cut
 from setwise.probabilistic.noise import noise_of

@@ -12,7 +12,7 @@ from setwise.core.classes import Classes
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.inference import Auto, ByOrder
-from setwise.kernels.orders import best_misplaced, search_pairs
+from setwise.kernels.paths import best_misplaced, search_pairs
 from setwise.losses import Hamming, MeanOverClasses, OrderedPoints
 
 SIZES = [(1, 2, 2), (2, 3, 3), (3, 2, 2), (3, 3, 3), (4, 2, 2), (4, 2, 3), (3, 1, 4), (2, 4, 1), (6, 2, 1)]

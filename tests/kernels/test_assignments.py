@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.falling import KINDS, check_list, drawn
-from setwise.kernels.assignments import best_assignments
+from setwise.kernels.sequences import best_assignments
 
 
 @pytest.mark.parametrize("kind", KINDS)

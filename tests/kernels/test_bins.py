@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from setwise.kernels.bins import bin_keys, bin_slopes, bin_totals, key_range
+from setwise.kernels.histograms import bin_keys, bin_slopes, bin_totals, key_range
 
 LINES = (np.array([[0.0, 1.0], [0.0, -1.0]]), np.array([[0.0, 0.5], [-1.5, 0.5]]))
 

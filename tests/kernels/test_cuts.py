@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from setwise.kernels import search_trees
+from setwise.kernels import max_flow
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, cut_many, read_labels, recut
+from setwise.kernels.max_flow import TIME, new_forest
 from setwise.kernels.networks import arcs, begin, end, head, lattice, sister
-from setwise.kernels.search_trees import TIME, new_forest
 
 
 class Network:
@@ -173,14 +173,14 @@ def test_time_begins_again_before_it_overflows(shape):
     again = 0
     for k in range(60):
         # The times of nodes stay in order, as if so much had happened in between.
-        elapsed = search_trees.LATEST - k % 3 - network.forest.clock[TIME]
+        elapsed = max_flow.LATEST - k % 3 - network.forest.clock[TIME]
         network.forest.clock[TIME] += elapsed
         network.forest.times[network.forest.times > 0] += elapsed
         former, changed = scores.copy(), rng.random(network.n) < (1.0 if k % 2 else 0.1)
         scores[changed] += rng.standard_normal(changed.sum())
         network.recut(scores, former)
-        assert network.forest.clock[TIME] <= search_trees.LATEST
-        again += network.forest.clock[TIME] < search_trees.LATEST - 100
+        assert network.forest.clock[TIME] <= max_flow.LATEST
+        again += network.forest.clock[TIME] < max_flow.LATEST - 100
         value = network.values(scores, network.labels[None])[0]
         assert value - 1e-9 <= network.bound(scores) <= value + 1e-9
     assert again >= 20

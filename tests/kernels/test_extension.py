@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.kernels.extension import (
+from setwise.kernels.lovasz import (
     FOLDED,
     GIVEN,
     MARGINS,

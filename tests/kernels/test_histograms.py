@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from setwise.kernels.histograms import BLOCK, class_histograms
+from setwise.kernels.histograms import ADDED, class_histograms
 
 
 def by_hand(scores, truth, signs, edges):
@@ -75,7 +75,7 @@ def test_edges_that_crowd_in_one_place():
 
 
 def test_sums_of_many_equal_scores_stay_accurate():
-    m = 100 * BLOCK + 7
+    m = 100 * ADDED + 7
     found = class_histograms(np.full(m, 0.1), np.ones(m, bool), (-1, 1), np.array([[-np.inf, np.inf]] * 2))
     assert found.counts.tolist() == [[0], [m]]
     assert abs(found.sums[1, 0] - m * 0.1) <= 2e-12 * m * 0.1

@@ -5,9 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from setwise.kernels import large_sort
-from setwise.kernels.large_sort import SHARED, halved, numpy_is_faster, radix, sort_large
-from setwise.kernels.sorting import sort_falling, sort_packed
+from setwise.kernels import sorting
+from setwise.kernels.sorting import SHARED, halved, numpy_is_faster, radix, sort_falling, sort_large, sort_packed
 from setwise.kernels.threads import allowed
 
 
@@ -20,7 +19,7 @@ def packed(rng, m, values):
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 @pytest.mark.parametrize("fast", [True, False], ids=["numpy", "radix"])
 def test_every_route_sorts(monkeypatch, values, threads, fast):
-    monkeypatch.setattr(large_sort, "numpy_is_faster", lambda: fast)
+    monkeypatch.setattr(sorting, "numpy_is_faster", lambda: fast)
     keys = packed(np.random.default_rng(0), SHARED + 7, values)
     with allowed(threads):
         found = sort_large(keys.copy())

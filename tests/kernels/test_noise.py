@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from setwise.kernels.noise import GAUSSIAN, LOGISTIC, draws
+from setwise.kernels.sampling import GAUSSIAN, LOGISTIC, draws
 
 
 @pytest.mark.parametrize(("kind", "name"), [(LOGISTIC, "logistic"), (GAUSSIAN, "norm")])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from setwise.kernels.segments import tied_means
 from setwise.kernels.sorting import sort_falling
-from setwise.kernels.ties import tied_means
 
 
 def by_hand(values, labels, scores, owners):

@@ -5,7 +5,7 @@ import pytest
 
 from rounds import rounds
 from setwise.core.enumerate import subsets
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.sampling import LOGISTIC
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, exact, logistic
 from setwise.probabilistic.bounds.perturbed import perturbed
 from setwise.probabilistic.noise import noise_of, seed_of

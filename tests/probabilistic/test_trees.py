@@ -6,8 +6,8 @@ from scipy import stats
 
 from probabilistic.models import models, summed
 from setwise.core.refusal import Refusal
-from setwise.kernels.coupling import couple
 from setwise.kernels.networks import arcs
+from setwise.kernels.sampling import couple
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import (
     ConcaveOfSize,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.kernels.shares import ALIKE, shares
+from setwise.kernels.pixels import ALIKE, shares
 
 torch = pytest.importorskip("torch")
 

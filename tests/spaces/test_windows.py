@@ -10,7 +10,7 @@ from kernels.windows_by_hand import overlap_by_pixels, random_boxes
 from setwise import MultilabelStructuredPredictor
 from setwise.core.structure import Structure
 from setwise.inference import ByWindows
-from setwise.kernels.overlaps import overlaps
+from setwise.kernels.windows import overlaps
 from setwise.learners import OneSlack
 from setwise.losses import MaxLoss, Overlap
 from setwise.risks import MeanRisk

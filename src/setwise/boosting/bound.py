@@ -14,8 +14,8 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.estimators.target import as_ids
+from setwise.kernels.segments import tied_means
 from setwise.kernels.sorting import sort_falling
-from setwise.kernels.ties import tied_means
 
 
 @final

@@ -12,8 +12,7 @@ from setwise.core.flip_costs import FlipCosts
 from setwise.core.flips import Flips
 from setwise.core.pages import WINDOW_COSTS
 from setwise.core.refusal import Refusal
-from setwise.kernels.overlaps import overlap_costs
-from setwise.kernels.windows import mark_inside, sums_inside
+from setwise.kernels.windows import mark_inside, overlap_costs, sums_inside
 
 LARGEST_SIDE = 1 << 15
 """No image has a longer side, in pixels; areas of windows then fit float64 exactly."""

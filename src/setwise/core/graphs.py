@@ -13,8 +13,7 @@ from setwise.core.checks import as_offsets
 from setwise.core.grids import Grids, as_grids
 from setwise.core.network import Network
 from setwise.core.sets import Sets, as_truth
-from setwise.kernels.agreement import network_won
-from setwise.kernels.network_codes import two_label_code
+from setwise.kernels.networks import network_won, two_label_code
 
 
 @final

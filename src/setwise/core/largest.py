@@ -12,8 +12,8 @@ from setwise.core.cached import cached_property
 from setwise.core.sets import Orders, Sets
 from setwise.core.terms import Mistakes, MistakesTerm, Term
 from setwise.core.traits import Trait
-from setwise.kernels.largest import running_maxima, segment_maxima
 from setwise.kernels.segments import count_true, differences
+from setwise.kernels.set_functions import running_maxima, segment_maxima
 
 
 @final

@@ -10,7 +10,7 @@ from setwise.core.arrays import Bools, Ints
 from setwise.core.batch import Batch, segments
 from setwise.core.cached import cached_property
 from setwise.core.checks import as_array, as_offsets, shown
-from setwise.kernels.forests import components, forests
+from setwise.kernels.messages import components, forests
 from setwise.kernels.networks import arcs
 from setwise.kernels.segments import chosen_offsets
 

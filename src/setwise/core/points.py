@@ -10,7 +10,7 @@ from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
 from setwise.core.terms import Term
 from setwise.core.traits import Trait
-from setwise.kernels.orders import misplaced_pairs
+from setwise.kernels.paths import misplaced_pairs
 
 
 @final

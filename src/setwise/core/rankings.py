@@ -16,7 +16,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Sets
 from setwise.core.terms import Term
 from setwise.core.traits import Trait
-from setwise.kernels.interleaving import ranking_losses
+from setwise.kernels.rankings import ranking_losses
 from setwise.kernels.segments import count_true
 
 

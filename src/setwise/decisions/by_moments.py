@@ -11,7 +11,7 @@ from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of
-from setwise.kernels.moments import bounds_by_moments
+from setwise.kernels.poisson_binomial import bounds_by_moments
 
 CERTAIN = 50.0
 """Of so many expected positives at least one is there, up to a chance of 1e-21."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from setwise.core.arrays import Ints, Values
 from setwise.decisions.rule import Rule
-from setwise.kernels.maps import divide
+from setwise.kernels.pixels import divide
 
 FEW = 10
 """Maps of at most so many pixels are decided by all 3^p pairs of a set of pixels and a part of it, for each class."""

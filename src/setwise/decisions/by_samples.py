@@ -13,7 +13,7 @@ from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.decisions.formula import Formula
 from setwise.decisions.lines import Lines, labels_of, least_by_lines, possible
-from setwise.kernels.labelings import least_of_samples
+from setwise.kernels.set_functions import least_of_samples
 
 ENUMERATED, ENUMERATED_ANY = 16, 12
 """The largest sets that are enumerated, for functions of counts, and for any loss."""

@@ -10,7 +10,7 @@ import numpy as np
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.cached import cached_property
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
-from setwise.kernels.chances import Chances, chances
+from setwise.kernels.histograms import Chances, chances
 from setwise.surrogates.in_pieces.profile import new_edges
 
 Asked = Callable[[Values], Any]

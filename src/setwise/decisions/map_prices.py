@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Ints, Values
 from setwise.decisions.formula import Formula
-from setwise.kernels.maps import assign
+from setwise.kernels.pixels import assign
 
 ROUNDS = 40
 """So often the prices of the classes are changed at most."""

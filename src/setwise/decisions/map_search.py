@@ -10,7 +10,7 @@ from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.formula import Formula
 from setwise.decisions.map_prices import Prices, PriceSearch
 from setwise.decisions.rule import Rule
-from setwise.kernels.maps import empty_classes, move_pixels
+from setwise.kernels.pixels import empty_classes, move_pixels
 
 EVALUATED = 16384
 """In maps of at most so many pixels pixels of all starts are moved; in larger ones those of the best start."""

@@ -13,7 +13,7 @@ from setwise.core.pages import DENOISER
 from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.binary_images import as_images
-from setwise.kernels.noise import LOGISTIC
+from setwise.kernels.sampling import LOGISTIC
 from setwise.losses import as_loss
 from setwise.probabilistic import LogSupermodular, sample
 from setwise.probabilistic.bounds.perturbed import perturbed, perturbed_labelings

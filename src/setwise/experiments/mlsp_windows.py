@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from setwise.core.arrays import Ints, Values
 from setwise.estimators import SSVM, JointKernelSupport, MultilabelStructuredPredictor
 from setwise.experiments.gradient_words import GradientWords, grid
-from setwise.kernels.overlaps import match_windows, overlaps
+from setwise.kernels.windows import match_windows, overlaps
 from setwise.losses import MaxLoss, Overlap
 from setwise.spaces import (
     Windows,

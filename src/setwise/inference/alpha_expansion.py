@@ -16,10 +16,9 @@ from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.inference.tree_reweighted import TreeReweighted
 from setwise.inference.wires import block_ends
-from setwise.kernels.cuts import cut, read_labels
-from setwise.kernels.expansion import accept, propose
+from setwise.kernels.cuts import accept, cut, propose, read_labels
+from setwise.kernels.max_flow import new_forest
 from setwise.kernels.networks import arcs
-from setwise.kernels.search_trees import new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 

@@ -12,7 +12,7 @@ from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
 from setwise.inference.message_passing import MessagePassing
 from setwise.inference.pairwise import unfit_for_networks
-from setwise.kernels.message_search import propagated, reweighted
+from setwise.kernels.messages import propagated, reweighted
 from setwise.kernels.segments import segment_sums
 
 STILL = 1e-9

@@ -12,7 +12,7 @@ from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
-from setwise.kernels.cardinality import best_prefix
+from setwise.kernels.set_functions import best_prefix
 from setwise.kernels.sorting import sort_falling
 
 

@@ -11,7 +11,7 @@ from setwise.core.largest import Largest, OneMistake
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
-from setwise.kernels.largest import best_largest
+from setwise.kernels.set_functions import best_largest
 
 
 @final

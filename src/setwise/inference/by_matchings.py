@@ -9,7 +9,7 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.matchings import Assignments
 from setwise.core.structure import Structure
 from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
-from setwise.kernels.assignments import best_assignments
+from setwise.kernels.sequences import best_assignments
 
 
 @final

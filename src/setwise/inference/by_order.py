@@ -15,7 +15,7 @@ from setwise.core.one_label import LabelCosts
 from setwise.core.points import Misplaced
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
-from setwise.kernels.orders import best_misplaced, search_pairs
+from setwise.kernels.paths import best_misplaced, search_pairs
 
 
 @final

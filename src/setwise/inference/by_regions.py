@@ -12,7 +12,7 @@ from setwise.core.regions import RegionCounts
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
-from setwise.kernels.regions import best_counts, region_marginals
+from setwise.kernels.set_functions import best_counts, region_marginals
 
 
 @final

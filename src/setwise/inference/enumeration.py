@@ -19,7 +19,7 @@ from setwise.core.traits import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import network_tables
-from setwise.kernels.enumeration import best_labelings, best_subsets
+from setwise.kernels.set_functions import best_labelings, best_subsets
 
 CHUNK = 1 << 13
 """So many labelings of a network are evaluated at once."""

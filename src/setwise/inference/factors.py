@@ -20,7 +20,7 @@ from setwise.inference.counts.search import CountSearch
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular
 from setwise.kernels.paths import path_marginals, path_maxima
-from setwise.kernels.regions import best_counts, region_marginals
+from setwise.kernels.set_functions import best_counts, region_marginals
 
 
 class Factor(ABC):

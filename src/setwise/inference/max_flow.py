@@ -19,7 +19,7 @@ from setwise.inference.moving import MovableMaximizer, MovingCut
 from setwise.inference.pairwise import stronger
 from setwise.inference.wires import Wires, wirings
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels, recut
-from setwise.kernels.search_trees import new_forest
+from setwise.kernels.max_flow import new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 

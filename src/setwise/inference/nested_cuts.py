@@ -10,8 +10,8 @@ from setwise.core.checks import as_kind, as_scores
 from setwise.core.graphs import Graphs
 from setwise.inference.max_flow import BLOCK, attracting
 from setwise.inference.wires import Wires, wirings
-from setwise.kernels.nested import nest
-from setwise.kernels.search_trees import new_forest
+from setwise.kernels.cuts import nest
+from setwise.kernels.max_flow import new_forest
 from setwise.kernels.threads import map_units
 
 

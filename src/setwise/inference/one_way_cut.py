@@ -16,8 +16,8 @@ from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.pairwise import stronger
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels
+from setwise.kernels.max_flow import Forest, new_forest
 from setwise.kernels.networks import Arcs, arcs
-from setwise.kernels.search_trees import Forest, new_forest
 from setwise.kernels.segments import segment_sums
 
 ROUNDING = 1e-12

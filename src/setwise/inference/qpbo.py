@@ -19,9 +19,8 @@ from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import stronger, unfit_for_networks
 from setwise.inference.two_labels import TwoLabels
 from setwise.inference.wires import block_ends
-from setwise.kernels.cuts import cut, cut_bounds, recut
-from setwise.kernels.roof import close, double, persistent, settle
-from setwise.kernels.search_trees import Forest, new_forest
+from setwise.kernels.cuts import close, cut, cut_bounds, double, persistent, recut, settle
+from setwise.kernels.max_flow import Forest, new_forest
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 

@@ -11,8 +11,7 @@ from setwise.core.paths import PathOrders
 from setwise.core.regions import RegionCounts
 from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.kernels.networks import Arcs, arcs
-from setwise.kernels.swaps import climb_paths, flip_gains, move_count
+from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
 
 
 @final

@@ -11,7 +11,7 @@ from setwise.core.network import Network
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
-from setwise.kernels.forests import best_labels, forest_order, tree_marginals
+from setwise.kernels.messages import best_labels, forest_order, tree_marginals
 
 
 @final

@@ -10,7 +10,7 @@ from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
 from setwise.inference.message_passing import MessagePassing
 from setwise.inference.pairwise import unfit_for_networks
-from setwise.kernels.message_search import reweighted
+from setwise.kernels.messages import reweighted
 
 
 @final

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.subwindows import subwindows_above
-from setwise.kernels.window_lists import windows_above
+from setwise.kernels.subwindows import subwindows_above, windows_above
 from setwise.kernels.windows import grid_sums
 
 Array = NDArray[Any]

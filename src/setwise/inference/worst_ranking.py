@@ -10,7 +10,7 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.rankings import Rankings, Swaps
 from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
-from setwise.kernels.interleaving import split_classes, worst_rankings
+from setwise.kernels.rankings import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling
 
 

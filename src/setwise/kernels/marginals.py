@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.kernels.counts import coefficients, row_maxima
 from setwise.kernels.jit import kernel
-from setwise.kernels.quotients import coefficients, row_maxima
 
 Array = NDArray[Any]
 
@@ -28,8 +28,8 @@ def quotient_marginals(
 ) -> Array:
     """Returns the max-marginals (total, 2) of a quotient loss, for the labels 0 and 1 of each decision.
 
-    ``ranks`` is (keys, margins, sums, starts, low, floor), see :mod:`setwise.kernels.ranks`. ``base`` (n,) is added to
-    every entry of a set. ``quotient`` is (top, bottom, origin), see :mod:`setwise.kernels.quotients`. O(p) where the
+    ``ranks`` is (keys, margins, sums, starts, low, floor), see :mod:`setwise.kernels.rankings`. ``base`` (n,) is added
+    to every entry of a set. ``quotient`` is (top, bottom, origin), see :mod:`setwise.kernels.counts`. O(p) where the
     rows and columns of the table of the loss are concave.
     """
     out = np.empty((len(labels), 2))

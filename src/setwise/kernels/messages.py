@@ -1,4 +1,10 @@
-"""Max-product messages on networks of k labels: sequential sweeps (Kolmogorov 2006), labelings, and certified bounds.
+"""Max-product on networks and forests.
+
+Searches by messages, set by set: tree-reweighted max-product with a certified bound, and belief propagation. Connected
+components; graphs without cycles, and exact messages between their parents and children. Sums over all labels of
+forests of binary labels.
+
+Max-product messages on networks of k labels: sequential sweeps (Kolmogorov 2006), labelings, and certified bounds.
 
 A problem is ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)``. ``nodes`` (n, k) holds f_i. ``pairs`` (m, c) holds f_e, one
 number that equal labels win where c = 1, else the table with place ``u k + v`` for label u at the first end of the edge
@@ -11,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import bare
+from setwise.kernels.jit import bare, kernel, require_length, require_size
 
 Array = NDArray[Any]
 
@@ -229,3 +235,293 @@ def certify(
             lost += (total - both) + top if abs(total) >= abs(top) else (top - both) + total
             total = both
     return total + lost + 2.0 * error + 2.0 * EPS * abs(total)
+
+
+PATIENCE = 10
+"""The search ends where so many iterations lower the bound by less than ``SLOW`` of the gap."""
+
+SLOW = 0.01
+
+SWEEPS = 10
+"""So many sweeps at most improve a labeling node by node."""
+
+
+@kernel
+def reweighted(
+    nodes: Array, pairs: Array, links: Any, messages: Array, tol: Array, most: int, labels: Array, bounds: Array
+) -> None:
+    """Sequential tree-reweighted max-product: lowers the bound of each set, and improves its labels.
+
+    ``labels`` (n,) are the first candidates, and the best ones that were found afterwards. ``messages`` are where the
+    search begins and where it ends. A set ends once its bound is within ``tol`` of the value of its labels.
+    """
+    _check(nodes, pairs, links, messages, labels)
+    require_size(tol, len(bounds))
+    trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
+    for s in range(len(bounds)):
+        begin, end = links.offsets[s], links.offsets[s + 1]
+        low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
+        improve(nodes, pairs, links, labels, begin, end, SWEEPS, work[0])
+        best, seen = value(nodes, pairs, links.edges, labels, begin, end, low, high), -np.inf
+        former, bound = np.inf, np.inf
+        for t in range(most):
+            for forward in (True, False):
+                bound, _ = sweep(nodes, pairs, links, messages, begin, end, forward, True, 0.0, trial, work)
+                found = value(nodes, pairs, links.edges, trial, begin, end, low, high)
+                if found > seen:
+                    seen = found
+                    best = _keep(nodes, pairs, links, trial, polished, labels, best, s, work)
+            if bound - best <= tol[s]:
+                break
+            if t % PATIENCE == PATIENCE - 1:
+                if former - bound <= SLOW * (bound - best):
+                    break
+                former = bound
+        bounds[s] = certify(nodes, pairs, links, messages, begin, end, False, work)
+
+
+@kernel
+def propagated(
+    nodes: Array, pairs: Array, links: Any, messages: Array, damping: float, still: Array, most: int, labels: Array
+) -> None:
+    """Damped max-product belief propagation, which improves the labels of each set.
+
+    A set ends once no message changes by more than ``still``, (sets,).
+    """
+    _check(nodes, pairs, links, messages, labels)
+    require_size(still, len(links.offsets) - 1)
+    trial, polished, work = np.empty_like(labels), np.empty_like(labels), np.empty((3, nodes.shape[1]))
+    for s in range(len(still)):
+        begin, end = links.offsets[s], links.offsets[s + 1]
+        low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
+        improve(nodes, pairs, links, labels, begin, end, SWEEPS, work[0])
+        best, seen = value(nodes, pairs, links.edges, labels, begin, end, low, high), -np.inf
+        for _ in range(most):
+            moved = 0.0
+            for forward in (True, False):
+                _, change = sweep(nodes, pairs, links, messages, begin, end, forward, False, damping, trial, work)
+                moved = max(moved, change)
+                found = value(nodes, pairs, links.edges, trial, begin, end, low, high)
+                if found > seen:
+                    seen = found
+                    best = _keep(nodes, pairs, links, trial, polished, labels, best, s, work)
+            if moved <= still[s]:
+                break
+
+
+@bare
+def _keep(
+    nodes: Array, pairs: Array, links: Any, trial: Array, polished: Array, labels: Array, best: float, s: int,
+    work: Array,
+) -> float:  # fmt: skip
+    """Improves a labeling of set s, and writes it to ``labels`` if it is the best one; returns the best value."""
+    begin, end = links.offsets[s], links.offsets[s + 1]
+    for i in range(begin, end):
+        polished[i] = trial[i]
+    improve(nodes, pairs, links, polished, begin, end, SWEEPS, work[0])
+    low, high = links.edge_offsets[s], links.edge_offsets[s + 1]
+    found: float = value(nodes, pairs, links.edges, polished, begin, end, low, high)
+    if found <= best:
+        return best
+    for i in range(begin, end):
+        labels[i] = polished[i]
+    return found
+
+
+@kernel
+def _check(nodes: Array, pairs: Array, links: Any, messages: Array, labels: Array) -> None:
+    """Raises ValueError where the arrays do not have the lengths of the network: kernels do not check their indices."""
+    require_length(nodes, links.offsets)
+    require_length(labels, links.offsets)
+    require_length(links.first[1:], links.offsets)
+    require_length(links.arcs, links.first)
+    require_length(links.edges, links.edge_offsets)
+    require_length(pairs, links.edge_offsets)
+    require_length(messages, links.edge_offsets)
+    k = nodes.shape[1]
+    if messages.shape[1] != 2 or messages.shape[2] != k or pairs.shape[1] not in (1, k * k):
+        raise ValueError("messages or pairs have other labels than nodes")
+
+
+@kernel
+def components(edges: Array, total: int) -> Array:
+    """Returns the number of the connected component of each node, (total,) int64, counted by their first nodes.
+
+    Each node leads to an earlier one of its component, and the way there is halved whenever it is gone.
+    """
+    up, out, count = np.arange(total), np.empty(total, np.int64), 0
+    for e in range(len(edges)):
+        a, b = edges[e, 0], edges[e, 1]
+        if min(a, b) < 0 or max(a, b) >= total:
+            raise ValueError("edges join nodes that are not there")
+        while up[a] != a:
+            up[a] = up[up[a]]
+            a = up[a]
+        while up[b] != b:
+            up[b] = up[up[b]]
+            b = up[b]
+        up[max(a, b)] = min(a, b)
+    for i in range(total):
+        if up[i] == i:
+            out[i] = count
+            count += 1
+        else:
+            out[i] = out[up[i]]
+    return out
+
+
+@kernel
+def forests(first: Array, heads: Array, offsets: Array) -> Array:
+    """Returns whether each segment of nodes has no cycle of edges, (k,) bool; O(n + m).
+
+    The arcs of node i are ``first[i]:first[i + 1]``, and lead to ``heads``: see :func:`setwise.kernels.networks.arcs`.
+    """
+    require_length(heads, first)
+    require_length(first[1:], offsets)
+    out = np.empty(len(offsets) - 1, np.bool_)
+    seen, queue = np.zeros(len(first) - 1, np.bool_), np.empty(len(first) - 1, np.int64)
+    for s in range(len(offsets) - 1):
+        trees = 0
+        for root in range(offsets[s], offsets[s + 1]):
+            if seen[root]:
+                continue
+            trees += 1
+            seen[root], queue[0], begin, end = True, root, 0, 1
+            while begin < end:
+                i = queue[begin]
+                begin += 1
+                for arc in range(first[i], first[i + 1]):
+                    j = heads[arc]
+                    if not seen[j]:
+                        seen[j] = True
+                        queue[end] = j
+                        end += 1
+        # Each edge is two arcs; a forest has as many edges as nodes, less one for each tree.
+        edges = (first[offsets[s + 1]] - first[offsets[s]]) // 2
+        out[s] = edges == offsets[s + 1] - offsets[s] - trees
+    return out
+
+
+@kernel
+def forest_order(edges: Array, first: Array, arcs: Array) -> tuple[Array, Array]:
+    """Returns the nodes of forests, each after its parent, and the arc of each node to its parent, -1 for a root.
+
+    ``arcs`` holds the edges of a node as :mod:`setwise.kernels.messages` says. The trees lie one after another. O(n).
+    """
+    require_length(arcs, first)
+    n = len(first) - 1
+    order, parents = np.empty(n, np.int64), np.full(n, -2)
+    end = 0
+    for root in range(n):
+        if parents[root] != -2:
+            continue
+        parents[root], order[end], begin = -1, root, end
+        end += 1
+        while begin < end:
+            i = order[begin]
+            begin += 1
+            for place in range(first[i], first[i + 1]):
+                e, side = arcs[place] >> 1, arcs[place] & 1
+                j = edges[e, 1 - side]
+                if parents[j] == -2:
+                    parents[j] = 2 * e + 1 - side
+                    order[end] = j
+                    end += 1
+    return order, parents
+
+
+@kernel
+def best_labels(
+    nodes: Array, pairs: Array, edges: Array, order: Array, parents: Array, up: Array, labels: Array
+) -> None:
+    """Writes the labels of greatest value of forests, (n,), by messages to the parents; O(n k) or O(n k^2).
+
+    ``up`` (n, k) gets the greatest value of the tree below each node for each of its labels, the node included.
+    """
+    require_size(nodes, len(order))
+    require_size(up, len(order))
+    require_size(labels, len(order))
+    if up.shape[1] != nodes.shape[1]:
+        raise ValueError("messages or pairs have other labels than nodes")
+    new = np.empty(nodes.shape[1])
+    for i in range(len(order)):
+        for u in range(len(new)):
+            up[i, u] = nodes[i, u]
+    for t in range(len(order) - 1, -1, -1):
+        i = order[t]
+        if parents[i] >= 0:
+            e, side = parents[i] >> 1, parents[i] & 1
+            send(pairs, e, side, up[i], new)
+            parent = edges[e, 1 - side]
+            for u in range(len(new)):
+                up[parent, u] += new[u]
+    for t in range(len(order)):
+        i = order[t]
+        for u in range(len(new)):
+            new[u] = up[i, u]
+        if parents[i] >= 0:
+            e, side = parents[i] >> 1, parents[i] & 1
+            add_pair(pairs, e, side, labels[edges[e, 1 - side]], new)
+        labels[i] = largest(new)
+
+
+@kernel
+def tree_marginals(pairs: Array, edges: Array, order: Array, parents: Array, up: Array) -> None:
+    """Turns ``up`` of :func:`best_labels` into the greatest value of the whole tree for each label of each node."""
+    require_size(up, len(order))
+    k = up.shape[1]
+    rest, new = np.empty(k), np.empty(k)
+    for t in range(len(order)):
+        i = order[t]
+        if parents[i] < 0:
+            continue
+        e, side = parents[i] >> 1, parents[i] & 1
+        parent = edges[e, 1 - side]
+        # The parent knows all of the tree; what came from this node is taken away again.
+        send(pairs, e, side, up[i], new)
+        for u in range(k):
+            rest[u] = up[parent, u] - new[u]
+        send(pairs, e, 1 - side, rest, new)
+        for u in range(k):
+            up[i, u] += new[u]
+
+
+@bare
+def log_sum(a: float, b: float) -> Any:
+    """``log(exp(a) + exp(b))``."""
+    high = max(a, b)
+    return high + np.log1p(np.exp(min(a, b) - high))
+
+
+@kernel
+def forest_sum(order: Array, parents: Array, unary: Array, weights: Array, ones: Array, apart: Array) -> float:
+    """Returns ``log sum_y exp(sum_i t_i y_i - sum_i w_i [y_i != y_parent(i)])`` of a forest, O(p).
+
+    ``order`` (p,) lists parents before their children; ``parents`` (p,) is -1 at roots, where the weight says nothing.
+    Writes the probabilities of label 1, (p,), and those of labels other than that of the parent, (p,).
+    """
+    p, total = len(order), 0.0
+    # How much label 1 of each node wins over label 0 in the part below it, and what its parent adds to that.
+    below, above = unary.copy(), np.zeros(p)
+    for k in range(p - 1, -1, -1):
+        i = order[k]
+        if parents[i] < 0:
+            total += log_sum(0.0, below[i])
+        else:
+            w, s = weights[i], below[i]
+            # The message to the parent: its label 0 takes the first sum, its label 1 the second one.
+            zero, one = log_sum(0.0, s - w), log_sum(-w, s)
+            total += zero
+            below[parents[i]] += one - zero
+    for k in range(p):
+        i = order[k]
+        j = parents[i]
+        if j >= 0:
+            w, s = weights[i], below[i]
+            # What the parent says without this child.
+            rest = above[j] + below[j] - (log_sum(-w, s) - log_sum(0.0, s - w))
+            above[i] = log_sum(-w, rest) - log_sum(0.0, rest - w)
+            same, other = log_sum(0.0, s + rest), log_sum(s, rest) - w
+            apart[i] = 1.0 / (1.0 + np.exp(same - other))
+        ones[i] = 1.0 / (1.0 + np.exp(-(below[i] + above[i])))
+    return total

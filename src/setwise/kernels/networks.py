@@ -1,4 +1,10 @@
-"""Two layouts of the arcs of a network: a lattice, whose neighbors are computed, and lists of arcs.
+"""Arcs of lattices and lists; scores of labelings.
+
+The code of a labeling of networks: what it takes of the scores of nodes and edges. Scores of labelings of networks:
+nodes win their score with label 1, edges where both ends have the same label. Labels of a network that are changed one
+by one, those first that lose least score.
+
+Two layouts of the arcs of a network: a lattice, whose neighbors are computed, and lists of arcs.
 
 Both number the arcs of a node consecutively, and each arc has a sister in the other direction. The functions ``begin``,
 ``end``, ``head`` and ``sister`` read either layout; which one it is, is known when a kernel is compiled.
@@ -9,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import before_compiling, kernel
+from setwise.kernels.jit import before_compiling, kernel, require_length
 
 Array = NDArray[Any]
 
@@ -17,6 +23,7 @@ MASK = 0xFFFFFFFF
 """Indices are never negative. What is masked with it is known to be so, and needs no test for counting from the end."""
 
 SHIFTS = {(1, 2): ((1,),), (2, 4): ((0, 1), (1, 0)), (2, 8): ((0, 1), (1, 0), (1, 1), (1, -1))}
+
 SHIFTS |= {(3, 6): ((0, 0, 1), (0, 1, 0), (1, 0, 0))}
 """The directions of lattices by their number of axes and of neighbors; each stands for the opposite one too."""
 
@@ -156,3 +163,167 @@ def _choose_by_type() -> None:
     @overload(sister, strict=False)
     def _sister(network: Any, arc: Any, i: Any, j: Any) -> Any:
         return _lattice_sister if network.instance_class is Lattice else _arcs_sister
+
+
+@kernel
+def two_label_code(positive: Array, edges: Array, offsets: Array, edge_offsets: Array) -> Array:
+    """Returns for each set the nodes that are ``positive``, then the edges whose ends are equal, float64; O(n + m)."""
+    require_length(positive, offsets)
+    require_length(edges, edge_offsets)
+    out, at = np.empty(offsets[-1] + edge_offsets[-1], np.float64), 0
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            out[at] = positive[i]
+            at += 1
+        for e in range(edge_offsets[s], edge_offsets[s + 1]):
+            out[at] = positive[edges[e, 0]] == positive[edges[e, 1]]
+            at += 1
+    return out
+
+
+@kernel
+def network_won(scores: Array, labels: Array, truth: Array, edges: Array, offsets: Array, edge_offsets: Array) -> Array:
+    """The score of the ``labels`` (total,) of each set less that of the ``truth`` (total,), (n,); O(total + m).
+
+    Both are bool. The scores of set i begin at ``offsets[i] + edge_offsets[i]``, those of its nodes first.
+    """
+    require_length(labels, offsets)
+    require_length(truth, offsets)
+    require_length(edges, edge_offsets)
+    require_length(scores, offsets + edge_offsets)
+    out = np.zeros(len(offsets) - 1)
+    for k in range(len(out)):
+        won = 0.0
+        shift = edge_offsets[k]
+        for i in range(offsets[k], offsets[k + 1]):
+            # Labels are mixed, so a product is faster than a branch.
+            won += scores[i + shift] * (np.int64(labels[i]) - np.int64(truth[i]))
+        shift = offsets[k + 1]
+        for e in range(edge_offsets[k], edge_offsets[k + 1]):
+            a, b = edges[e, 0], edges[e, 1]
+            won += scores[e + shift] * (np.int64(labels[a] == labels[b]) - np.int64(truth[a] == truth[b]))
+        out[k] = won
+    return out
+
+
+@kernel
+def flip_gains(scores: Array, ends: Array, pairs: Array, labels: Array) -> Array:
+    """What the score gains if a node alone changes its label, (n,): ``scores`` (n,) of label 1, ``pairs`` of edges."""
+    out = np.empty(len(scores))
+    for i in range(len(scores)):
+        out[i] = -scores[i] if labels[i] else scores[i]
+    for e in range(len(ends)):
+        a, b = ends[e, 0], ends[e, 1]
+        step = -pairs[e] if labels[a] == labels[b] else pairs[e]
+        out[a] += step
+        out[b] += step
+    return out
+
+
+@kernel
+def move_count(
+    gains: Array, first: Array, heads: Array, weights: Array, members: Array, target: int, labels: Array
+) -> None:
+    """Changes ``labels`` until ``target`` of the ``members`` have label 1, each time the one of greatest gain.
+
+    After that pairs of a 1 and a 0 change places as long as that gains score. ``gains`` (n,) are those of single
+    changes, and are kept up to date; the arcs of node i are ``first[i]:first[i+1]`` with their ``heads`` and the
+    scores ``weights`` of their edges. O(len(members)) for each change.
+    """
+    require_length(heads, first)
+    require_length(weights, first)
+    count = 0
+    for i in members:
+        count += labels[i]
+    swaps = 0
+    while True:
+        if count == target:
+            # The best node to leave and the best one to come, if they are worth it together.
+            leaving, coming = np.int64(-1), np.int64(-1)
+            for i in members:
+                if labels[i] and (leaving < 0 or gains[i] > gains[leaving]):
+                    leaving = i
+                if not labels[i] and (coming < 0 or gains[i] > gains[coming]):
+                    coming = i
+            if leaving < 0 or coming < 0 or swaps > len(members):
+                return
+            together = gains[leaving] + gains[coming]
+            for k in range(first[leaving], first[leaving + 1]):
+                if heads[k] == coming:
+                    together -= 2.0 * weights[k]
+            if not together > 1e-12 * (abs(gains[leaving]) + abs(gains[coming])):
+                return
+            swaps += 1
+            _flip(leaving, gains, first, heads, weights, labels)
+            _flip(coming, gains, first, heads, weights, labels)
+            continue
+        up, best = count < target, np.int64(-1)
+        for i in members:
+            if labels[i] != up and (best < 0 or gains[i] > gains[best]):
+                best = i
+        if best < 0:
+            return
+        _flip(best, gains, first, heads, weights, labels)
+        count += 1 if up else -1
+
+
+@kernel
+def _flip(i: Any, gains: Array, first: Array, heads: Array, weights: Array, labels: Array) -> None:
+    """Changes the label of node i, and the gains of its neighbors."""
+    labels[i] = not labels[i]
+    gains[i] = -gains[i]
+    for k in range(first[i], first[i + 1]):
+        j = heads[k]
+        # A neighbor that agrees now loses the edge if it changes, and one that does not wins it.
+        gains[j] += -2.0 * weights[k] if labels[i] == labels[j] else 2.0 * weights[k]
+
+
+@kernel
+def climb_paths(
+    gains: Array, first: Array, heads: Array, weights: Array, members: Array, starts: Array, costs: Array, labels: Array
+) -> None:
+    """Changes single ``labels`` along paths as long as score and cost of broken paths gain together, in rounds.
+
+    ``gains``, ``first``, ``heads`` and ``weights`` are as for :func:`move_count`, and the paths as for
+    :class:`setwise.core.paths.PathOrders`. A round costs O(entries), and there are at most 20.
+    """
+    require_length(members, starts)
+    require_length(heads, first)
+    require_length(weights, first)
+    owners, rises = np.empty(len(members), np.int64), np.zeros(len(costs), np.int64)
+    for k in range(len(costs)):
+        for e in range(starts[k], starts[k + 1]):
+            owners[e] = k
+            rises[k] += e > starts[k] and labels[members[e]] and not labels[members[e - 1]]
+    order = np.argsort(members, kind="mergesort")
+    for _ in range(20):
+        before, changed = 0, False
+        while before < len(order):
+            i, after = members[order[before]], before
+            won = gains[i]
+            while after < len(order) and members[order[after]] == i:
+                e = order[after]
+                k = owners[e]
+                now = rises[k] + _rises_won(members, starts, labels, e, k)
+                won += costs[k] * ((now > 0) - (rises[k] > 0))
+                after += 1
+            if won > 1e-12 * (1.0 + abs(gains[i])):
+                for at in range(before, after):
+                    e = order[at]
+                    rises[owners[e]] += _rises_won(members, starts, labels, e, owners[e])
+                _flip(i, gains, first, heads, weights, labels)
+                changed = True
+            before = after
+        if not changed:
+            return
+
+
+@kernel
+def _rises_won(members: Array, starts: Array, labels: Array, e: Any, k: Any) -> int:
+    """How many more places of path k have a 1 after a 0 if entry e of it changes its label."""
+    own, out = labels[members[e]], 0
+    if e > starts[k] and not labels[members[e - 1]]:
+        out += -1 if own else 1
+    if e + 1 < starts[k + 1] and labels[members[e + 1]]:
+        out += 1 if own else -1
+    return out

@@ -1,11 +1,16 @@
-"""Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, or empty."""
+"""Sums inside segments of flat arrays.
+
+Sums and differences inside the segments of a flat array; segment ``i`` is ``offsets[i]:offsets[i+1]``, or empty.
+Products of a dense matrix of rows, float32 or float64, with weights and with gradients, in float64. Means over
+decisions that nothing tells apart.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel, plain_first, require_length, source
+from setwise.kernels.jit import kernel, plain_first, reordered, require_length, source
 
 Array = NDArray[Any]
 
@@ -194,3 +199,85 @@ def class_costs(costs: Array, labels: Array, offsets: Array) -> tuple[Array, boo
             out[i, side] = costs[j]
             seen[side] = True
     return out, True
+
+
+RUN = 1024
+"""So many rows are summed before their sum joins that of the others, which keeps rounding small."""
+
+
+@reordered
+def row_products(X: Array, w: Array, constant: float, out: Array) -> None:
+    """Writes ``X w + constant``, (m,), for X (m, d) and w (d,); O(m d)."""
+    m, d = X.shape
+    if len(w) != d or len(out) != m:
+        raise ValueError("there must be one weight for each column, and one product for each row")
+    for i in range(m):
+        total = 0.0
+        for j in range(d):
+            total += X[i, j] * w[j]
+        out[i] = total + constant
+
+
+@reordered
+def column_products(X: Array, g: Array, out: Array, run: Array) -> None:
+    """Writes ``X^T g``, (d,), for X (m, d) and g (m,); ``run`` (d,) is room for the sum of some rows. O(m d)."""
+    m, d = X.shape
+    if len(g) != m or len(out) != d or len(run) != d:
+        raise ValueError("there must be one entry of the gradient for each row, and one sum for each column")
+    out[:] = 0.0
+    for first in range(0, m, RUN):
+        run[:] = 0.0
+        for i in range(first, min(m, first + RUN)):
+            if g[i] != 0.0:
+                for j in range(d):
+                    run[j] += g[i] * X[i, j]
+        for j in range(d):
+            out[j] += run[j]
+
+
+@reordered
+def row_lengths(X: Array, constant: float, out: Array) -> None:
+    """Writes the Euclidean length of each row with a constant feature, (m,), for X (m, d); O(m d)."""
+    m, d = X.shape
+    if len(out) != m:
+        raise ValueError("there must be one length for each row")
+    for i in range(m):
+        total = constant * constant
+        for j in range(d):
+            total += X[i, j] * X[i, j]
+        out[i] = total**0.5
+
+
+@kernel
+def tied_means(values: Array, items: Array, labels: Array, scores: Array, starts: Array) -> Array:
+    """Returns ``values`` (total,) with their mean over decisions of one set with equal scores and labels; O(total).
+
+    ``items``, ``labels`` and ``scores`` (total,) are the decisions of each set in the order of their scores; set ``i``
+    owns ``starts[i]:starts[i+1]``.
+    """
+    require_length(values, starts)
+    require_length(items, starts)
+    require_length(labels, starts)
+    require_length(scores, starts)
+    out = values.copy()
+    for i in range(len(starts) - 1):
+        a = starts[i]
+        while a < starts[i + 1]:
+            b = a + 1
+            while b < starts[i + 1] and scores[b] == scores[a]:
+                b += 1
+            if b > a + 1:
+                _of_run(values, items[a:b], labels[a:b], out)
+            a = b
+    return out
+
+
+@kernel
+def _of_run(values: Array, items: Array, labels: Array, out: Array) -> None:
+    """Writes the means of one run of equal scores, one for each label."""
+    sums, counts = np.zeros(2), np.zeros(2)
+    for j in range(len(items)):
+        sums[int(labels[j])] += values[items[j]]
+        counts[int(labels[j])] += 1.0
+    for j in range(len(items)):
+        out[items[j]] = sums[int(labels[j])] / counts[int(labels[j])]

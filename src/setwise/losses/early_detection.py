@@ -14,7 +14,7 @@ from setwise.core.set_function import SetFunction
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.early_detection import prefix_gains, prefix_marginals, prefix_values
+from setwise.kernels.set_functions import prefix_gains, prefix_marginals, prefix_values
 from setwise.losses.weights import check_weights, example_weights
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from setwise.core.arrays import Floats, Values
 from setwise.core.checks import as_array, as_number, as_shaped
-from setwise.kernels.products import column_products, row_lengths, row_products
+from setwise.kernels.segments import column_products, row_lengths, row_products
 
 
 @final

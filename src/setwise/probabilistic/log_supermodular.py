@@ -14,8 +14,8 @@ from setwise.core.graphs import Graphs
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
+from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice
-from setwise.kernels.search_trees import arcs_of
 from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.functions import ConcaveOfSize, Cut, Modular, as_rows, as_sizes, joined
 from setwise.probabilistic.minimizers import Minimizer, Minimum, Oracle, minimizer_of

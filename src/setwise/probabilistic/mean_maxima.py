@@ -17,8 +17,8 @@ from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.inference.max_flow import MaxFlow, attracting
 from setwise.inference.wires import Wires, wirings
-from setwise.kernels.perturbed import perturbed_cuts
-from setwise.kernels.search_trees import new_forest
+from setwise.kernels.max_flow import new_forest
+from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.functions import Modular

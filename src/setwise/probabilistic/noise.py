@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_choice, as_random_state
-from setwise.kernels.noise import GAUSSIAN, LOGISTIC, draws
+from setwise.kernels.sampling import GAUSSIAN, LOGISTIC, draws
 
 Noise = Literal["logistic", "gaussian"]
 KINDS = {"logistic": LOGISTIC, "gaussian": GAUSSIAN}

@@ -11,8 +11,8 @@ from setwise.core.graphs import Graphs
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
-from setwise.kernels.coupling import MOST, continued, couple, couple_by_table, thresholds
 from setwise.kernels.networks import Lattice
+from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds
 from setwise.kernels.threads import map_units
 from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.log_supermodular import LogSupermodular

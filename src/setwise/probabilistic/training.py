@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.interrupts import plain_interrupts
-from setwise.kernels.likelihood import Data, Plan, State, descend, move
-from setwise.kernels.noise import LOGISTIC
-from setwise.kernels.search_trees import new_forest
+from setwise.kernels.max_flow import new_forest
+from setwise.kernels.sampling import LOGISTIC, Data, Plan, State, descend, move
 from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.functions import Cut
 from setwise.probabilistic.log_supermodular import LogSupermodular

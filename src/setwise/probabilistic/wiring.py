@@ -7,7 +7,7 @@ import numpy as np
 
 from setwise.core.arrays import Values
 from setwise.inference.wires import wirings
-from setwise.kernels.search_trees import arcs_of
+from setwise.kernels.max_flow import arcs_of
 from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.functions import Cut, Modular, joined
 

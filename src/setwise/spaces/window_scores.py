@@ -6,7 +6,7 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import as_array, as_choice, as_count, as_number, as_reals, shown
-from setwise.kernels.overlaps import match_windows
+from setwise.kernels.windows import match_windows
 
 AVERAGES = ("pooled", "images")
 RECALLS = np.linspace(0.0, 1.0, 101)

@@ -18,8 +18,7 @@ from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.core.traits import Trait
-from setwise.kernels.extension import MARGINS, NO_LIMIT, quotient_extension
-from setwise.kernels.lovasz import lovasz_values, modular_hinge
+from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss
 from setwise.surrogates.in_pieces.binding import structure_of_totals

@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setwise.kernels.extension import count_codes
-from setwise.kernels.label_codes import label_codes
+from setwise.kernels.lovasz import count_codes
+from setwise.kernels.pixels import label_codes
 from setwise.torch.channels import taken
 
 NO_MASK = np.empty((0, 0), np.bool_)

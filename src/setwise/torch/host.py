@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.kernels.shares import ALIKE, shares
+from setwise.kernels.pixels import ALIKE, shares
 from setwise.kernels.threads import allowed
 from setwise.torch.arguments import Arguments
 from setwise.torch.encoding import array_of, totals_of

@@ -18,8 +18,16 @@ from setwise.core.pages import PROMISES
 from setwise.core.refusal import Refusal
 from setwise.core.sets import Orders
 from setwise.core.traits import Trait
-from setwise.kernels.extension import FOLDED, GIVEN, MARGINS, PROBABILITIES, limits_of, quotient_extension, survey
-from setwise.kernels.lovasz import lovasz_values
+from setwise.kernels.lovasz import (
+    FOLDED,
+    GIVEN,
+    MARGINS,
+    PROBABILITIES,
+    limits_of,
+    lovasz_values,
+    quotient_extension,
+    survey,
+)
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import CountFunctionLoss
 from setwise.surrogates import LovaszHinge
@@ -45,7 +53,7 @@ LINES = {
     Errors.FOLDED: (FOLDED, -0.51, 0.51),
     Errors.GIVEN: (GIVEN, 0.0, LARGEST),
 }
-"""How the errors of :mod:`setwise.kernels.extension` come from scores, and the range of these."""
+"""How the errors of :mod:`setwise.kernels.lovasz` come from scores, and the range of these."""
 
 
 @final

@@ -53,7 +53,7 @@ def factors_of(weights: Tensor, reduction: Reduction) -> Tensor:
     """What each value is multiplied by before all are added, for weights of sets in their shape.
 
     With ``"none"`` they are not added. Sets that do not count have the weight 0. On the host,
-    :func:`setwise.kernels.shares.shares` tells the same.
+    :func:`setwise.kernels.pixels.shares` tells the same.
     """
     if reduction != "mean":
         return weights

@@ -10,7 +10,7 @@ from setwise.core.counts import Counts
 from setwise.core.sets import Sets
 from setwise.core.traits import Trait
 from setwise.inference.counts.ranked_margins import RankedMargins
-from setwise.kernels.quotients import gain_caps
+from setwise.kernels.counts import gain_caps
 
 SMALL_TABLE = 512
 """Tables of up to this number of cells are scanned, Monge or not."""

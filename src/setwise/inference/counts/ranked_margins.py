@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from setwise.core.arrays import Bools, Ints
 from setwise.core.cached import cached_property
 from setwise.core.sets import Sets
-from setwise.kernels.ranks import mark_mistakes, prefix_sums, rank_margins
+from setwise.kernels.rankings import mark_mistakes, prefix_sums, rank_margins
 from setwise.kernels.segments import count_true
 
 Floats = NDArray[np.float64]

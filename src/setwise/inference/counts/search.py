@@ -18,7 +18,7 @@ from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets
 from setwise.inference.counts.marginals import count_marginals
 from setwise.inference.counts.objective import Objective
 from setwise.inference.counts.table_search import Rows, falling_rows, prune_table, scan_rows
-from setwise.kernels.quotients import quotient_argmax
+from setwise.kernels.counts import quotient_argmax
 from setwise.kernels.segments import segment_argmax
 
 SCANNED_TABLE = 1 << 16

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.arrays import Values
-from setwise.kernels.bundles import add_slopes, slope_products
-from setwise.kernels.simplex import solve_simplex
+from setwise.kernels.simplex import add_slopes, slope_products, solve_simplex
 
 SERIOUS = 0.1
 """The centre moves where the function falls by this share of what the planes promise."""

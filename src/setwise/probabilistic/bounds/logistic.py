@@ -5,7 +5,7 @@ from scipy.special import stdtrit
 
 from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_flag, as_kind, as_number
-from setwise.kernels.noise import GAUSSIAN, LOGISTIC
+from setwise.kernels.sampling import GAUSSIAN, LOGISTIC
 from setwise.probabilistic.bounds.l_field import EXAMPLE, base_point
 from setwise.probabilistic.bounds.log_partition import LogPartition
 from setwise.probabilistic.bounds.perturbed import perturbed

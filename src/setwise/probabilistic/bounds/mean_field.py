@@ -7,7 +7,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_kind, as_reals
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
-from setwise.kernels.independent import climb, number_of_ones
+from setwise.kernels.count_partition import climb, number_of_ones
 from setwise.kernels.networks import arcs
 from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, entropy

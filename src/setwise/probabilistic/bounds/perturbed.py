@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.checks import LARGEST, as_kind, as_reals
 from setwise.kernels.cuts import cut_many
-from setwise.kernels.noise import LOGISTIC
-from setwise.kernels.perturbed import perturbed_cuts
-from setwise.kernels.search_trees import new_forest
+from setwise.kernels.max_flow import new_forest
+from setwise.kernels.sampling import LOGISTIC, perturbed_cuts
 from setwise.kernels.threads import available, share_units
 from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.log_supermodular import LogSupermodular

@@ -9,7 +9,7 @@ from setwise.core.arrays import Values
 from setwise.core.checks import as_count, as_kind
 from setwise.core.pages import DISTRIBUTIONS
 from setwise.core.refusal import Refusal
-from setwise.kernels.trees import forest_sum
+from setwise.kernels.messages import forest_sum
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain
 from setwise.probabilistic.bounds.trees import covering_forests

@@ -8,7 +8,7 @@ import numpy as np
 
 from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.pieces import Piece, PiecedEvaluation, Question
-from setwise.kernels.bins import bin_keys, bin_slopes, bin_totals, key_range
+from setwise.kernels.histograms import bin_keys, bin_slopes, bin_totals, key_range
 
 ROUNDING = 5e-10
 """A gap of this share of the value counts as none: exact values are asked for up to rounding."""
@@ -27,7 +27,7 @@ class Plan:
 @final
 @dataclass(frozen=True, eq=False)
 class KeyRange:
-    """Asks for :func:`setwise.kernels.bins.key_range`: counts, ends, and whether all keys are finite."""
+    """Asks for :func:`setwise.kernels.histograms.key_range`: counts, ends, and whether all keys are finite."""
 
     line: Values
     floor: float
@@ -39,7 +39,7 @@ class KeyRange:
 @final
 @dataclass(frozen=True, eq=False)
 class BinTotals:
-    """Asks for :func:`setwise.kernels.bins.bin_totals` of the bins of ``edges`` (k+1,), where ``chosen`` (k,)."""
+    """Asks for :func:`setwise.kernels.histograms.bin_totals` of the bins of ``edges`` (k+1,), where ``chosen`` (k,)."""
 
     line: Values
     edges: Values

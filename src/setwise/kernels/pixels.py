@@ -1,14 +1,111 @@
-"""One label for each pixel of a map, by prices of the classes."""
+"""Codes of pixels, weights of sets, labels of maps.
+
+Labels of pixels as codes of classes: 1 for its pixels, 0 for the others, -1 for pixels that do not count. What the
+values of sets are multiplied by before all are added to one number. One label for each pixel of a map, by prices of the
+classes.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.kernels.jit import kernel
-from setwise.kernels.moments import expected_quotient
+from setwise.kernels.jit import interpreted_first, kernel, plain_first
+from setwise.kernels.poisson_binomial import expected_quotient
 
 Array = NDArray[Any]
+
+BLOCK = 4096
+"""So many labels stay in the first-level cache while the codes of all classes are written."""
+
+
+def _plain_label_codes(
+    labels: Array, mask: Array, classes: Array, top: int, ignored: int, ignores: bool, by_class: bool, out: Array
+) -> bool:
+    kind = labels.dtype
+    kept = np.ones(labels.shape, bool) if not ignores else labels != np.asarray(ignored).astype(kind)
+    kept &= mask if len(mask) else True
+    if top == 2:
+        odd = (labels != np.zeros((), kind)) & (labels != np.ones((), kind)) & kept
+    else:
+        odd = ((labels < np.zeros((), kind)) | (labels > np.asarray(top - 1).astype(kind))) & kept
+    codes = out.reshape((len(classes), *labels.shape) if by_class else (len(labels), len(classes), labels.shape[1]))
+    for k, label in enumerate(classes.astype(kind)):
+        part = codes[k] if by_class else codes[:, k]
+        part[...] = (labels == label).astype(np.int8) | (kept.astype(np.int8) - np.int8(1))
+    return not odd.any()
+
+
+@plain_first(_plain_label_codes)
+@kernel
+def label_codes(
+    labels: Array, mask: Array, classes: Array, top: int, ignored: int, ignores: bool, by_class: bool, out: Array
+) -> bool:
+    """Writes one code for each class and pixel to ``out``; O(total). Returns whether all labels that count are valid.
+
+    ``labels`` (N, pixels) are valid if they are 0..top-1; floats are for top = 2 alone. Pixels of the label ``ignored``
+    do not count where ``ignores`` says so, nor those whose ``mask`` (N, pixels) is False; a mask (0, 0) leaves none
+    out. ``out`` is (classes, N, pixels) laid end to end if ``by_class``, else (N, classes, pixels).
+    """
+    images, pixels = labels.shape
+    kind = labels.dtype.type
+    skip, zero = kind(ignored), kind(0)
+    odd, kept = 0, np.ones(min(BLOCK, pixels), np.int8)
+    for n in range(images):
+        for a in range(0, pixels, BLOCK):
+            block = labels[n, a : a + BLOCK]
+            size = len(block)
+            for j in range(size):
+                kept[j] = not (ignores and block[j] == skip)
+            if len(mask):
+                for j in range(size):
+                    kept[j] &= mask[n, a + j]
+            if top == 2:
+                for j in range(size):
+                    odd += (block[j] != zero) & (block[j] != kind(1)) & (kept[j] != 0)
+            else:
+                for j in range(size):
+                    odd += ((block[j] < zero) | (block[j] > kind(top - 1))) & (kept[j] != 0)
+            for k in range(len(classes)):
+                row = k * images + n if by_class else n * len(classes) + k
+                _write(block, kept, kind(classes[k]), out[row * pixels + a : row * pixels + a + size])
+    return odd == 0
+
+
+@kernel
+def _write(labels: Array, kept: Array, label: Any, codes: Array) -> None:
+    # A pixel that counts has the code 0 or 1, and the bits of the others are all set.
+    for j in range(len(codes)):
+        codes[j] = np.int8(labels[j] == label) | np.int8(kept[j] - 1)
+
+
+ALIKE = np.empty(0)
+"""The weights of classes that all weigh 1."""
+
+
+@interpreted_first
+@kernel
+def shares(totals: Array, classes: int, weight: Array, only_present: bool, mean: bool) -> Array:
+    """Returns the weight of the class of every set, (S,), and 0 for sets that do not count; O(S).
+
+    Images have one set for each of the classes, and ``weight`` is theirs, or empty for classes that all weigh 1. A set
+    counts if it has a positive, or a decision at all unless ``only_present``: ``totals`` (S, 2) are its numbers of
+    negatives and positives. For a ``mean`` the weights of each image are divided by their sum, and by the number of
+    images in which a set counts.
+    """
+    out, images, some = np.zeros(len(totals)), len(totals) // max(classes, 1), 0
+    whole = np.zeros(images)
+    for i in range(images * classes):
+        if totals[i, 1] > 0 or (totals[i, 0] > 0 and not only_present):
+            out[i] = weight[i % classes] if len(weight) else 1.0
+            whole[i // classes] += out[i]
+    if mean:
+        some = (whole > 0).sum()
+        for i in range(images * classes):
+            # Where no set of an image counts, its weights are 0 whatever they are divided by.
+            if out[i] > 0:
+                out[i] /= whole[i // classes] * some
+    return out
 
 
 @kernel

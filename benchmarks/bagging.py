@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.decisions import bagged_threshold, best_threshold
 from setwise.experiments.experiment import Settings
 from setwise.experiments.measure_protocol import MEASURES, TEST_SHARE

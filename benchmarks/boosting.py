@@ -41,7 +41,7 @@ import numpy as np
 
 from grouped_tables import TABLES, Rows, generated, split
 from setwise.boosting import objective
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.losses import Jaccard

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from setwise.core.checkpoint import Checkpoint
-from setwise.core.earlier import Earlier
-from setwise.core.sealed import read_sealed, write_sealed
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checkpoint import Checkpoint, Earlier, read_sealed, write_sealed
 from setwise.learners import OneSlack
 from setwise.models import Independent
 from setwise.risks import MeanRisk

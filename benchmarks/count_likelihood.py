@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from scipy.special import expit
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import CountRange
 from setwise.models import Independent
 from setwise.probabilistic import AllowedPartition, CountLikelihood

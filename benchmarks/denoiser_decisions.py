@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from setwise import BinaryDenoiser
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from timing import table
 
 SIDE, COUNT, EXACT = 24, 100, 20

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from setwise.core.graphs import Graphs
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition
 from setwise.losses import MCC, FBeta, GMean, HMean, Jaccard, ZeroOne
 from timing import table

@@ -20,7 +20,7 @@ from itertools import islice, product
 import numpy as np
 
 from dual_decomposition import grid, scored
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition
 from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
 from setwise.inference.decomposition.sides import Problem

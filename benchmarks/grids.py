@@ -12,7 +12,7 @@ import time
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.learners import BlockFrankWolfe, OneSlack
 from setwise.losses import Hamming
 from setwise.models import GraphModel

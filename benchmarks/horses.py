@@ -32,8 +32,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from setwise import GraphClassifier
-from setwise.core.graphs import Graphs
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.networks import Graphs
 from setwise.datasets import load_horses
 from setwise.decisions import best_threshold
 from setwise.graphs import Graph, from_image

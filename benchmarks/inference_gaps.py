@@ -18,9 +18,8 @@ import numpy as np
 
 from dual_decomposition import grid
 from setwise.core import enumerate as brute
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.inference import (
     QPBO,

@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 
 from setwise import WeakSetClassifier
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import FBeta
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling
 

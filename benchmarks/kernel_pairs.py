@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.evaluator import Evaluation, Evaluator
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
+from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.learners import OneSlack
 from setwise.losses import MaxLoss
 from setwise.models import JointLabels, Kernel

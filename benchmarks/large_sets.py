@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.kernels.threads import allowed
 from setwise.surrogates import LovaszHinge, MarginRescaling
 from setwise.surrogates.in_pieces import large_set

@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.kernels.sampling import LOGISTIC
 from setwise.kernels.threads import allowed, map_units
 from setwise.probabilistic import Cut, LogSupermodular

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
+from setwise.core.networks import Graphs
 from setwise.inference import ByPieces, DualDecomposition, FactorDecomposition, HighOrderMessages, MaxFlow
 from setwise.losses import MCC, BorderConvexity, BoxFullness, FBeta, GMean, Jaccard, ZeroOne
 from timing import table

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from limits import numpy_sort, plain_limit
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.kernels import sorting
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.probabilistic import (
     LogPartition,
     LogSupermodular,

@@ -25,7 +25,7 @@ from statistics import median
 
 import numpy as np
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.kernels.cuts import cut, cut_losses, read_labels, recut

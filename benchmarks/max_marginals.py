@@ -12,7 +12,7 @@ import tracemalloc
 import numpy as np
 
 from limits import numpy_sort, plain_limit
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.inference import CountSearch
 from setwise.inference.counts.ranked_margins import RankedMargins
 from setwise.losses import FBeta, Jaccard

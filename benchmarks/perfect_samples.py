@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from setwise import BinaryDenoiser
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.experiments.experiment import Settings
 from setwise.experiments.lsm_images import LEVELS, flipped, silhouettes
 from setwise.experiments.lsm_likelihoods import distributions, exact_likelihood

@@ -11,8 +11,8 @@ import pickle
 
 import numpy as np
 
-from setwise.core.pieces import Piece, PiecedEvaluation, PiecedEvaluator, evaluated
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator, evaluated
 from setwise.kernels.threads import allowed
 from setwise.losses import as_loss
 from setwise.surrogates import MarginRescaling

@@ -11,8 +11,8 @@ import sys
 
 import numpy as np
 
-from setwise.core.pieces import Piece, PiecedEvaluation, PiecedEvaluator
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from dual_decomposition import grid, scored
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.datasets import load_labeled_images
 from setwise.experiments.dd_superpixels import CLASSES, described
 from setwise.experiments.hol_images import MSRC_FOLDERS

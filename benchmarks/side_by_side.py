@@ -27,7 +27,7 @@ def cut_cases() -> Cases:
     import numpy as np
 
     from setwise import losses
-    from setwise.core.sets import Sets
+    from setwise.core.batch import Sets
     from setwise.losses import MCC, FBeta, Hamming, Jaccard, RocArea
     from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 

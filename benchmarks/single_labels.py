@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.flip_costs import FlipCosts
 from setwise.core.label_sequences import Sequences
 from setwise.core.matchings import Assignments
+from setwise.core.single_labels import FlipCosts
 from setwise.core.structure import Structure
 from setwise.inference import ByMatchings, BySequences
 from setwise.losses import GivenCosts, NearestHamming

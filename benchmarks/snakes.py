@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, vstack
 
-from setwise.core.class_graphs import ClassGraphs
+from setwise.core.networks import ClassGraphs
 from setwise.core.structure import Structure
 from setwise.inference import TreeReweighted
 from setwise.learners import BlockFrankWolfe, OneSlack

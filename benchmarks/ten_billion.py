@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.pieces import Piece, PiecedEvaluation, PiecedEvaluator
+from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates import LovaszHinge, MarginRescaling
 from setwise.surrogates.in_pieces.bins import BinKeys, BinTotals, KeyRange

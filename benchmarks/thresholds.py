@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from sklearn.metrics import precision_recall_curve
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold, label_thresholds
 from timing import race, table
 

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from setwise.core.fit import Record
+from setwise.core.learner import Record
 from setwise.datasets import object_scenes
 from setwise.experiments.gradient_words import GradientWords
 from setwise.learners import NSlack

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from rounds import rounds
 from setwise.core import enumerate as brute
+from setwise.core.batch import Sets
 from setwise.core.counts import Counts
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.losses import LOSSES, MCC, Cardinality, CountFunctionLoss, EarlyDetection, FBeta, Hamming, Jaccard, ZeroOne
 
 

@@ -12,13 +12,12 @@ import pytest
 
 from cases import KINDS, close, every_loss, objectives, problem
 from setwise import __version__, losses
-from setwise.core.classes import Classes
+from setwise.core.batch import Classes, Sets
 from setwise.core.enumerate import subsets, table, traits
 from setwise.core.inference import Inference
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.registry import discover
-from setwise.core.sets import Sets
-from setwise.core.traits import SHAPES
+from setwise.core.terms import SHAPES
 from setwise.losses import LOSSES
 
 ROOT = Path(__file__).resolve().parents[1]

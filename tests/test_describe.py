@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import setwise
+from setwise.core.batch import Sets
 from setwise.core.enumerate import traits
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import SHAPES
+from setwise.core.exceptions import Refusal
+from setwise.core.terms import SHAPES
 from setwise.description import describe, examine, verdicts
 from setwise.inference import Auto
 from setwise.losses import (

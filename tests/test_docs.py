@@ -20,7 +20,7 @@ import pytest
 from definitions import definitions
 from packages import PACKAGES
 from setwise import cli, losses
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.description import examine, verdicts
 from setwise.inference import INFERENCES, Enumeration
 from setwise.inference.auto import FIRST, LAST

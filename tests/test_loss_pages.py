@@ -10,10 +10,10 @@ import loss_facts
 import loss_pages
 from loss_facts import class_rows, monge
 from loss_pages import SIZE, Shown, make, page
-from setwise.core.classes import Classes
-from setwise.core.count_loss import CountLoss
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.batch import Classes
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss
+from setwise.core.terms import Trait
 from setwise.inference import Auto
 from setwise.losses import LOSSES, MCC, FBeta, Jaccard, MeanOverClasses, OneClass, Tversky
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling

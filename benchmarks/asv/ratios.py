@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold
 from setwise.inference import CountSearch
 from setwise.kernels.threads import allowed

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.batch import Batch
-from setwise.core.classes import Classes
-from setwise.core.count_loss import CountLoss
+from setwise.core.batch import Batch, Classes, Sets
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference
-from setwise.core.one_label import OneLabel
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.loss import CountLoss
+from setwise.core.structure import OneLabel, Structure
+from setwise.core.terms import Trait
 from setwise.description import KINDS
 from setwise.inference import Auto, ByClass, CountSearch
 from setwise.inference.counts.search import SCANNED_TABLE

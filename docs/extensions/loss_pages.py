@@ -11,8 +11,8 @@ from api_pages import heading, summary, write
 from figures import as_rst, plain_style, save_both
 from loss_facts import absent_classes, absent_scores, class_rows, costs, monge, three_classes
 from loss_pictures import picture, surrogate_surface
-from setwise.core.sets import Sets
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.batch import Sets
+from setwise.core.terms import SHAPES, Trait
 from setwise.description import examine, order_verdicts, verdicts
 from setwise.losses import LOSSES, Loss
 

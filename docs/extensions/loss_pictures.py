@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from setwise.core.classes import Classes
+from setwise.core.batch import Classes
 from setwise.core.enumerate import table
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.exceptions import Refusal
+from setwise.core.terms import Trait
 from setwise.losses import Loss, OrderedPoints
 from setwise.plotting import surface
 from setwise.surrogates import LovaszHinge, MarginRescaling, Surrogate

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from setwise import __version__
-from setwise.core.visible import in_line, visible
-from setwise.core.whole import is_standard_output
+from setwise.core.files import in_line, is_standard_output, visible
 
 DESCRIPTION = (
     "Predictors trained for the measure they are judged by, when that measure judges a set of decisions together."

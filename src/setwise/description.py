@@ -6,15 +6,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_random_state
-from setwise.core.enumerate import LIMIT, table, traits
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_random_state
+from setwise.core.enumerate import LIMIT, search_shapes, table, traits
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import TRAITS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.shapes import search_shapes
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.terms import SHAPES, Trait
 from setwise.inference import Auto
 from setwise.losses import CountFunctionLoss, SetFunctionLoss, as_loss
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp, SlackRescaling

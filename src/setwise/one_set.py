@@ -5,17 +5,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_areas, as_array, as_count, as_flag, as_scores
-from setwise.core.classes import Classes
-from setwise.core.count_loss import CountLoss
-from setwise.core.inference import Inference, Maximizer, check_inference
-from setwise.core.measure import Combination, Loss
+from setwise.core.batch import Batch, Classes, Sets
+from setwise.core.checks import Values, as_areas, as_array, as_count, as_flag, as_scores
+from setwise.core.exceptions import Refusal
+from setwise.core.inference import Inference, Maximizer, Solution, check_inference
+from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import ONE_SET
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.solutions import Solution
 from setwise.inference import Auto
 from setwise.losses import as_loss
 from setwise.losses.area_weighted import AreaWeighted

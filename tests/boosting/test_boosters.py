@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from setwise.boosting import metric, objective
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.losses import Jaccard, RocArea
 
 ROUNDS = 20

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from setwise.boosting import metric, objective
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.exceptions import Refusal
+from setwise.core.terms import Trait
 from setwise.losses import (
     LOSSES,
     BalancedError,

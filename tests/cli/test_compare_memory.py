@@ -17,7 +17,7 @@ from setwise.compare.others import OtherRows
 from setwise.compare.room import Room
 from setwise.compare.saved import load_model
 from setwise.compare.timing import Costs
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.datasets import load_rows, load_table
 from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_table import ParquetTable

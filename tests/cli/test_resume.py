@@ -10,7 +10,7 @@ import pytest
 
 from rounds import rounds
 from setwise.cli import main
-from setwise.core.sealed import read_sealed
+from setwise.core.checkpoint import read_sealed
 
 WORDS = ("--target", "sick", "--quick", "--folds", "3", "--base", "linear", "--time-budget", "3600")
 LEVERS = ("--levers", "threshold,class_weight,stack")

@@ -12,7 +12,7 @@ import pytest
 
 from setwise.cli import main
 from setwise.compare.progress import ProgressLine
-from setwise.core.visible import HIDDEN
+from setwise.core.files import HIDDEN
 
 ODD = "\x1b[31m\r\n\x9b<script>\u202e"
 TAGS = {

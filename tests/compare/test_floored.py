@@ -22,7 +22,7 @@ from setwise.compare.table_words import legend, table
 from setwise.compare.timing import measured_costs
 from setwise.compare.winner import flat_range
 from setwise.compare.words import headline
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import Floor, threshold_curve
 from setwise.decisions.operating_point import kept_at, nearest_threshold
 from setwise.decisions.task import Task

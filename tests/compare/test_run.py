@@ -17,7 +17,7 @@ from setwise.compare.deciding import simplest
 from setwise.compare.figures import figure as figure_of
 from setwise.compare.floors import FlooredThreshold
 from setwise.compare.words import on_test_file
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.task import Task
 from setwise.losses import EarlyDetection, FBeta, Jaccard, RocArea

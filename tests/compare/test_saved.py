@@ -38,7 +38,7 @@ from compare.saved_models import matrix_model, raw_rows, table_model, write_csv
 from setwise import MeasureClassifier, SetClassifier
 from setwise.compare.saved import SavedModel, load_model, save_model
 from setwise.compare.trusted import not_numbers
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.datasets import load_table
 from setwise.losses import LOSSES
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 from cases import composites
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.loss import Loss
 from setwise.losses import LOSSES, Cardinality
 
 MAKERS = {name: kind.examples for name, kind in LOSSES.items()} | {"composites": composites}

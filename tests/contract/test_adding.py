@@ -22,8 +22,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.loss import CountLoss
+from setwise.core.terms import CURVATURES, Trait
 
 
 @final
@@ -50,8 +50,8 @@ class LateMisses(CountLoss):
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.evaluator import Surrogate
-from setwise.core.measure import Loss
+from setwise.core.surrogate import Surrogate
+from setwise.core.loss import Loss
 from setwise.losses import as_loss
 from setwise.surrogates.margin_rescaling import MarginRescaling
 
@@ -106,7 +106,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.learner import Learner, Step
-from setwise.core.watched import padded
+from setwise.core.promises import padded
 from setwise.learners.planes import Planes
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.models import (
     GraphModel,
     GridModel,

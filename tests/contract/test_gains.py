@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contract.each_loss import batches
-from setwise.core.sets import Orders
+from setwise.core.batch import Orders
 
 
 def orders_of(sets, rng):

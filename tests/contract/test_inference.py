@@ -8,9 +8,8 @@ import pytest
 
 from cases import KINDS, close, every_loss, examples, fits, objectives, problem
 from setwise.core import enumerate as brute
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Classes, Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import INFERENCES, Auto, Enumeration, KnownLabels
 from setwise.losses import (
     BreakEven,

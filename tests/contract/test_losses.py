@@ -8,10 +8,10 @@ import pytest
 
 from contract.each_loss import batches, places
 from rounds import rounds
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets, table, traits
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.exceptions import Refusal
+from setwise.core.terms import SHAPES, Trait
 from setwise.losses import LOSSES, BorderConvexity, Hamming, SetFunctionLoss, plain_losses
 
 

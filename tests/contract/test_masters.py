@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
-from setwise.core.cut import Cut, Cuts
+from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.learner import Learner, Step
-from setwise.core.refusal import BrokenPromise, Refusal
-from setwise.core.risk import Risk
+from setwise.core.risk import Cut, Cuts, Risk
 from setwise.learners import LEARNERS
 
 EVERY = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())

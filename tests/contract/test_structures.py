@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from contract.each_loss import batches, places
-from setwise.core.classes import Classes
-from setwise.core.count_loss import CountLoss
+from setwise.core.batch import Classes, Sets
 from setwise.core.counts import Counts
 from setwise.core.enumerate import labelings, subsets, table
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import Trait
+from setwise.core.terms import Mistakes, Trait
 from setwise.losses import Hamming, Jaccard
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import every_loss, examples, fits
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.losses import Capped, EarlyDetection, FBeta, Hamming, Jaccard, MaxLoss, RocArea
 from setwise.surrogates import SURROGATES, LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import count_losses
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 
 SIZES = [(0, 6), (6, 0), (1, 1), (2, 5), (5, 2), (4, 4), (9, 7)]
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
 
 
 class Slow:

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from setwise.core import checkpoint as module
-from setwise.core.checkpoint import Checkpoint, opened
-from setwise.core.fingerprint import fingerprint
-from setwise.core.sealed import read_sealed
+from setwise.core.checkpoint import Checkpoint, fingerprint, opened, read_sealed
 
 ABOUT = {"X": fingerprint(np.arange(3.0)), "loss": "Jaccard()", "C": "1.0"}
 

@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from setwise.core.flips import Flips
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.single_labels import Flips
 from setwise.losses import EqualCosts, GivenCosts, MaxLoss, Nearest, NearestHamming
 
 

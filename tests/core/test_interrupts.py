@@ -2,7 +2,7 @@
 
 import pytest
 
-from setwise.core.interrupts import plain_interrupts
+from setwise.core.learner import plain_interrupts
 
 
 def test_an_interrupt_that_caused_a_system_error_is_an_interrupt():

@@ -5,8 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.losses import FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, ZeroOne
 
 OFFSETS = np.array([0, 3, 4, 8])

@@ -6,8 +6,8 @@ import pytest
 
 import setwise
 from setwise import MeasureClassifier
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import EMPTY_MODELS, WHICH_SURROGATE
-from setwise.core.refusal import Refusal
 from setwise.losses import parse_losses
 from setwise.risks.census import Census, Extent
 from setwise.surrogates import LovaszHinge, SlackRescaling

@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from setwise.core.sealed import SEAL, part_of, read_sealed, write_sealed
+from setwise.core.checkpoint import SEAL, part_of, read_sealed, write_sealed
 
 ARRAYS = {
     "w": np.linspace(-1.0, 1.0, 7),

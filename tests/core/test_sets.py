@@ -3,8 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.core.classes import Classes
-from setwise.core.sets import Orders, Sets
+from setwise.core.batch import Classes, Orders, Sets
 
 
 def test_counts_places_and_owners():

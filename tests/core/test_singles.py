@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from setwise.core import singles
-from setwise.core.singles import Singles
+from setwise.core import risk
+from setwise.core.risk import Singles
 
 
 def test_single_sets_are_taken_once():
@@ -18,5 +18,5 @@ def test_single_sets_are_taken_once():
     assert kept.of(np.array([0]), take) is not first
     assert kept.of(np.array([0, 1]), take) is not kept.of(np.array([0, 1]), take)
     assert taken == [[1], [0], [0, 1], [0, 1]]
-    large = Singles(singles.LARGEST + 1)
+    large = Singles(risk.LARGEST + 1)
     assert large.of(np.array([1]), take) is not large.of(np.array([1]), take)

@@ -1,6 +1,6 @@
 """Characters that control a terminal are shown, and nothing else changes."""
 
-from setwise.core.visible import in_line, visible
+from setwise.core.files import in_line, visible
 
 
 def test_what_controls_a_terminal_is_shown():

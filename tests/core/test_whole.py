@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from setwise.core.checkpoint import Checkpoint
-from setwise.core.sealed import write_sealed
-from setwise.core.whole import written_whole
+from setwise.core.checkpoint import Checkpoint, write_sealed
+from setwise.core.files import written_whole
 
 
 def write(path, text="new"):
@@ -98,7 +97,7 @@ def test_devices_stay_devices():
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_standard_output_goes_on_in_the_file_that_it_was_sent_to(name, tmp_path):
     code = (
-        "import sys; from pathlib import Path; from setwise.core.whole import is_standard_output, written_whole\n"
+        "import sys; from pathlib import Path; from setwise.core.files import is_standard_output, written_whole\n"
         "path = Path(sys.argv[1])\n"
         "print('first')\n"
         "with written_whole(path) as part: part.write_text('new\\n')\n"

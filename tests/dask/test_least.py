@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import Jaccard, MeanOverClasses, as_loss
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")
@@ -14,7 +14,7 @@ import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from dask import delayed  # noqa: E402
-from setwise.core.refusal import Refusal  # noqa: E402
+from setwise.core.exceptions import Refusal  # noqa: E402
 from setwise.dask import mean_loss  # noqa: E402
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 
 import dask.array as da  # noqa: E402
 
-from setwise.core.sealed import read_sealed  # noqa: E402
+from setwise.core.checkpoint import read_sealed  # noqa: E402
 from setwise.dask import SetClassifier  # noqa: E402
 from setwise.estimators.placed.start import PlacedLogistic  # noqa: E402
 from setwise.risks import DistributedRisk  # noqa: E402

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 import setwise
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.risks import census
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'setwise[dask]'")

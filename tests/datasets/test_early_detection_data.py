@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setwise import SetClassifier
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.datasets import early_detection
 from setwise.datasets.early_detection import EARLY, LATE, early_stage
 from setwise.losses import EarlyDetection

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setwise.core.refusal import BrokenPromise, Refusal
+from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets import load_sample, load_table
 from setwise.datasets.columns import Category, Number
 from setwise.datasets.parquet_table import ParquetTable

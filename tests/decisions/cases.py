@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.sets import Sets
 from setwise.decisions.formula import formula_of
 from setwise.losses import (
     LOSSES,

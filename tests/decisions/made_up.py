@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy.stats import binom
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions.fixed_sequence import starts
 
 KINDS = ("normal", "zero", "ties", "two values", "huge", "tiny", "neighbors", "signed zeros", "sorted")

@@ -4,7 +4,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from cases import waves
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
 from setwise.decisions.resampling import OfDecisions, OfSets, counts_of, resampling
 from setwise.decisions.sweep import bound, sweep_all

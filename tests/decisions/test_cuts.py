@@ -8,9 +8,9 @@ from scipy.special import expit
 
 from decisions.cases import COUNTS, of_labels, probabilities, slow, truths
 from rounds import rounds
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions.cuts import TOL, best_cut, rule_of_cuts
 from setwise.losses import (
     AE,

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, norm
 
 from decisions.made_up import cut_points, losses_at, ragged, walked
 from rounds import rounds
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import (
     Floor,
     UnmetFloor,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setwise.core.pieces import Piece, ended
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Piece, ended
 from setwise.decisions import best_threshold, in_pieces
 from setwise.decisions.in_pieces import ThresholdInPieces
 from setwise.losses import AE, KLD, ErrorRate, FBeta, GMean, Jaccard, Tversky, as_loss

@@ -7,7 +7,7 @@ import pytest
 from cases import waves
 from decisions.made_up import KINDS, cut_points
 from decisions.made_up import scores as some_scores
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.losses import (
     MCC,

@@ -183,7 +183,7 @@ def test_the_more_probable_labels_are_best_for_losses_of_the_number_of_mistakes(
 
 def batch_of_mistakes(p, numbers):
     """Sets with these numbers of positives, which are the mistakes of predicting none."""
-    from setwise.core.sets import Sets
+    from setwise.core.batch import Sets
 
     return Sets.rows(np.arange(p) < numbers[:, None])
 

@@ -7,9 +7,9 @@ import pytest
 
 from cases import in_turn
 from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, slow, truths
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss
 from setwise.kernels.threads import allowed
 from setwise.losses import (

@@ -8,8 +8,8 @@ import pytest
 from decisions.cases import losses_of_all, probabilities, truths
 from decisions.test_moments import nasty
 from rounds import rounds
-from setwise.core.pieces import ended
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import ended
 from setwise.decisions import expected_loss, least_expected_loss, least_in_pieces, level_region, levels
 from setwise.decisions.formula import formula_of
 from setwise.decisions.least_in_pieces import LeastInPieces

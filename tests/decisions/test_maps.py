@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rounds import rounds
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
+from setwise.core.batch import Classes
+from setwise.core.exceptions import Refusal
 from setwise.decisions import expected_loss, least_expected_loss, least_expected_loss_of_map
 from setwise.decisions.choice import rule_for
 from setwise.decisions.formula import formula_of

@@ -7,9 +7,9 @@ import pytest
 
 from decisions.cases import COUNTS, NAMES, losses_of_all, of_labels, probabilities, truths
 from rounds import rounds
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import by_samples, gfm, least_expected_loss, least_expected_loss_of_samples
 from setwise.decisions.by_table import ByTable
 from setwise.decisions.formula import formula_of

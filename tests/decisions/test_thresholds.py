@@ -4,7 +4,7 @@ import pytest
 from cases import composites
 from decisions.made_up import cut_points, losses_at, ragged
 from rounds import rounds
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, threshold_curve
 from setwise.losses import LOSSES, EarlyDetection, FBeta, Hamming, Jaccard, OneClass, PrecisionAtK, RocArea, ZeroOne
 

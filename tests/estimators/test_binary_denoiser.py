@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import BinaryDenoiser, LogSupermodularModel
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.estimators import binary_denoiser, log_supermodular_model
 from setwise.probabilistic import ConcaveOfSize, Cut, exact, training
 

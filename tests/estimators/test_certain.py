@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from setwise.core.fit import Fit
+from setwise.core.learner import Fit
 from setwise.estimators.certain import certain, radius
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import _NotAnArray
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from setwise import MeasureClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold
 from setwise.decisions.replicates import formula_of, replicated_losses
 from setwise.estimators.choosing import Task, choose, gain_of, problem_of, repeated_choice

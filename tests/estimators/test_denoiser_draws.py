@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from setwise import BinaryDenoiser
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.estimators import restoration
 from setwise.estimators.restoration import numbered
 from setwise.kernels.sampling import LOGISTIC

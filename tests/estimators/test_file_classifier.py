@@ -25,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 import setwise
 from rounds import rounds
 from setwise import FileClassifier
-from setwise.core.refusal import BrokenPromise, Refusal
+from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.datasets.budget import IN_SET, KEPT, NAME, SET, Budget
 from setwise.datasets.parquet_blocks import joined
 from setwise.estimators.placed.file_rows import placed_rows
@@ -561,7 +561,7 @@ def test_memory_stays_below_the_budget(kind, tmp_path):
 
 TINY_SETS = """
 import resource, sys, numpy as np, setwise
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 folder, memory = sys.argv[1], int(sys.argv[2])

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from rounds import rounds
 from setwise import IndependentSVMs, MultilabelStructuredPredictor, PowersetSSVM, gibbs_bound
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import MaxLoss, Nearest
 from setwise.spaces import Finite, Hierarchy
 

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setwise import GraphClassifier, SetClassifier
-from setwise.core.classes import Classes
-from setwise.core.graphs import Graphs
+from setwise.core.batch import Classes
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.estimators.network_start import SINGLY, best_bias, with_edges
 from setwise.graphs import Graph, from_image

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from setwise import GraphClassifier, SetClassifier
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.datasets import textured_objects
 from setwise.estimators import graph_threshold, network_start, set_classifier
 from setwise.graphs import Graph, from_image

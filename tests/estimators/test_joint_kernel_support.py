@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import OneClassSVM
 
 from setwise import JointKernelSupport
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.models import Kernel
 from setwise.spaces import Finite, Hierarchy
 

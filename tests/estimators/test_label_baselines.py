@@ -14,9 +14,9 @@ from sklearn.svm import LinearSVC
 
 from estimators.label_programs import solved
 from setwise import SSVM, IndependentSVMs, MultilabelStructuredPredictor, PowersetSSVM
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.losses import Jaccard, MaxLoss, Nearest, SumLoss
 from setwise.models import JointKernel, Kernel

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from setwise import MultilabelStructuredPredictor
-from setwise.core.evaluator import Evaluator
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Evaluator
 from setwise.learners import LEARNERS, NSlack
 from setwise.losses import MaxLoss, Nearest
 from setwise.models import JointKernel, JointLabels, Kernel

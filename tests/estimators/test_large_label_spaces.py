@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.svm import OneClassSVM
 
 from setwise import SSVM, IndependentSVMs, JointKernelSupport, MultilabelStructuredPredictor, PowersetSSVM
-from setwise.core.flips import Flips
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.single_labels import Flips
 from setwise.estimators.label_ranking import LabelRanking
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.graphs import Graph

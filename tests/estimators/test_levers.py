@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rounds import rounds
 from setwise import MeasureClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, best_threshold, gfm
 from setwise.decisions.task import Task
 from setwise.estimators.choosing import choose, problem_of

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from setwise import MapRule, ShiftWarning
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions.map_rules import MULTIPLIERS, Drawn, Measure, tallies_along, tally_of, tuned_rule, whole_rule
 from setwise.estimators.map_rule import CANDIDATES
 from setwise.losses import FBeta, Jaccard

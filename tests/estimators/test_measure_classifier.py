@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import GraphClassifier, MeasureClassifier, SetClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, threshold_curve
 from setwise.estimators.levers import Threshold
 from setwise.losses import FBeta, Jaccard, plain_losses

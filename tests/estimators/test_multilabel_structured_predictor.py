@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from estimators.label_programs import solved
 from setwise import MultilabelStructuredPredictor, SetClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.losses import MaxLoss, Nearest, SumLoss
 from setwise.risks import MeanRisk

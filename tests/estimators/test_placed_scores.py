@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from setwise.core.pieces import Piece, ended
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Piece, ended
 from setwise.decisions import swapped_pairs
 from setwise.decisions.swapped_pairs import twice_swapped
 from setwise.estimators.placed import sets as of_sets

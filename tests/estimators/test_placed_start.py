@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import FileClassifier, SetClassifier
-from setwise.core.sealed import read_sealed
+from setwise.core.checkpoint import read_sealed
 from setwise.datasets.budget import Budget
 from setwise.decisions import best_threshold
 from setwise.estimators.placed import start
@@ -136,7 +136,7 @@ def test_a_finished_start_is_not_found_again(monkeypatch, tmp_path):
 
 
 def test_a_start_of_other_shapes_is_refused(tmp_path):
-    from setwise.core.sealed import write_sealed
+    from setwise.core.checkpoint import write_sealed
 
     file = tmp_path / "fit.npz"
     clone(MODEL).fit(X, Y, checkpoint=file)

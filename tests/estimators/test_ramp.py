@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from orders import in_order
 from rounds import rounds
 from setwise import SetClassifier, SetClassifierCV
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.learners import ConvexConcave, OneSlack

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from rounds import rounds
 from setwise import SetClassifier
-from setwise.core.sealed import part_of, read_sealed
+from setwise.core.checkpoint import part_of, read_sealed
 from setwise.learners import Checkpoint, OneSlack
 from setwise.losses import FBeta, Jaccard
 from setwise.risks import MeanRisk

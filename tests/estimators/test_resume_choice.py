@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from setwise import MeasureClassifier
-from setwise.core.sealed import read_sealed, write_sealed
+from setwise.core.checkpoint import read_sealed, write_sealed
 from setwise.estimators.said import described, of_rows
 
 RNG = np.random.default_rng(0)

@@ -18,8 +18,8 @@ from estimators.test_compatibility import EXPECTED_FAILURES, OF_TWO
 from orders import in_order
 from rounds import rounds
 from setwise import SetClassifier, SetClassifierCV
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import best_threshold
 from setwise.estimators.logistic import CS
 from setwise.estimators.path import path

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setwise import SetClassifier, SVMperf
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.estimators.svmperf import NAMED
 from setwise.losses import Jaccard
 from setwise.surrogates import MarginRescaling

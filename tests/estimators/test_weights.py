@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from setwise import SetClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.losses import (
     Jaccard,
 )

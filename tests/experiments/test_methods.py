@@ -7,7 +7,7 @@ import pytest
 
 from setwise.compare.bundled import bags, breast_cancer, digit_traits, digits
 from setwise.compare.problem import Problem
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.datasets import early_detection
 from setwise.experiments.duel import Duel, Plan, choose
 from setwise.experiments.methods import LOGISTIC, LOVASZ, MARGIN, SVM, TUNED, standardized

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.graphs import NODE_FEATURES, Graph, from_image
 
 RNG = np.random.default_rng(0)

@@ -5,11 +5,10 @@ from itertools import pairwise, permutations, product
 import numpy as np
 
 from kernels.falling import drawn
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
 from setwise.core.label_sequences import Sequences
 from setwise.core.matchings import Assignments
 from setwise.core.network_labelings import Labelings
+from setwise.core.networks import ClassGraphs, Graphs
 
 KINDS = ("sequences", "matchings", "networks", "classes")
 

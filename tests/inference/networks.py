@@ -5,8 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from setwise.core import enumerate as brute
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
+from setwise.core.networks import ClassGraphs, Graphs
 
 KINDS = ("reals", "reals", "ties", "zeros", "huge", "attracting")
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from cases import truths_and_scores
 from setwise import loss_augmented_inference
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Auto, ByArea
 from setwise.losses import (
     AreaWeighted,

@@ -6,9 +6,8 @@ import pytest
 from rounds import rounds
 from setwise import loss_augmented_inference, max_marginals
 from setwise.core import enumerate as brute
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Classes, Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Auto, ByClass, Greedy
 from setwise.losses import BreakEven, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, RocArea, ZeroOne
 

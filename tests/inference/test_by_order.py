@@ -8,9 +8,8 @@ import pytest
 from cases import close
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Classes, Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Auto, ByOrder
 from setwise.kernels.paths import best_misplaced, search_pairs
 from setwise.losses import Hamming, MeanOverClasses, OrderedPoints

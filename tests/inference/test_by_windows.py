@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kernels.windows_by_hand import SCORES, all_windows, overlap_by_pixels, random_boxes
+from setwise.core.batch import Sets
 from setwise.core.boxes import Boxes, Overlap
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.core.structure import Structure
 from setwise.inference import Auto, ByWindows
 from setwise.inference.window_search import Points

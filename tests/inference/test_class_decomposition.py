@@ -6,9 +6,9 @@ from scipy.optimize import linprog
 
 from inference.networks import chain, grid, scores, slip
 from setwise.core import enumerate as brute
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
+from setwise.core.batch import Classes
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import ClassGraphs
 from setwise.core.structure import Structure
 from setwise.inference import Auto, ByClass, ClassDecomposition, Enumeration, TreeMaxProduct
 from setwise.kernels.threads import allowed

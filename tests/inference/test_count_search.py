@@ -18,9 +18,9 @@ from cases import (
 from rounds import rounds
 from setwise import SetClassifier, loss_augmented_inference
 from setwise.core import enumerate as brute
+from setwise.core.batch import Sets
 from setwise.core.counts import Counts
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Auto, CountSearch
 from setwise.losses import (
     MCC,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.decomposition.descents import Search

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setwise.core import enumerate as brute
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.inference import Auto, ByCardinality, Enumeration, minimize_submodular
 from setwise.losses import Capped, Cardinality, EarlyDetection, Hamming, Jaccard, Saturating, SetFunctionLoss, Trait
 

@@ -9,13 +9,9 @@ import pytest
 
 from inference.networks import some, tree
 from rounds import rounds
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.graphs import Graphs
-from setwise.core.network import Network
-from setwise.core.one_label import LabelCosts
-from setwise.core.sets import Sets
-from setwise.core.structure import Structure
+from setwise.core.batch import Classes, Sets
+from setwise.core.networks import ClassGraphs, Graphs, Network
+from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.inference import (
     INFERENCES,

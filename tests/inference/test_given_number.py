@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from setwise import SetClassifier
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Greedy
 from setwise.losses import BreakEven, Hamming, PrecisionAtK, RecallAtK
 from setwise.surrogates import MarginRescaling, SlackRescaling

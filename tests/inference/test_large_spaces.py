@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from inference.large_spaces import KINDS, objectives, own, slip_of, some_batch, some_scores
 from kernels.falling import KINDS as SCORES
 from rounds import rounds
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
+from setwise.core.exceptions import Refusal
 from setwise.core.label_sequences import Sequences
 from setwise.core.matchings import Assignments
 from setwise.core.network_labelings import Labelings
-from setwise.core.refusal import Refusal
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.inference import Auto, ByMatchings, ByNetworks, BySequences, MaxFlow, TreeMaxProduct, TreeReweighted
 from setwise.losses import EqualCosts, GivenCosts, Hamming, MaxLoss, NearestHamming

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import DualDecomposition, MaxFlow, max_flow
 from setwise.kernels.threads import allowed
@@ -137,7 +137,7 @@ def test_what_is_no_image_is_refused():
 
 CODE = """
 import resource, sys, numpy as np
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 rng = np.random.default_rng(0)

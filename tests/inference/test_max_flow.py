@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rounds import rounds
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow, max_flow
 from setwise.inference.wires import block_ends

@@ -7,8 +7,8 @@ from cases import KINDS, close, count_losses, counts_of, examples, fits, in_turn
 from rounds import rounds
 from setwise import max_marginals
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import CountSearch
 from setwise.losses import (
     MCC,

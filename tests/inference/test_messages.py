@@ -7,10 +7,9 @@ import pytest
 
 from inference.networks import KINDS, chain, grid, labelings, network, scores, slip, some, tree
 from setwise.core import enumerate as brute
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
+from setwise.core.batch import Classes
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.inference import Auto, BeliefPropagation, Enumeration, MaxFlow, TreeMaxProduct, TreeReweighted
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, ZeroOne

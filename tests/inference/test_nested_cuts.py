@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.inference.nested_cuts import flips, nested

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.inference import PiecewiseLinear
 from setwise.inference.piecewise_linear import PiecesOfSet
 from setwise.losses import MCC, AreaWeighted, FBeta, Hamming, Jaccard, ZeroOne

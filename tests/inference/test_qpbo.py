@@ -7,10 +7,9 @@ import pytest
 
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.inference import QPBO, MaxFlow, qpbo
 from setwise.kernels.threads import allowed

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rounds import rounds
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.inference import Auto, SecondBest
 from setwise.losses import Capped, Hamming, Jaccard, ZeroOne
 

@@ -4,7 +4,7 @@ import pytest
 from cases import close, submodular_losses
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.inference.upper_bounds import upper_bounds
 
 

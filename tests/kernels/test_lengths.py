@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.inference import Auto
 from setwise.kernels.segments import count_true, masked_sums, segment_argmax, segment_sums
 from setwise.losses import Hamming, Jaccard, ZeroOne

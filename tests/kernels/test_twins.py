@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import setwise.kernels
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import bagged_threshold, best_threshold, least_expected_loss
 from setwise.kernels.jit import Twinned
 from setwise.kernels.segments import segment_sums

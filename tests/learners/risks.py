@@ -3,8 +3,7 @@
 import numpy as np
 import piqp
 
-from setwise.core.cut import Cut, Cuts
-from setwise.core.risk import Risk
+from setwise.core.risk import Cut, Cuts, Risk
 
 
 class Maxima(Risk):

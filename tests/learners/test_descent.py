@@ -7,10 +7,9 @@ import pytest
 
 from learners.risks import hamming_risk, random_risk
 from rounds import rounds
-from setwise.core.cut import Cut, Cuts
-from setwise.core.refusal import Refusal
-from setwise.core.risk import Risk
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.risk import Cut, Cuts, Risk
 from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
 from setwise.losses import FBeta, Jaccard
 from setwise.models import Independent

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
-from setwise.core.cut import Cuts
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.risk import Cuts
 from setwise.learners import LEARNERS, BlockFrankWolfe, NSlack, OneSlack, Subgradient
 from setwise.learners.blocks import Blocks
 

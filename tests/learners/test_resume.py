@@ -8,9 +8,8 @@ import pytest
 
 from learners.risks import Maxima, hamming_risk, minimum, random_risk
 from setwise.core import checkpoint
-from setwise.core.checkpoint import Checkpoint
-from setwise.core.sealed import read_sealed, write_sealed
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checkpoint import Checkpoint, read_sealed, write_sealed
 from setwise.learners import LEARNERS, NRBM, BlockFrankWolfe, ConvexConcave, NSlack, OneSlack, Subgradient
 from setwise.learners.planes import Planes
 from setwise.models import Independent

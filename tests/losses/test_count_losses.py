@@ -6,8 +6,8 @@ from scipy.stats import gmean, hmean
 from sklearn import metrics
 
 from setwise import loss_augmented_inference
-from setwise.core.refusal import BrokenPromise
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import BrokenPromise
 from setwise.inference.counts.bound import monge_sets
 from setwise.losses import (
     MCC,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from setwise.core import enumerate as brute
-from setwise.core.count_loss import CountLoss
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss
 from setwise.inference.counts.bound import monge_sets
 from setwise.inference.counts.search import CountSearch
 from setwise.losses import (

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from cases import truths_and_scores
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Greedy
 from setwise.losses.average_precision import AveragePrecision
 from setwise.losses.ndcg import NDCG

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.models import GraphModel, GridModel
 
 RNG = np.random.default_rng(0)

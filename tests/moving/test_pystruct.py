@@ -11,7 +11,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from setwise import SetClassifier
-from setwise.core.class_graphs import ClassGraphs
+from setwise.core.networks import ClassGraphs
 from setwise.core.structure import Structure
 from setwise.inference import BeliefPropagation, TreeMaxProduct, TreeReweighted
 from setwise.learners import BlockFrankWolfe, NSlack, OneSlack, Subgradient

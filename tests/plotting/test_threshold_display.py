@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import best_threshold, bootstrap_threshold
 from setwise.losses import FBeta
 from setwise.plotting import ThresholdDisplay

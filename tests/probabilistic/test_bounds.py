@@ -5,7 +5,7 @@ import pytest
 
 from probabilistic.models import KINDS, dyadic_models, models, summed
 from rounds import rounds
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.kernels.threads import allowed
 from setwise.probabilistic import (
     ConcaveOfSize,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from rounds import rounds
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.core.structure import Structure
 from setwise.kernels.count_partition import count_partitions
 from setwise.losses import BoxFullness, CountRange, Hamming, Jaccard

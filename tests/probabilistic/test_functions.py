@@ -5,7 +5,7 @@ import pytest
 
 from probabilistic.models import KINDS, models, summed
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.probabilistic import ConcaveOfSize, Cut, LogSupermodular, SetFunctionOf, base_point, exact, logistic
 
 

@@ -6,10 +6,10 @@ from scipy.optimize import minimize
 
 from probabilistic.models import KINDS, base
 from rounds import rounds
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.kernels.threads import allowed
 from setwise.learners import LEARNERS, ConvexConcave, OneSlack, Subgradient
 from setwise.losses import Hamming

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.probabilistic import Cut
 from setwise.probabilistic.training import Labelings, Rates, Weights, learn
 from setwise.probabilistic.training_exact import learn_exactly

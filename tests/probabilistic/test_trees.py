@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from probabilistic.models import models, summed
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.kernels.networks import arcs
 from setwise.kernels.sampling import couple
 from setwise.kernels.threads import allowed

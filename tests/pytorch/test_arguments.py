@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pytorch.random_cases import draw, expected, pick  # noqa: E402
-from setwise.core.traits import Trait  # noqa: E402
+from setwise.core.terms import Trait  # noqa: E402
 from setwise.losses import (  # noqa: E402
     BalancedError,
     CountFunctionLoss,

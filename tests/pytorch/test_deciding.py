@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss_of_map
 from setwise.losses import FBeta, GMean, Jaccard
 

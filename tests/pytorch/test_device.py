@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rounds import rounds
-from setwise.core.count_loss import CountLoss
+from setwise.core.loss import CountLoss
 from setwise.losses import (
     MCC,
     BalancedError,

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from setwise.core.traits import Trait  # noqa: E402
+from setwise.core.terms import Trait  # noqa: E402
 from setwise.losses import Capped, CountFunctionLoss  # noqa: E402
 from setwise.torch import LovaszHingeLoss, MarginRescalingLoss, forms, lovasz_extension, lovasz_hinge_loss  # noqa: E402
 from setwise.torch.forms import form_of  # noqa: E402

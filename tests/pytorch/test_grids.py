@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from setwise.core.enumerate import subsets, table
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.losses import MCC
 from setwise.probabilistic import PerturbedLikelihood
 

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from setwise.core.refusal import Refusal  # noqa: E402
+from setwise.core.exceptions import Refusal  # noqa: E402
 from setwise.losses import Capped, Jaccard, MeanOverClasses, PrecisionAtK, SetFunctionLoss  # noqa: E402
 from setwise.torch import (  # noqa: E402
     AveragePrecisionLoss,

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rounds import rounds
-from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.pieces import PiecedEvaluation, PiecedEvaluator
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Evaluator, PiecedEvaluation, PiecedEvaluator, Surrogate
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
 from setwise.risks import DistributedRisk, MeanRisk, Shifted, census

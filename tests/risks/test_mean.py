@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from rounds import rounds
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.inference import Greedy
 from setwise.learners import OneSlack
 from setwise.losses import FBeta, Saturating

@@ -5,8 +5,8 @@ import pytest
 
 from cases import every_loss
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.learners import OneSlack
 from setwise.losses import Hamming, Jaccard
 from setwise.models import Independent

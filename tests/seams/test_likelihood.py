@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 from setwise.core import enumerate as brute
-from setwise.core.evaluator import Evaluation, Evaluator
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.inference import Auto
 from setwise.learners import LEARNERS, Subgradient
 from setwise.models import Independent

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from setwise import GraphClassifier
-from setwise.core.class_graphs import ClassGraphs
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.graphs import Graphs
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.graphs import Graph
 from setwise.inference import INFERENCES, Auto, Enumeration, MaxFlow

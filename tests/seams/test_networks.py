@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learners.risks import Maxima, minimum
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
 from setwise.learners import LEARNERS, OneSlack, Subgradient

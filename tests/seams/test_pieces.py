@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from setwise.core.cut import Cut, Cuts
-from setwise.core.risk import Risk
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.risk import Cut, Cuts, Risk
 from setwise.learners import OneSlack
 from setwise.losses import Jaccard
 from setwise.models import Independent

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.learners import NRBM, OneSlack
 from setwise.models import Independent, RowBlock
 from setwise.risks import DistributedRisk, MeanRisk, census

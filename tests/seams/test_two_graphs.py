@@ -7,8 +7,8 @@ import pytest
 
 from learners.risks import Maxima, minimum
 from setwise.core.batch import Batch
-from setwise.core.features import Features
 from setwise.core.inference import Inference, Maximizer
+from setwise.core.risk import Features
 from setwise.learners import LEARNERS, Subgradient
 from setwise.losses import FBeta, Jaccard
 from setwise.risks import MeanRisk

@@ -7,9 +7,8 @@ from typing import Literal, get_args, get_origin
 
 import numpy as np
 
-from setwise.core.count_loss import CountLoss
 from setwise.core.inference import Inference
-from setwise.core.measure import Loss
+from setwise.core.loss import CountLoss, Loss
 from setwise.inference import Greedy
 from setwise.losses import Jaccard, Trait
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, Parameter, numbers, without

@@ -15,7 +15,7 @@ import pandas as pd
 import sklearn
 
 import setwise
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 
 
 class Later:

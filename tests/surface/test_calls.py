@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setwise import describe, loss_augmented_inference, max_marginals
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import (
     LOSSES,
     EqualCosts,

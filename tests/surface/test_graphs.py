@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.graphs import Graph, box_labels, from_image, known_part, trimap_labels
 from surface.malformed import COUNTS, OBJECTS, Odd, Parameter, numbers, try_all, without
 

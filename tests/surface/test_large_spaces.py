@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from setwise.core.graphs import Graphs
 from setwise.core.label_sequences import Sequences
 from setwise.core.matchings import Assignments
 from setwise.core.network_labelings import Labelings
+from setwise.core.networks import Graphs
 from setwise.graphs import Graph
 from setwise.spaces import Candidates, LabelSequences, Matchings, NetworkLabelings
 from surface.malformed import COUNTS, FLAGS, NUMBERS, OBJECTS, PARTS, Odd, Parameter, try_all, without

@@ -5,11 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.graphs import Graphs
+from setwise.core.batch import Classes, Sets
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.rankings import Rankings
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.inference import INFERENCES, Auto, minimize_submodular
 from setwise.losses import Hamming, Jaccard, MeanOverClasses, OneClass, OrderedPoints, RocArea

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from setwise import BinaryDenoiser, LogSupermodularModel
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import CountRange, Jaccard
 from setwise.probabilistic import (
     AllowedPartition,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cases import close, every_loss, objectives
 from setwise import SetClassifier, describe, loss_augmented_inference, max_marginals
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.exceptions import Refusal
+from setwise.core.terms import Trait
 from setwise.learners import LEARNERS
 from setwise.losses import (
     LOSSES,

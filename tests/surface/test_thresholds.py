@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.decisions import (
     Floor,
     bagged_threshold,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_matrix
 
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.learners import LEARNERS, Checkpoint
 from setwise.models import (
     GraphModel,

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 from cases import KINDS, problem
-from setwise.core.pieces import Piece
+from setwise.core.surrogate import Piece
 from setwise.surrogates.in_pieces.bins import Leaves
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setwise import SetClassifier
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.kernels.threads import allowed
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 from setwise.surrogates.in_pieces import large_set

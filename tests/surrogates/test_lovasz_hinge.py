@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from cases import submodular_losses, truths_and_scores
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.losses import Cardinality, CountFunctionLoss, Hamming, Jaccard, SetFunctionLoss, Trait
 from setwise.surrogates import LovaszHinge, is_extension
 

@@ -3,8 +3,8 @@ import pytest
 
 from cases import count_losses, problem, submodular_losses
 from rounds import rounds
-from setwise.core.pieces import Piece, evaluated
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Piece, evaluated
 from setwise.losses import (
     MCC,
     AreaWeighted,

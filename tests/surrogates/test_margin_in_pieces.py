@@ -8,10 +8,10 @@ import pytest
 
 from cases import count_losses
 from rounds import rounds
-from setwise.core.pieces import Piece, PiecedEvaluation, evaluated
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Piece, PiecedEvaluation, evaluated
+from setwise.core.terms import Trait
 from setwise.inference import CountSearch
 from setwise.losses import (
     KLD,

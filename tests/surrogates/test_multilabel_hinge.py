@@ -8,9 +8,9 @@ from hypothesis import given
 
 from cases import truths_and_scores
 from setwise.core import enumerate as brute
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
 from setwise.learners import OneSlack
 from setwise.losses import Hamming, Jaccard, MaxLoss, Nearest, SumLoss
 from setwise.models import MultiLabel

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from setwise import SetClassifier, describe
-from setwise.core.refusal import BrokenPromise, Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.learners import LEARNERS
 from setwise.losses import CountFunctionLoss, Trait
 from setwise.surrogates import LovaszHinge

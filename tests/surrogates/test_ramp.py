@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from cases import KINDS, every_loss, examples, fits, in_turn, problem
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.classes import Classes
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Classes, Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import Greedy, WorstRanking
 from setwise.losses import BreakEven, FBeta, Hamming, Jaccard, MeanOverClasses, OneClass, PrecisionAtK
 from setwise.surrogates import Difference, MarginRescaling, Ramp

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from cases import every_loss, submodular_losses, truths_and_scores
 from rounds import rounds
 from setwise.core import enumerate as brute
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
 from setwise.inference import ByCardinality, BySubmodularMinimum, Enumeration, Greedy, Modular
 from setwise.losses import Cardinality, Hamming, Jaccard, Saturating, SetFunctionLoss, Trait, ZeroOne
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling, is_extension, margin_scale

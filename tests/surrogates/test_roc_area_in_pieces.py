@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from setwise.core.pieces import Piece, evaluated
+from setwise.core.surrogate import Piece, evaluated
 from setwise.losses import LOSSES, RocArea
 from setwise.surrogates import MarginRescaling
 from setwise.surrogates.in_pieces.bins import Plan

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
 from setwise.losses import BreakEven, ErrorRate, FBeta, RocArea
 from setwise.surrogates import MarginRescaling
 

@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from setwise.core.graphs import Graphs
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.networks import Graphs
 
 
 def grid(height, width, diagonals=False):

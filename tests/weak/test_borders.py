@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from setwise.core.graphs import Graphs
-from setwise.core.paths import PathOrders, Precedence
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
+from setwise.core.terms import PathOrders, Precedence
 from setwise.inference import Auto, FactorDecomposition, HighOrderMessages, OneWayCut
 from setwise.kernels.paths import path_marginals, path_maxima
 from setwise.losses import BorderConvexity, Hamming, Jaccard

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets
-from setwise.core.graphs import Graphs
-from setwise.core.linear_pieces import LargestOf
-from setwise.core.refusal import Refusal
-from setwise.core.regions import RegionCounts
-from setwise.core.sets import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
+from setwise.core.terms import LargestOf, RegionCounts
 from setwise.inference import Auto, ByPieces, ByRegions, Enumeration, FactorDecomposition, HighOrderMessages, MaxFlow
 from setwise.losses import BoxFullness, Hamming, Jaccard
 from weak.small import ROWS, boxed, grid, index_of, labelings, scored, values_of, won_by

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from setwise.core.graphs import Graphs
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.networks import Graphs
 from setwise.inference import Auto, FactorDecomposition
 from setwise.losses import CountRange
 from setwise.surrogates import MarginRescaling

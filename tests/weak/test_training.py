@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from rounds import rounds
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Maximizer, Solutions
+from setwise.core.networks import Graphs
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.inference import Auto, FactorDecomposition
 from setwise.inference.kept import Kept

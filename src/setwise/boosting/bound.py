@@ -6,13 +6,12 @@ from typing import Any, final
 import numpy as np
 
 from setwise.boosting.passed import Passed
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values, as_array
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import BOOSTING
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.estimators.target import as_ids
 from setwise.kernels.segments import tied_means
 from setwise.kernels.sorting import sort_falling

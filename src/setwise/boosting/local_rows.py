@@ -2,8 +2,8 @@
 
 import sys
 
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import BOOSTING
-from setwise.core.refusal import Refusal
 
 DISTRIBUTED = ("lightgbm.dask", "xgboost.dask", "xgboost.spark")
 """The modules that share rows among workers, each of which calls functions of one's own with its own rows."""

@@ -8,11 +8,10 @@ import numpy as np
 from setwise.boosting.bound import Binder
 from setwise.boosting.local_rows import refuse_local_rows
 from setwise.boosting.passed import DataSet, Passed
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice, as_number
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_choice, as_number
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import BOOSTING
-from setwise.core.refusal import Refusal
 from setwise.losses import as_loss
 
 

@@ -8,12 +8,11 @@ import numpy as np
 from setwise.boosting.bound import Binder, Bound
 from setwise.boosting.local_rows import refuse_local_rows
 from setwise.boosting.passed import Passed
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice, as_factor, shown
-from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_choice, as_factor, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import BOOSTING, EXACT_OR_BOUNDED
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.losses import as_loss
 from setwise.surrogates import LovaszHinge, MarginRescaling, Ramp
 

@@ -5,10 +5,9 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_array, as_labels, as_reals, as_scores
+from setwise.core.checks import Bools, Values, as_array, as_labels, as_reals, as_scores
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import BOOSTING
-from setwise.core.refusal import Refusal
 
 
 @runtime_checkable

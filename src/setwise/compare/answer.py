@@ -11,8 +11,8 @@ from setwise.compare.measures import Measured
 from setwise.compare.paired import Paired
 from setwise.compare.plan import PLAIN, Key, Plan
 from setwise.compare.problem import Problem
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values
 
 
 @final

@@ -10,8 +10,8 @@ from setwise.compare.fits import SEED, Advance, Fits, Sources
 from setwise.compare.floors import short_of
 from setwise.compare.order import order_of
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
-from setwise.core.arrays import Bools, Values
-from setwise.core.refusal import Refusal
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.estimators.choosing import Candidate, Task, choose
 from setwise.estimators.choosing.choice import REPLICATES, chosen_of, errors_needed

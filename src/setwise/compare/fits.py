@@ -12,7 +12,7 @@ from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.estimators.choosing import OutOfFold, Task
 from setwise.estimators.choosing import Problem as Rows
 from setwise.estimators.choosing.lever import Lever

@@ -7,8 +7,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import OWN_MODEL
-from setwise.core.refusal import Refusal
 from setwise.datasets.names import some
 
 WAY_OUT = "fit it to {}, or save your model without SavedModel."

@@ -5,10 +5,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_number
+from setwise.core.checks import Bools, Values, as_number
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import FLOORS
-from setwise.core.refusal import Refusal
 from setwise.decisions import Floor, OperatingPoint, UnmetFloor, constrained_threshold
 from setwise.decisions.floors import SLACK, Asked, together
 from setwise.decisions.operating_point import kept_at, nearest_threshold

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from setwise.core.checks import as_choice, as_kind, as_text
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 
 SCORES: dict[str, str] = {
     "auc": "AUC",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.choosing import Candidate, OutOfFold, Task
 from setwise.estimators.choosing.choice import chosen_of
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule

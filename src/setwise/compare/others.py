@@ -15,10 +15,10 @@ from setwise.compare.measures import Measured
 from setwise.compare.plan import Key
 from setwise.compare.problem import Problem
 from setwise.compare.reading import targets_of
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.datasets.budget import Budget
 from setwise.datasets.new_rows import rows_of
 from setwise.datasets.parquet_blocks import joined

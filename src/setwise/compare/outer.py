@@ -19,11 +19,10 @@ from setwise.compare.plan import LEAST_FOLDS, PLAIN, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.resuming import judged, keep_judged
 from setwise.compare.winner import winner_of
-from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import as_kind, as_number, shown
+from setwise.core.checks import Values, as_kind, as_number, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_IT_CHOOSES, OPTIONS
-from setwise.core.refusal import Refusal
 from setwise.decisions import UnmetFloor
 from setwise.decisions.task import Task
 from setwise.estimators.choosing import Problem as Rows

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_number, as_reals
+from setwise.core.checks import Values, as_number, as_reals
 
 
 @final

@@ -17,7 +17,7 @@ from setwise.compare.figures import signed, threshold_text
 from setwise.compare.floor_words import lower
 from setwise.compare.table_words import axes_of, breaks
 from setwise.compare.way_words import lever_title
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.plotting.style import BLACK, BLUE, CYCLE, GRAY, GREEN, ORANGE, RED, tidy
 
 MARKERS = ("o", "s", "D", "^", "v")

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
 from setwise.core.checks import as_array, as_count, as_kind, as_labels, shown
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
 from setwise.datasets.columns import Column
 from setwise.estimators.grouping import Grouping, group
 from setwise.estimators.target import as_ids

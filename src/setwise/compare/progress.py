@@ -4,7 +4,7 @@ import sys
 import time
 from typing import TextIO, final
 
-from setwise.core.visible import in_line
+from setwise.core.files import in_line
 
 
 @final

@@ -19,9 +19,8 @@ from setwise.compare.table_words import axes_of, breaks, cell
 from setwise.compare.way_words import lever_title, way
 from setwise.compare.words import heading, headline
 from setwise.core import pages
+from setwise.core.files import HIDDEN, rights_at, visible
 from setwise.core.pages import Page
-from setwise.core.visible import HIDDEN, visible
-from setwise.core.whole import rights_at
 
 STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}

@@ -10,9 +10,8 @@ import numpy as np
 
 from setwise.compare.plan import Key, Plan
 from setwise.compare.problem import Problem
-from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
-from setwise.core.fingerprint import fingerprint
-from setwise.core.visible import in_line
+from setwise.core.checkpoint import Checkpoint, OpenCheckpoint, fingerprint
+from setwise.core.files import in_line
 from setwise.estimators.said import described, of_rows
 
 PLANNED = ("folds", "inner", "grid", "bases", "levers", "skipped")

@@ -8,8 +8,8 @@ from typing import final
 
 from setwise.compare.figures import bytes_text
 from setwise.compare.timing import LEAST_ROWS
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LARGE_FILES
-from setwise.core.refusal import Refusal
 from setwise.datasets.budget import Budget
 from setwise.datasets.parquet_table import ParquetTable
 

@@ -16,10 +16,9 @@ import setwise
 from setwise.compare.fitting import check_classes, check_features, check_fitted
 from setwise.compare.trusted import check_content, is_known, not_numbers
 from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_limit, as_names, as_text, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.files import in_line, written_whole
 from setwise.core.pages import OWN_MODEL
-from setwise.core.refusal import Refusal
-from setwise.core.visible import in_line
-from setwise.core.whole import written_whole
 from setwise.datasets.columns import Column
 from setwise.datasets.files import as_file
 from setwise.datasets.names import some

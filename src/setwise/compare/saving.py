@@ -7,7 +7,7 @@ import numpy as np
 from setwise.compare.answer import Answer
 from setwise.compare.bases import BASES
 from setwise.compare.saved import SavedModel, as_saved_path, require_skops, save_model
-from setwise.core.whole import require_folder
+from setwise.core.files import require_folder
 from setwise.estimators import MeasureClassifier
 
 

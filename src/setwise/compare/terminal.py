@@ -11,7 +11,7 @@ from setwise.compare.table_words import legend, table
 from setwise.compare.text import wrap
 from setwise.compare.way_words import way
 from setwise.compare.words import heading, headline, what_to_do
-from setwise.core.visible import in_line
+from setwise.core.files import in_line
 
 WIDTH, INDENT = 100, 13
 

@@ -14,7 +14,7 @@ from setwise.compare.measures import Measured
 from setwise.compare.plan import FIRST, Key, Plan
 from setwise.compare.problem import Problem
 from setwise.compare.way_words import way as words
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.datasets.columns import Category
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Task

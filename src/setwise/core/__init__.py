@@ -8,30 +8,30 @@ and the term of a set function; and the exceptions. Other protocols are exported
 
 from typing import TYPE_CHECKING
 
-from setwise.core.lazy import lazily
+from setwise.core.attributes import lazily
 
 if TYPE_CHECKING:
     from setwise.core.batch import Batch as Batch
-    from setwise.core.class_graphs import ClassGraphs as ClassGraphs
-    from setwise.core.classes import Classes as Classes
-    from setwise.core.count_loss import CountLoss as CountLoss
-    from setwise.core.graphs import Graphs as Graphs
-    from setwise.core.refusal import BrokenPromise as BrokenPromise
-    from setwise.core.refusal import Refusal as Refusal
-    from setwise.core.set_function import SetFunction as SetFunction
-    from setwise.core.sets import Sets as Sets
+    from setwise.core.batch import Classes as Classes
+    from setwise.core.batch import Sets as Sets
+    from setwise.core.exceptions import BrokenPromise as BrokenPromise
+    from setwise.core.exceptions import Refusal as Refusal
+    from setwise.core.loss import CountLoss as CountLoss
+    from setwise.core.networks import ClassGraphs as ClassGraphs
+    from setwise.core.networks import Graphs as Graphs
     from setwise.core.structure import Structure as Structure
+    from setwise.core.terms import SetFunction as SetFunction
 
 _HOMES = {
     "Batch": "batch",
-    "BrokenPromise": "refusal",
-    "ClassGraphs": "class_graphs",
-    "Classes": "classes",
-    "CountLoss": "count_loss",
-    "Graphs": "graphs",
-    "Refusal": "refusal",
-    "SetFunction": "set_function",
-    "Sets": "sets",
+    "BrokenPromise": "exceptions",
+    "ClassGraphs": "networks",
+    "Classes": "batch",
+    "CountLoss": "loss",
+    "Graphs": "networks",
+    "Refusal": "exceptions",
+    "SetFunction": "terms",
+    "Sets": "batch",
     "Structure": "structure",
 }
 

@@ -5,13 +5,11 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_count, as_factor, as_number, shown
-from setwise.core.flip_costs import FlipCosts
-from setwise.core.flips import Flips
+from setwise.core.checks import Ints, Values, as_array, as_count, as_factor, as_number, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import WINDOW_COSTS
-from setwise.core.refusal import Refusal
+from setwise.core.single_labels import FlipCosts, Flips
 from setwise.kernels.windows import mark_inside, overlap_costs, sums_inside
 
 LARGEST_SIDE = 1 << 15

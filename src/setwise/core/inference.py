@@ -1,7 +1,12 @@
-"""Methods of inference maximize the loss and the score together over the labelings of each set."""
+"""Methods of inference maximize the loss and the score together over the labelings of each set.
+
+They return labelings with their values and bounds. Certificates allow for the rounding of values and bounds, and for
+nothing else.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any, ClassVar, final
@@ -9,9 +14,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch
 from setwise.core.checks import (
+    Bools,
+    Floats,
+    Ints,
+    Values,
     as_array,
     as_count,
     as_flag,
@@ -22,12 +31,87 @@ from setwise.core.checks import (
     as_tolerances,
     shown,
 )
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import FORCED_LABELS, INFERENCE
-from setwise.core.refusal import Refusal
-from setwise.core.rounding import absolute_sums, rounding
-from setwise.core.solutions import Solution, Solutions
 from setwise.core.structure import Structure
-from setwise.kernels.segments import count_true
+from setwise.kernels.segments import count_true, segment_sums
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """The best labelings of all sets that were found, where ``values <= maximum <= bounds`` for each set.
+
+    Attributes
+    ----------
+    labels : (total,), bool for labels 0 and 1, else whole numbers
+    values : (n,), those of the labelings
+    bounds : (n,), no labeling of the set has a larger value
+    exact : (n,) truth values: where True, value and bound agree up to rounding
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.inference import Auto
+    >>> from setwise.losses import Hamming
+    >>> two_sets = Sets(np.array([True, False, True]), offsets=np.array([0, 2, 3]))
+    >>> found = Auto().prepare(Hamming().structure(two_sets)).maximize([3.0, 0.5, -1.0])
+    >>> print(found.labels, found.values, found.bounds, found.exact)
+    [ True  True False] [1.5 2. ] [1.5 2. ] [ True  True]
+    """
+
+    labels: NDArray[Any]
+    values: Values
+    bounds: Values
+    exact: Bools
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """One labeling of one set, where ``value <= maximum <= bound``.
+
+    Attributes
+    ----------
+    labels : (p,), bool for labels 0 and 1, else whole numbers
+    value : that of the labeling
+    bound : no labeling has a larger value
+    exact : whether value and bound agree up to rounding
+    status : the method that found it, in words
+
+    Examples
+    --------
+    >>> from setwise import loss_augmented_inference
+    >>> found = loss_augmented_inference("hamming", [1, 0], [3.0, 0.5])
+    >>> print(found.labels, found.value, found.bound, found.status)  # 1 + 3 + 0.5
+    [ True  True] 4.5 4.5 Modular: exact
+    """
+
+    labels: NDArray[Any]
+    value: float
+    bound: float
+    exact: bool
+    status: str = ""
+
+
+MANY = 1000
+"""In sums of more terms most of the rounding cancels."""
+
+
+def rounding(terms: Any, size: Any) -> Any:
+    """``4 eps min(terms, 1000) size``: what rounding changes in sums of so many terms of this absolute sum."""
+    return 4.0 * 2.0**-52 * np.minimum(terms, MANY) * size
+
+
+def absolute_sums(scores: Floats, batch: Batch) -> Values:
+    """The sum of the absolute scores of each set, (n,)."""
+    return segment_sums(np.abs(scores).astype(np.float64, copy=False), batch.score_offsets)
+
+
+def rounding_next_to(value: float, scores: Values, batch: Batch) -> float:
+    """What rounding changes in values and bounds of a batch of one set next to a value."""
+    return float(rounding(batch.addends[0], abs(value) + float(np.abs(scores).sum())))
+
 
 FORCE, FORCES = 1e4, 7
 """A forced label outweighs all scores; where the loss still wins, the force grows by FORCE, at most FORCES times."""
@@ -46,7 +130,7 @@ class Inference(ABC):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import CountSearch
     >>> from setwise.losses import EarlyDetection, Jaccard
     >>> batch = Sets.single([1, 0, 0])
@@ -110,7 +194,7 @@ class Maximizer(ABC):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming
     >>> maximizer = Auto().prepare(Hamming().structure(Sets.single([1, 0])))

@@ -4,9 +4,8 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import LARGEST_LABEL, as_array, as_count, shown
-from setwise.core.flips import Flips
+from setwise.core.checks import LARGEST_LABEL, Ints, Values, as_array, as_count, shown
+from setwise.core.single_labels import Flips
 
 
 @final

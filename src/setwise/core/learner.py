@@ -1,24 +1,128 @@
-"""Learners minimize ``0.5 |w|^2 + C risk(w)``; all that they see of the risk are planes."""
+"""Learners minimize ``0.5 |w|^2 + C risk(w)``; all that they see of the risk are planes.
 
+They return weights with their certificate, and a record of each iteration. A progress bar shows how far a long fit has
+come, and Ctrl-C is noticed where compiled code runs.
+"""
+
+import math
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
-from typing import Any, ClassVar, final
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
+from typing import Any, ClassVar, TextIO, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import as_count, as_kind, as_number, as_reals, shown
-from setwise.core.cut import Bundle, Cut
-from setwise.core.earlier import Earlier
-from setwise.core.fit import Fit, Record
-from setwise.core.interrupts import plain_interrupts
+from setwise.core.checkpoint import Earlier, OpenCheckpoint
+from setwise.core.checks import Values, as_count, as_kind, as_number, as_reals, shown
+from setwise.core.exceptions import BrokenPromise, Refusal
 from setwise.core.pages import NOT_CONVEX
-from setwise.core.refusal import BrokenPromise, Refusal
-from setwise.core.risk import Risk
-from setwise.core.watched import Watched, refuse_planes_above
+from setwise.core.promises import Watched, refuse_planes_above
+from setwise.core.risk import Bundle, Cut, Risk
+
+
+@final
+@dataclass(frozen=True)
+class Record:
+    """The state of a learner after one iteration.
+
+    Attributes
+    ----------
+    iteration : its number, from 1
+    objective : F at the best weights so far, as inference computed it
+    lower_bound : the minimum of F is at least this
+    upper_bound : F at the best weights is at most this
+    seconds : since the fit began; those of an earlier fit that it goes on from count too
+    gap : ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)
+    >>> first, last = fit.history[0], fit.history[-1]
+    >>> first.iteration, first.objective, round(last.objective, 3), last.gap <= 1e-6
+    (1, 0.5, 0.375, True)
+    """
+
+    iteration: int
+    objective: float
+    lower_bound: float
+    upper_bound: float
+    seconds: float
+    gap: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The best weights that were seen, with the certificate ``lower_bound <= minimum <= F(w) <= upper_bound``.
+
+    Attributes
+    ----------
+    w : (d,)
+    objective : F(w) as inference computed it
+    lower_bound : the minimum of F is at least this
+    upper_bound : F(w) is at most this; it also counts what inexact inference may have missed
+    gap : ``(upper_bound - lower_bound) / max(|upper_bound|, C / 1000)``
+    status : ``"converged"``, ``"local"``, ``"max_iter"``, ``"stalled"``, ``"interrupted"`` or ``"callback"``; an
+        estimator with ``C=0``, which takes no step, has ``"start"``
+    message : explains the status
+    history : a :class:`Record` for each iteration
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.learners import OneSlack
+    >>> from setwise.models import Independent
+    >>> from setwise.risks import MeanRisk
+    >>> from setwise.surrogates import LovaszHinge
+    >>> risk = MeanRisk(Independent([[1.0]], intercept=0.0), LovaszHinge("hamming").on(Sets.single([1])))
+    >>> fit = OneSlack(C=0.5, tol=1e-6).minimize(risk)  # 0.5 w^2 + 0.5 max(0, 1 - w), least at w = 0.5
+    >>> print(fit.w.round(3), round(fit.lower_bound, 3), round(fit.upper_bound, 3), fit.status)
+    [0.5] 0.375 0.375 converged
+    """
+
+    w: Values
+    objective: float
+    lower_bound: float
+    upper_bound: float
+    gap: float
+    status: str
+    message: str
+    history: tuple[Record, ...] = field(repr=False)
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt where Ctrl-C inside would come out as a SystemError.
+
+    A signal that arrives while a kernel runs is handled once Python code runs again. That may be a helper of Numba that
+    hands the result over, and Python reports an exception there as a SystemError with this cause.
+    """
+    try:
+        yield
+    except SystemError as error:
+        if not _of_interrupt(error):
+            raise
+        raise KeyboardInterrupt from error
+
+
+def _of_interrupt(error: BaseException | None) -> bool:
+    """Whether an error, or one of its causes, is a KeyboardInterrupt."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
 
 SMALLEST = 1e-3
 """Gaps are relative to the objective, or to this fraction of C if the objective is smaller."""
@@ -59,6 +163,7 @@ _MESSAGES = {
     "interrupted": "interrupted; these are the best weights so far, at a certified relative gap of {gap:.2e}",
     "callback": "the callback asked to stop, at a certified relative gap of {gap:.2e}",
 }
+
 _MESSAGES_OF_DESCENT = {
     "max_iter": "stopped after max_iter={max_iter} iterations, before its descent ended; it has no certificate, as the "
     "risk is not convex",
@@ -85,7 +190,7 @@ class Learner(ABC):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk
@@ -296,3 +401,32 @@ def read_only(w: Values) -> Any:
     copy = w.copy()
     copy.setflags(write=False)
     return copy
+
+
+@final
+class ProgressBar:
+    """A callback for learners that draws one line: the progress of the gap from 1 to ``tol``, on a log scale."""
+
+    WIDTH = 24
+
+    def __init__(self, tol: float, label: str = "fit", stream: TextIO | None = None) -> None:
+        self.tol, self.label, self.stream = max(tol, 1e-12), label, stream or sys.stderr
+        self._drawn = -1.0
+
+    def __call__(self, record: Record, w: NDArray) -> None:
+        """Draw the line, at most ten times a second."""
+        if record.seconds - self._drawn < 0.1 and record.gap > self.tol:
+            return
+        self._drawn = record.seconds
+        # Gaps fall by factors, so the share of log(tol) that is reached grows about evenly.
+        done = math.log(min(max(record.gap, self.tol), 1.0)) / math.log(self.tol) if self.tol < 1 else 1.0
+        full = round(self.WIDTH * done)
+        bar = "#" * full + "-" * (self.WIDTH - full)
+        text = f"\r{self.label} [{bar}] gap {record.gap:.1e}  iteration {record.iteration}  {record.seconds:.1f} s "
+        self.stream.write(text)
+        self.stream.flush()
+
+    def close(self) -> None:
+        """End the line with a line break."""
+        self.stream.write("\n")
+        self.stream.flush()

@@ -4,10 +4,9 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, shown
-from setwise.core.flips import Flips
+from setwise.core.checks import Ints, Values, as_array, shown
 from setwise.core.label_sequences import as_truths
+from setwise.core.single_labels import Flips
 
 
 @final

@@ -4,12 +4,10 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_kind, shown
-from setwise.core.flips import Flips
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Ints, Values, as_kind, shown
 from setwise.core.label_sequences import as_truths
-from setwise.core.network import Network
+from setwise.core.networks import Graphs, Network
+from setwise.core.single_labels import Flips
 from setwise.kernels.segments import segment_sums
 
 

@@ -6,16 +6,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_array, as_offsets
-from setwise.core.network import Network
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Ints, Values, as_array, as_offsets
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Network
 from setwise.core.pages import NETWORKS_REFUSE, RANKINGS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.terms import Term
-from setwise.core.traits import Trait
+from setwise.core.terms import Term, Trait
 from setwise.kernels.rankings import ranking_losses
 from setwise.kernels.segments import count_true
 

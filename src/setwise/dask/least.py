@@ -9,7 +9,7 @@ import numpy as np
 from dask.delayed import delayed
 from distributed import Client
 
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import partitions
 from setwise.dask.workers import Workers, packs_of

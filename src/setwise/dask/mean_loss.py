@@ -6,12 +6,10 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checks import shown
-from setwise.core.given import as_float64
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_float64, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.refusal import Refusal
 from setwise.dask.clusters import cluster
 from setwise.dask.partitions import placed_columns
 from setwise.estimators.placed.rows import mean_loss_of

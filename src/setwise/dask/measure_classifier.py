@@ -10,8 +10,8 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, placed_rows, untouched
 from setwise.estimators.choosing.base_model import check_prefit

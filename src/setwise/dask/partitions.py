@@ -12,7 +12,7 @@ from distributed import Client
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from setwise.core.given import as_float64
+from setwise.core.checks import as_float64
 from setwise.dask.workers import Anew, Workers, packs_of
 from setwise.estimators.placed.rows import PlacedRows
 from setwise.risks.places import Kept

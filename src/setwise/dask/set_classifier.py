@@ -8,9 +8,9 @@ from distributed import Client
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
-from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.surrogate import Surrogate
 from setwise.dask.clusters import OnCluster, cluster
 from setwise.dask.partitions import mapped, names_of, placed_rows
 from setwise.estimators.placed.classifier import PlacedClassifier

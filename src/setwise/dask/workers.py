@@ -9,8 +9,7 @@ from uuid import uuid4
 from dask.delayed import Delayed, delayed
 from distributed import Client, Future, wait
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_kind
+from setwise.core.checks import Values, as_count, as_kind
 from setwise.models.row_block import RowBlock
 from setwise.risks.places import Each, Kept, Places
 

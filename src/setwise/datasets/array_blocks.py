@@ -7,8 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_array
-from setwise.core.given import as_float64
+from setwise.core.checks import as_array, as_float64
 from setwise.datasets.budget import Budget
 from setwise.datasets.stamp import Stamp
 

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from setwise.core.checks import shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import FILES
-from setwise.core.refusal import Refusal
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_names, as_text, shown
-from setwise.core.visible import visible_errors
+from setwise.core.files import visible_errors
 from setwise.datasets.columns import Column
 from setwise.datasets.names import Numbered, some
 from setwise.datasets.npz import read_npz

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.core.checks import as_count, shown
-from setwise.core.visible import visible_errors
+from setwise.core.files import visible_errors
 from setwise.datasets.npz import read_arrays
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")

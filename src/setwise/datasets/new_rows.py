@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from setwise.core.checks import as_count, as_kind, as_text, shown
-from setwise.core.visible import visible_errors
+from setwise.core.files import visible_errors
 from setwise.datasets.array_blocks import room_for
 from setwise.datasets.columns import Column
 from setwise.datasets.files import TABLES, as_existing, as_names_of_columns

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_count, as_number, as_random_state, shown
+from setwise.core.checks import Bools, Ints, Values, as_count, as_number, as_random_state, shown
 
 ASPECT = 0.4
 """The height of an object over its length."""

@@ -8,9 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.checks import as_names
-from setwise.core.given import as_float64
-from setwise.core.visible import in_line
+from setwise.core.checks import as_float64, as_names
+from setwise.core.files import in_line
 from setwise.datasets.array_blocks import matrix_dtype, room_for
 from setwise.datasets.budget import Budget
 from setwise.datasets.names import some

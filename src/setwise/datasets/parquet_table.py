@@ -8,8 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints
-from setwise.core.checks import shown
+from setwise.core.checks import Bools, Ints, shown
 from setwise.datasets.missing import WORDS
 from setwise.datasets.parquet_blocks import BUFFER
 from setwise.datasets.stamp import Stamp

@@ -7,11 +7,10 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints
-from setwise.core.checks import as_count
+from setwise.core.checks import Bools, Ints, as_count
+from setwise.core.exceptions import Refusal
+from setwise.core.files import visible_errors
 from setwise.core.pages import LARGE_FILES
-from setwise.core.refusal import Refusal
-from setwise.core.visible import visible_errors
 from setwise.datasets.files import Data, Request, as_existing, of_columns, parts_of, refuse_group, request
 from setwise.datasets.parquet_table import ParquetTable
 

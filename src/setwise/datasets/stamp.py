@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, final
 
-from setwise.core.refusal import BrokenPromise
+from setwise.core.exceptions import BrokenPromise
 
 
 @final

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setwise.core.batch import Sets
 from setwise.core.checks import as_count, as_random_state
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
 from setwise.decisions.resampling import resampling
 from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all
 from setwise.losses import as_loss

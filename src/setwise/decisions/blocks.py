@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from scipy.special import ndtr
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.decisions.pmf import Pmf, tail_of
 
 BERRY_ESSEEN = 0.56

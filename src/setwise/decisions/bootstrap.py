@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtrit
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_random_state, as_reals
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_count, as_random_state, as_reals
+from setwise.core.loss import Loss
 from setwise.decisions.floors import as_level
 from setwise.decisions.resampling import resampling
 from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.rule import Decided, Rule
 
 

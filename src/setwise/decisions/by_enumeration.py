@@ -6,11 +6,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values
 from setwise.core.enumerate import subsets
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
 from setwise.decisions.by_table import ByTable
 from setwise.decisions.rule import Decided, Rule
 

@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Ints, Values
 from setwise.decisions.by_sizes import BySizes
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.decisions.rule import Rule
 from setwise.kernels.pixels import divide
 

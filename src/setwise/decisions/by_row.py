@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
 from setwise.decisions.columns import LARGEST_ROUNDS, Columns
 from setwise.decisions.sweep import bound, sweep_all

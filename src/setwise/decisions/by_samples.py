@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.enumerate import subsets
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
 from setwise.decisions.formula import Formula
 from setwise.decisions.lines import Lines, labels_of, least_by_lines, possible

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import count_of

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.formula import Formula
 from setwise.decisions.rule import Decided, Rule, falling, of_first
 from setwise.kernels.poisson_binomial import expected_by_table, least_by_table

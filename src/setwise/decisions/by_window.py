@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.formula import Formula
 from setwise.decisions.intervals import BLOCK, bound_of_interval, fewest

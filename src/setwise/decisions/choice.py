@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import DECISIONS_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.decisions.by_bounds import ByBounds
 from setwise.decisions.by_costs import ByCosts
 from setwise.decisions.by_enumeration import LIMIT, LIMIT_LABEL_FREE, ByCounts, ByEnumeration, ByMistakes

@@ -6,11 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_array, as_scores
-from setwise.core.sets import Sets
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Floats, Ints, Values, as_array, as_scores
 from setwise.decisions.sweep import Falling
 
 LARGEST_ROUNDS = 100

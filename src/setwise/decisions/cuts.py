@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import BAGS
-from setwise.core.refusal import Refusal
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.by_window import ByWindow
 from setwise.decisions.choice import LARGE, rule_for

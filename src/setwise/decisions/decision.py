@@ -5,7 +5,7 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 
 
 @final

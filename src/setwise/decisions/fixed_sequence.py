@@ -6,7 +6,7 @@ from typing import Literal, final
 import numpy as np
 from scipy.special import gammaincc
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.floors import SLACK, tail
 
 FIRST, RATIO, DECAY = 4.5, 3.0, 0.2

@@ -7,10 +7,9 @@ from typing import Any, Literal, final
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_choice, as_number, shown
+from setwise.core.checks import Bools, Values, as_choice, as_number, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import FLOORS
-from setwise.core.refusal import Refusal
 
 Measure = Literal["recall", "precision", "specificity", "unflagged"]
 

@@ -6,16 +6,15 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.count_loss import CountLoss
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts, Quotient
-from setwise.core.measure import Combination, Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import DECISIONS_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.losses.mean_over_classes import MeanOverClasses
 from setwise.losses.one_class import OneClass
 

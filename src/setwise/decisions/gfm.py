@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_reals, as_shaped
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Ints, Values, as_reals, as_shaped
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import DECISIONS_REFUSE
-from setwise.core.refusal import Refusal
 from setwise.decisions.decision import Decision
 from setwise.decisions.formula import Formula, formula_of
 from setwise.decisions.lines import Lines, is_affine, labels_of, least_by_lines

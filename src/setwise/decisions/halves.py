@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 

@@ -5,14 +5,13 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_count
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values, as_count
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE, THRESHOLDS_REFUSE
-from setwise.core.pieces import Dialogue
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.surrogate import Dialogue
+from setwise.core.terms import Trait
 from setwise.decisions.sweep import Falling, Sweep, Threshold
 from setwise.kernels.histograms import Histograms
 from setwise.kernels.thresholds import EQUAL

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.decisions.blocks import Blocks
 from setwise.decisions.formula import Formula
 from setwise.decisions.pmf import tail_of

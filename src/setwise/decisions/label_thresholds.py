@@ -8,10 +8,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_choice
+from setwise.core.loss import Loss
 from setwise.decisions.by_row import best_of_rows
 from setwise.decisions.columns import Columns
 from setwise.decisions.pooled import best_of_pool

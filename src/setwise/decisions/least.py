@@ -8,10 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, as_number, as_offsets, as_reals
-from setwise.core.given import as_bools, refuse_outside
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, as_number, as_offsets, as_reals, refuse_outside
+from setwise.core.loss import Loss
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import Decision
 from setwise.losses import as_loss

@@ -4,12 +4,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools
-from setwise.core.checks import as_kind, as_number
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, as_kind, as_number
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.decisions.block_bounds import BlockBounds
 from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.by_sums import BySums

@@ -4,7 +4,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
 from setwise.decisions.by_window import expected
 from setwise.decisions.formula import Formula
 from setwise.decisions.halves import Halves

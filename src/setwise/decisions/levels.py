@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.pmf import Pmf, convolved, count_of, trimmed
 from setwise.kernels.histograms import Chances, chances
 from setwise.surrogates.in_pieces.profile import new_edges

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.by_table import SMALL, ByTable
 from setwise.decisions.formula import Formula
 

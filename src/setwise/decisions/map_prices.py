@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.decisions.formula import Formula
 from setwise.kernels.pixels import assign
 

@@ -5,8 +5,8 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.loss import CountLoss
 
 Over = Literal["dataset", "present", "all"]
 

@@ -4,8 +4,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values
 from setwise.decisions.by_moments import CERTAIN
 from setwise.decisions.formula import Formula
 from setwise.decisions.map_prices import Prices, PriceSearch

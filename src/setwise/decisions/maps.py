@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, as_flag, as_number, as_reals, shown
-from setwise.core.given import refuse_outside
-from setwise.core.measure import Loss
+from setwise.core.checks import Ints, Values, as_array, as_flag, as_number, as_reals, refuse_outside, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import DECISIONS_REFUSE
-from setwise.core.refusal import Refusal
 from setwise.decisions.by_partition import FEW, best_partition
 from setwise.decisions.choice import rule_for
 from setwise.decisions.decision import Decision

@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.loss import Loss
 from setwise.decisions.fixed_sequence import SetSums, Share
 from setwise.decisions.floors import SHARES, SIDES, SLACK, Asked, Floor, UnmetFloor, as_floors, share, together
 from setwise.decisions.sweep import Falling, Sweep, as_sets, bound, sweep_all

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values
 from setwise.kernels.poisson_binomial import count_by_pairs
 
 TINY = 1e-20

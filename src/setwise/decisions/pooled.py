@@ -5,12 +5,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.decisions.columns import LARGEST_ROUNDS, Columns
 from setwise.decisions.sweep import Falling, bound

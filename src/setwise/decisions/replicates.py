@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Combination, Loss
+from setwise.core.checks import Bools, Values
+from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.decisions.task import Task
 
 Formula = Callable[[Values, Values, Values, Values], Values]

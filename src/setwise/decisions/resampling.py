@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import HOW_SURE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.decisions.sweep import Falling, Sweep, losses_by_set
 from setwise.kernels.thresholds import drawn_only, weighted_counts, weighted_mean_along, weighted_quotient

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.kernels.sorting import sort_falling
 
 LARGE = 4096

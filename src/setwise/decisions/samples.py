@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_array, as_weights
-from setwise.core.given import as_bools
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Values, as_array, as_bools, as_weights
+from setwise.core.loss import Loss
 from setwise.decisions.by_samples import of_any_loss, of_costs, of_counts
 from setwise.decisions.decision import Decision
 from setwise.decisions.formula import Formula, formula_of

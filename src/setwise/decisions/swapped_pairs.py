@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints
-from setwise.core.pieces import Dialogue
+from setwise.core.checks import Bools, Ints
+from setwise.core.surrogate import Dialogue
 from setwise.decisions.in_pieces import Segments, bins_question, new_bins, scores_question
 
 SENT = 1 << 22

@@ -6,14 +6,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_scores
-from setwise.core.measure import Loss
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import THRESHOLDS_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
 from setwise.kernels.sorting import sort_falling
 from setwise.kernels.thresholds import EQUAL, best_cuts, group_places, mean_along

@@ -6,10 +6,10 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.loss import Loss
 
 Layout = Literal["vector", "samples", "macro", "micro"]
 

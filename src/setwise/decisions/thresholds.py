@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.decisions.sweep import Threshold, as_sets, bound, sweep_all, thresholds_between
 
 __all__ = ["Threshold", "best_threshold", "threshold_curve"]

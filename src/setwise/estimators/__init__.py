@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from setwise.core.lazy import lazily
+from setwise.core.attributes import lazily
 
 if TYPE_CHECKING:
     from setwise.estimators.binary_denoiser import BinaryDenoiser as BinaryDenoiser

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT, DENOISER
-from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images, as_images, as_pair, as_two, by_shape, flat, grid_cuts
 from setwise.estimators.flips import as_shares, known_share, log_odds, noise_part, observed
 from setwise.estimators.log_likelihood import LogLikelihood, estimated, given_labels

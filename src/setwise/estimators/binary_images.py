@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
-from setwise.core.checks import as_array, as_number, shown
+from setwise.core.checks import Ints, as_array, as_number, shown
 from setwise.probabilistic import Cut
 
 Images = list[NDArray[np.int8]]

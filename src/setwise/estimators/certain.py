@@ -7,7 +7,7 @@ The objective F is 1-strongly convex, so its minimizer w* is within ``r = sqrt(2
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.fit import Fit
+from setwise.core.learner import Fit
 
 
 def radius(fit: Fit, convex: bool) -> float:

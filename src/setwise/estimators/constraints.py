@@ -6,9 +6,9 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
-from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.names import Names
 from setwise.learners import LEARNERS
 from setwise.losses import plain_losses

@@ -7,16 +7,13 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch
-from setwise.core.cached import cached_property
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.evaluator import Surrogate
-from setwise.core.features import Features
-from setwise.core.fit import Fit
-from setwise.core.interrupts import plain_interrupts
-from setwise.core.learner import Callback, Learner, relative_gap
-from setwise.core.risk import Risk
+from setwise.core.checks import Values
+from setwise.core.learner import Callback, Fit, Learner, plain_interrupts, relative_gap
+from setwise.core.risk import Features, Risk
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.certain import radius
 from setwise.estimators.vacuous import DOUBTFUL, VACUOUS, share_of_constant, warn_of_vacuous_bound
 from setwise.risks import MeanRisk, Remembering

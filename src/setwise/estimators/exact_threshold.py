@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import EXACT_THRESHOLD
-from setwise.core.refusal import Refusal
 from setwise.estimators.grouping import group
 from setwise.estimators.splits import FOLDS, Split, folds
 from setwise.estimators.start import thresholds

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
 from setwise.core.checkpoint import Checkpoint
-from setwise.core.evaluator import Surrogate
+from setwise.core.checks import Values
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.surrogate import Surrogate
 from setwise.datasets.budget import Budget
 from setwise.estimators.placed.classifier import PlacedClassifier
 from setwise.estimators.placed.file_rows import placed_rows, reader_of

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.learner import Learner
+from setwise.core.checks import Values
+from setwise.core.learner import Learner, ProgressBar
 from setwise.core.pages import AFTER_A_FIT
-from setwise.core.progress import ProgressBar
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.learner import learner_for
 from setwise.estimators.threads import blas_threads

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_reals
+from setwise.core.checks import Values, as_reals
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import DENOISER
-from setwise.core.refusal import Refusal
 from setwise.estimators.binary_images import Images
 from setwise.estimators.log_likelihood import Part
 from setwise.probabilistic.bounds.l_field import EPSILON

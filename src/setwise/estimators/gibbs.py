@@ -5,11 +5,10 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_flag, as_kind, as_number
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_flag, as_kind, as_number
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import NEW_ROWS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.losses import MaxLoss
 from setwise.losses.label_costs import bound_costs

@@ -8,13 +8,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.evaluator import Surrogate
+from setwise.core.checks import Floats, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import GRAPH_CLASSIFIER, NETWORKS_REFUSE
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, shift_of, solve
 from setwise.estimators.graph_constraints import GRAPH_CONSTRAINTS

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import final
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 
 
 @final

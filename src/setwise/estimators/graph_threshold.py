@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.pages import GRAPH_CLASSIFIER
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.decisions import best_threshold
 from setwise.estimators.network_problem import NetworkProblem
 from setwise.estimators.networks import Networks, join, known

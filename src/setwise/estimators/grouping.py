@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_reals, shown
-from setwise.core.classes import Classes
-from setwise.core.features import Features
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Classes, Sets
+from setwise.core.checks import Values, as_reals, shown
+from setwise.core.loss import Loss
+from setwise.core.risk import Features
 from setwise.estimators.target import as_ids, is_missing
 from setwise.models import Independent, MultiLabel
 

@@ -5,11 +5,10 @@ from typing import Any, final
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.checks import shown
-from setwise.core.fit import Fit, Record
-from setwise.core.learner import relative_gap
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.learner import Fit, Record, relative_gap
+from setwise.core.loss import Loss
 from setwise.estimators.certain import radius
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import solve

@@ -11,12 +11,11 @@ from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import OneClassSVM
 from sklearn.utils._param_validation import Interval
 
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number, as_reals
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_number, as_reals
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_SPACES
-from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.label_predictor import LabelPredictor
 from setwise.estimators.large_labels import lowered, right_pairs

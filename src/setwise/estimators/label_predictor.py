@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_count
-from setwise.core.features import Features
-from setwise.core.measure import Loss
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Values, as_count
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_SETS, LABEL_SPACES
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.risk import Features
 from setwise.estimators.large_labels import LABELS, mean_loss, named, warn_of_full_lists
 from setwise.estimators.versioned import Versioned
 from setwise.losses import as_loss

@@ -5,13 +5,12 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.flip_costs import FlipCosts
-from setwise.core.flips import Flips
+from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Maximizer
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.single_labels import FlipCosts, Flips
+from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.kernels.segments import segment_sums
 from setwise.losses import as_loss

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.features import Features
-from setwise.core.flip_costs import FlipCosts
-from setwise.core.flips import Flips
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_SPACES
+from setwise.core.risk import Features
+from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.spaces.large_space import Scored

@@ -5,8 +5,8 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
+from setwise.core.surrogate import Surrogate
 from setwise.learners import LEARNERS, NRBM, ConvexConcave, OneSlack
 from setwise.surrogates import MarginRescaling, Ramp
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.estimators.names import Names

@@ -7,15 +7,13 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_number
-from setwise.core.evaluator import Surrogate
-from setwise.core.features import Features
-from setwise.core.measure import Loss
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Values, as_number
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import HINGE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.risk import Features
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained
 from setwise.estimators.fitting import keep_certificates, solve

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.kernels.threads import map_units
 from setwise.probabilistic import LogSupermodular, l_field, logistic, mean_field, superdifferential, tree_reweighted
 from setwise.probabilistic.bounds.l_field import EPSILON

@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_array, as_count, as_kind, shown
+from setwise.core.checks import Bools, Values, as_array, as_count, as_kind, shown
 from setwise.core.pages import AFTER_A_FIT
 from setwise.estimators.binary_images import as_images, as_two, grid_cuts
 from setwise.estimators.log_likelihood import LogLikelihood, Part, mean_of, part_of, sum_of

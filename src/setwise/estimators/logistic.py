@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values
 from setwise.estimators.grouping import Grouping
 from setwise.estimators.notices import largest_number
 from setwise.estimators.splits import FOLDS, Split, folds

@@ -17,10 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, as_choice, as_count, as_flag, as_kind, as_random_state, shown
-from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Loss
+from setwise.core.checks import Ints, Values, as_array, as_choice, as_count, as_flag, as_kind, as_random_state, shown
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import MAP_RULES
 from setwise.decisions.map_rules import (
     Drawn,

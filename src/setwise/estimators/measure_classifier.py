@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint, OpenCheckpoint
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
 from setwise.decisions import threshold_curve
 from setwise.estimators.choosing import Choice, OutOfFold, Problem, Task, choose, problem_of, repeated_choice

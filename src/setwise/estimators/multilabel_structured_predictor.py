@@ -6,9 +6,9 @@ from typing import Any, ClassVar, final
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 
-from setwise.core.evaluator import Surrogate
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor, Objective
 from setwise.estimators.names import Names

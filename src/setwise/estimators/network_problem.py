@@ -7,17 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.evaluator import Surrogate
-from setwise.core.graphs import Graphs
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.pages import EXACT_OR_BOUNDED
-from setwise.core.refusal import Refusal
 from setwise.core.risk import Risk
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.descent import Training
 from setwise.estimators.learner import default_c
 from setwise.estimators.network_start import at_scale, mean_size, node_weights, pairwise, with_edges

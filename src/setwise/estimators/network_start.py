@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
+from setwise.core.batch import Classes, Sets
+from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.risk import Risk
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.decisions import best_threshold
 from setwise.estimators.grouping import Grouping

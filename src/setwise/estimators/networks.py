@@ -7,16 +7,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import shown
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.classes import Classes
-from setwise.core.fingerprint import fingerprint
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Classes, Sets
+from setwise.core.checkpoint import fingerprint
+from setwise.core.checks import Ints, Values, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.estimators.grouping import Grouping, classes_of
 from setwise.estimators.target import as_ids, as_target
 from setwise.graphs import Graph

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.measure import Loss
+from setwise.core.checks import Ints, Values
+from setwise.core.loss import Loss
 from setwise.losses.area_weighted import AreaWeighted
 from setwise.losses.mean_over_classes import MeanOverClasses
 from setwise.losses.one_class import OneClass

@@ -8,9 +8,9 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import setwise
-from setwise.core.fit import Fit
+from setwise.core.files import in_line
+from setwise.core.learner import Fit
 from setwise.core.pages import AFTER_A_FIT, CERTIFIED_GAP, NOT_CONVEX
-from setwise.core.visible import in_line
 
 LONG = 1e7
 """Rows of this length beside a constant feature of 1 are too long for the steps of the learners."""

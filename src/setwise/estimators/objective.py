@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
 from setwise.core.checks import as_number
-from setwise.core.evaluator import Surrogate
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.surrogate import Surrogate
+from setwise.core.terms import Trait
 from setwise.estimators.grouping import Grouping
 from setwise.losses.class_weighted import with_class_weights
 from setwise.losses.max_loss import MaxLoss

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.fitting import solve
 from setwise.estimators.problem import problem_of
 from setwise.estimators.set_classifier import SetClassifier

@@ -2,7 +2,7 @@
 
 from typing import final
 
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.estimators.linear_baseline import LinearBaseline
 from setwise.estimators.linear_label_predictor import Objective
 from setwise.surrogates import MarginRescaling

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import DENOISER
-from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.binary_images import as_images
 from setwise.kernels.sampling import LOGISTIC

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from setwise.core.checkpoint import OpenCheckpoint, opened
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.estimators.said import described, of_rows
 from setwise.estimators.training import Problem
 

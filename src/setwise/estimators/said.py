@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from setwise.core.fingerprint import fingerprint
+from setwise.core.checkpoint import fingerprint
 
 UNROUTED = {"checkpoint": UNUSED, "resume": UNUSED}
 """Metadata routing does not send these to ``fit``: one file belongs to one fit, and routes lead to many."""

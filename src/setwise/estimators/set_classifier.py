@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checkpoint import Checkpoint
 from setwise.core.checks import as_flag, as_number
-from setwise.core.evaluator import Surrogate
+from setwise.core.exceptions import Refusal
 from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.certain import certain
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.descent import Trained

@@ -12,10 +12,9 @@ from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_reals, shown
+from setwise.core.checks import Values, as_reals, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import NAMES_AND_OBJECTS
-from setwise.core.refusal import Refusal
 from setwise.estimators.exact_threshold import cross_fitted_scores, refuse_without_threshold
 from setwise.estimators.path import path
 from setwise.estimators.problem import problem_of

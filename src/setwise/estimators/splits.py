@@ -8,8 +8,8 @@ from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from setwise.core.checks import shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import EXACT_THRESHOLD, MEANING_OF_C
-from setwise.core.refusal import Refusal
 
 FOLDS = 5
 """The number of folds that are held out in turn."""

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.core.risk import Risk
-from setwise.core.sets import Sets
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.grouping import Grouping
 

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from setwise.core.checks import as_factor
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import QUANTIFICATION
-from setwise.core.refusal import Refusal
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.grouping import classes_of
 from setwise.estimators.names import Names

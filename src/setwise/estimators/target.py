@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from setwise.core.given import refuse_masked
+from setwise.core.checks import refuse_masked
 
 KINDS = "biufUSOmM"
 """The kinds of NumPy arrays that may hold labels and ids: numbers, text, dates, and objects that are such."""

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Values
+from setwise.core.attributes import cached_property
 from setwise.core.batch import Batch
-from setwise.core.cached import cached_property
-from setwise.core.evaluator import Surrogate
-from setwise.core.features import Features
-from setwise.core.measure import Loss
-from setwise.core.risk import Risk
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
+from setwise.core.risk import Features, Risk
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.certain import certain
 from setwise.estimators.descent import Trained, Training
 from setwise.estimators.grouping import Grouping, group

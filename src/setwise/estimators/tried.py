@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.logistic import CS, Logistic, plain_logistic
 from setwise.estimators.objective import may_ramp
 from setwise.estimators.problem import problem_of

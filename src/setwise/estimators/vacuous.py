@@ -4,10 +4,9 @@ import warnings
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.fit import Fit
-from setwise.core.learner import SMALLEST
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.learner import SMALLEST, Fit
+from setwise.core.loss import Loss
 from setwise.core.pages import EMPTY_MODELS, HINGE
 from setwise.core.risk import Risk
 from setwise.estimators.grouping import Grouping

@@ -36,9 +36,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.experiments.dd_images import Part, generated, horses
 from setwise.experiments.duel import verdict

@@ -26,8 +26,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from setwise.core.batch import Sets
 from setwise.core.inference import Maximizer
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.experiments.dd_images import Part, generated, horses
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table

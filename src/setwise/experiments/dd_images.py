@@ -6,8 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.contrast import contrast
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs, contrast
 from setwise.experiments.experiment import Settings, need_data
 from setwise.graphs.features import NODE_FEATURES
 from setwise.models import GraphModel

@@ -53,8 +53,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.datasets import LabeledImages, load_labeled_images
 from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from setwise.compare.problem import Problem
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.experiments.methods import ROUGH, Method, standardized
 
 QUICK_GRID = (1e-3, 1e-1, 10.0)

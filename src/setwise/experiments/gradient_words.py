@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 from sklearn.cluster import MiniBatchKMeans
 
-from setwise.core.arrays import Ints
+from setwise.core.checks import Ints
 
 DIRECTIONS, CELL = 8, 4
 """A histogram has 8 directions, and a patch 4 x 4 cells of 4 x 4 pixels."""

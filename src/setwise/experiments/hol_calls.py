@@ -4,9 +4,9 @@ from time import process_time
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.experiments.experiment import Table
 from setwise.experiments.hol_images import Part
 from setwise.inference import Auto

@@ -32,8 +32,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.classes import Classes
-from setwise.core.measure import Loss
+from setwise.core.batch import Classes
+from setwise.core.loss import Loss
 from setwise.datasets.landmarks import landmarks
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table

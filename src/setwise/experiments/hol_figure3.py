@@ -46,8 +46,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.estimators import GraphClassifier
 from setwise.estimators.vacuous import VacuousBoundWarning
 from setwise.experiments.duel import Duel, verdict

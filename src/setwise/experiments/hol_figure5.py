@@ -35,7 +35,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.hol_figure3 import in_all, logistic

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
-from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.datasets import LabeledImages, load_horses, load_labeled_images, textured_objects
 from setwise.decisions import best_threshold
 from setwise.experiments.experiment import Settings

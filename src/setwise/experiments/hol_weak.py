@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, find_objects, label
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
-from setwise.core.graphs import Graphs
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values
 from setwise.core.inference import Inference
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.estimators.network_problem import Scaling
 from setwise.experiments.hol_images import Part
 from setwise.graphs import box_labels, known_part, trimap_labels

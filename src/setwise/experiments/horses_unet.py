@@ -52,7 +52,7 @@ from typing import final
 import numpy as np
 from joblib import Parallel, delayed
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.experiments.duel import Duel, verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.horses.data import DECODINGS, GRIDS, MEASURES, Parts, Pictures, Size, parts

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from setwise.compare.bundled import digits
 from setwise.compare.problem import Problem
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.datasets import load
 from setwise.experiments.duel import QUICK_GRID, Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

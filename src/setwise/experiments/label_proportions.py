@@ -45,8 +45,8 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.weak_set_classifier import WeakSetClassifier
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

@@ -1,6 +1,6 @@
 """LH Figure 1: the surfaces of the Lovász hinge and of margin and slack rescaling over two decisions."""
 
-from setwise.core.evaluator import Surrogate
+from setwise.core.surrogate import Surrogate
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings
 from setwise.experiments.surface_checks import INCREASING, NOT_INCREASING, SUPERMODULAR, checks
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling, margin_scale

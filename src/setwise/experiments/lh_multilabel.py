@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setwise.compare.bundled import digit_traits
 from setwise.compare.problem import Problem
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.experiments.experiment import Advance, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import NAMES, STEPS, beside, cross, mean_and_error, pattern
 from setwise.experiments.multilabel import about_sample, common_labels, read, sample

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.compare.problem import Problem
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.experiments.duel import Duel, Plan, choose
 from setwise.experiments.experiment import Settings
 from setwise.experiments.methods import SetMethod, Trained, standardized

@@ -23,7 +23,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.probabilistic import (

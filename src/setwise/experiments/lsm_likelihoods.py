@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_samples
 from setwise.estimators.binary_images import grid_cuts
 from setwise.experiments.lsm_images import Binary

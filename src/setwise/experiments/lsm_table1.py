@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, identity, vstack
 from sklearn.model_selection import KFold
 
-from setwise.core.graphs import Graphs
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.estimators import BinaryDenoiser
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table

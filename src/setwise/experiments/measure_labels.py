@@ -15,9 +15,9 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 from setwise.compare.bundled import digit_traits
 from setwise.compare.paired import Paired, holm
-from setwise.core.arrays import Bools, Values
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values
+from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, label_thresholds
 from setwise.estimators.choosing.choice import choose
 from setwise.estimators.choosing.out_of_fold import OutOfFold

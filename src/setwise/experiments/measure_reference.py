@@ -16,8 +16,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Bools, Floats
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Floats
+from setwise.core.loss import Loss
 from setwise.decisions import best_threshold
 from setwise.experiments.experiment import Advance
 from setwise.experiments.measure_protocol import FOLDS, GRID

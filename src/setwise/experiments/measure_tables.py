@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 
 from setwise.compare.bundled import breast_cancer, digits
 from setwise.compare.paired import Paired, holm
-from setwise.core.arrays import Bools, Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Values
+from setwise.core.loss import Loss
 from setwise.estimators import SetClassifier, SetClassifierCV
 from setwise.estimators.choosing.choice import choose
 from setwise.estimators.choosing.out_of_fold import OutOfFold

@@ -17,11 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from setwise.compare.problem import Problem, Rows
-from setwise.core.count_loss import CountLoss
-from setwise.core.evaluator import Surrogate
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import RANKINGS
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Surrogate
 from setwise.estimators import SetClassifier, TableEncoder
 from setwise.estimators.threads import blas_threads
 from setwise.experiments.until import Until, check_time

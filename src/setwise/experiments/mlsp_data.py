@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.datasets import load_labeled_images
 from setwise.experiments.experiment import Settings, need_data
 from setwise.experiments.hol_images import MSRC_FOLDERS

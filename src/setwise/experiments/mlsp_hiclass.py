@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.experiments.mlsp_methods import Part
 from setwise.spaces import Space
 

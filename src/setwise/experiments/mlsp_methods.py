@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.estimators.independent_svms import IndependentSVMs
 from setwise.estimators.joint_kernel_support import JointKernelSupport
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import find_objects, label
 
-from setwise.core.arrays import Ints
+from setwise.core.checks import Ints
 from setwise.datasets import LabeledImages, load_labeled_images
 from setwise.experiments.experiment import Advance, Settings, Table
 from setwise.experiments.hol_images import MSRC_FOLDERS, data_part

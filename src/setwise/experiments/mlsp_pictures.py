@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
+from setwise.core.checks import Ints
 
 
 @final

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setwise.compare.bundled import digit_traits
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.mlsp_methods import (
     MEASURES,

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from setwise.compare.bundled import digit_traits
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.core.learner import Learner
 from setwise.estimators.multilabel_structured_predictor import MultilabelStructuredPredictor
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table

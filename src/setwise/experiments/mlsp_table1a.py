@@ -53,7 +53,7 @@ from typing import final
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table
 from setwise.experiments.mlsp_data import Task, generated_task, hierarchical_task, msrc_task
 from setwise.experiments.mlsp_hiclass import RIVALS, path_guess

@@ -46,7 +46,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.datasets import object_scenes
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings
 from setwise.experiments.mlsp_msrc import CLASSES, SPLITS, msrc_tables

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.estimators import SSVM, JointKernelSupport, MultilabelStructuredPredictor
 from setwise.experiments.gradient_words import GradientWords, grid
 from setwise.kernels.windows import match_windows, overlaps

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.experiments.experiment import Table
 from setwise.experiments.lovasz_paper import mean_and_error
 from setwise.experiments.mlsp_windows import COLUMNS, METHODS, MORE_IS_BETTER

@@ -43,7 +43,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators import WeakSetClassifier
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

@@ -47,7 +47,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators import WeakSetClassifier
 from setwise.experiments.duel import Duel
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data

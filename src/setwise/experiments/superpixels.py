@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Values
+from setwise.core.networks import Graphs
 from setwise.experiments.dd_images import generated
 from setwise.experiments.patch_words import PatchWords
 from setwise.graphs import Graph, from_image

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.enumerate import subsets, table
-from setwise.core.evaluator import Surrogate
-from setwise.core.sets import Sets
+from setwise.core.surrogate import Surrogate
 from setwise.experiments.experiment import Table
 from setwise.losses import Cardinality
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling

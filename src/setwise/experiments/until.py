@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.learners import OneSlack

@@ -38,8 +38,8 @@ from scipy.special import expit, xlogy
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ShuffleSplit
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.experiments.duel import verdict
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.lovasz_paper import mean_and_error

@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from setwise.compare.bundled import digit_traits
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.experiments.experiment import Advance, Experiment, Outcome, Settings, Table, need_data
 from setwise.experiments.multilabel import read
 from setwise.losses import FBeta, Hamming, Jaccard, ZeroOne

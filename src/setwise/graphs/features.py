@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_laplace, uniform_filter
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 
 WINDOW = 5
 """The side of the square window of texture, in pixels."""

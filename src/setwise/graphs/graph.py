@@ -6,9 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import LARGEST_LABEL, as_areas, as_array, as_reals, shown
-from setwise.core.grids import Grids
+from setwise.core.checks import LARGEST_LABEL, Ints, Values, as_areas, as_array, as_reals, shown
+from setwise.core.networks import Grids
 
 
 @final
@@ -84,7 +83,7 @@ class Graph:
     def grid(self) -> int | None:
         """4 or 8 if the nodes are the pixels of an image, row by row, each with so many neighbors; None otherwise.
 
-        The edges must be in the order in which :meth:`setwise.core.graphs.Graphs.images` lists them.
+        The edges must be in the order in which :meth:`setwise.core.networks.Graphs.images` lists them.
         """
         if self.regions is None or not np.array_equal(self.regions.ravel(), np.arange(len(self))):
             return None

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, as_choice, as_count, as_names, as_reals, shown
-from setwise.core.contrast import contrast
+from setwise.core.checks import Ints, Values, as_array, as_choice, as_count, as_names, as_reals, shown
+from setwise.core.networks import contrast
 from setwise.graphs.features import NODE_FEATURES
 from setwise.graphs.graph import Graph, pixel_edges
 
@@ -34,7 +33,7 @@ def from_image(
     """The graph of the pixels of an image, or of its superpixels, with features of nodes and edges.
 
     A superpixel has the mean of each feature over its pixels, and the number of its pixels as area. Two of them are
-    joined where they touch. The edges of pixels are in the order of :meth:`setwise.core.graphs.Graphs.images`, and
+    joined where they touch. The edges of pixels are in the order of :meth:`setwise.core.networks.Graphs.images`, and
     are cut faster than others. The graph knows its regions, so that it paints labels and reads them off masks.
 
     Source: the superpixels of section 4.1 and the distances of section 4.3 of Ranjbar, Vahdat and Mori, *Complex Loss

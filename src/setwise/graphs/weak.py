@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
-from setwise.core.checks import as_array, as_kind, shown
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Ints, as_array, as_kind, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.pages import WEAK_LABELS
-from setwise.core.refusal import Refusal
 
 
 def box_labels(shape: Any, boxes: Any) -> tuple[NDArray[np.int8], Ints]:
@@ -122,7 +121,7 @@ def known_part(graphs: Graphs) -> tuple[Graphs, Ints, Ints]:
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.graphs import known_part
     >>> # Four pixels, joined by three edges.
     >>> row = Graphs.images(np.array([[[1, 0, -1, 0]]], np.int8))

@@ -5,9 +5,8 @@ All methods in this folder are discovered: ``INFERENCES`` maps their short names
 
 from typing import Any
 
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.inference import Inference, Maximizer, Solution, Solutions
 from setwise.core.registry import discover
-from setwise.core.solutions import Solution, Solutions
 from setwise.inference.min_norm_point import minimize_submodular
 
 INFERENCES = discover(__name__, Inference)  # type: ignore[type-abstract]

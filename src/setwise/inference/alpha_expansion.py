@@ -6,11 +6,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count, as_kind
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.networks import ClassGraphs
 from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
@@ -54,7 +52,7 @@ class AlphaExpansion(Inference):
 
     Examples
     --------
-    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.networks import ClassGraphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import AlphaExpansion
     >>> chain = ClassGraphs(np.array([0, 1, 2]), np.array([0, 3]), np.array([[0, 1], [1, 2]]), k=3)

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 from setwise.core.boxes import Boxes
 from setwise.core.inference import Inference, Maximizer, check_structure
-from setwise.core.network import Network
+from setwise.core.networks import Network
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
 from setwise.inference.by_cardinality import ByCardinality
@@ -92,7 +92,7 @@ class Auto(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming, Jaccard, ZeroOne
     >>> batch = Sets.single([1, 0, 0])

@@ -5,8 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_number
+from setwise.core.checks import Values, as_count, as_number
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
@@ -48,7 +47,7 @@ class BeliefPropagation(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import BeliefPropagation
     >>> chain = Graphs(np.array([False, False, False]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))

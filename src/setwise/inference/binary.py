@@ -5,9 +5,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Values
 from setwise.core.inference import Inference
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
 from setwise.kernels.segments import segment_sums
 

@@ -7,10 +7,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 
@@ -34,7 +33,7 @@ class ByArea(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByArea
     >>> from setwise.losses import AreaWeighted, Jaccard
     >>> loss = AreaWeighted(Jaccard(), [4.0, 1.0, 3.0])

@@ -5,12 +5,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
+from setwise.core.checks import Floats, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.set_functions import best_prefix
 from setwise.kernels.sorting import sort_falling
@@ -31,7 +30,7 @@ class ByCardinality(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByCardinality
     >>> from setwise.losses import ZeroOne
     >>> found = ByCardinality().prepare(ZeroOne().structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -3.0])

@@ -6,14 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count, as_kind
-from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.one_label import LabelCosts, OneLabel
-from setwise.core.rounding import absolute_sums, rounding
-from setwise.core.solutions import Solutions
-from setwise.core.structure import Structure
+from setwise.core.batch import Classes
+from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
+from setwise.core.inference import Inference, Maximizer, Solutions, absolute_sums, rounding
+from setwise.core.structure import LabelCosts, OneLabel, Structure
 from setwise.kernels.segments import segment_sums
 
 
@@ -45,7 +41,7 @@ class ByClass(Inference):
 
     Examples
     --------
-    >>> from setwise.core.classes import Classes
+    >>> from setwise.core.batch import Classes
     >>> from setwise.inference import Auto, ByClass
     >>> from setwise.losses import Jaccard, MeanOverClasses
     >>> structure = MeanOverClasses(Jaccard()).structure(Classes.single([0, 1, 2], k=3))

@@ -6,14 +6,10 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_parts, as_scores
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Maximizer, as_base_values, as_forced
-from setwise.core.network import Network
-from setwise.core.one_label import LabelCosts
-from setwise.core.solutions import Solutions
-from setwise.core.structure import Structure
+from setwise.core.checks import Bools, Floats, Ints, Values, as_parts, as_scores
+from setwise.core.inference import Maximizer, Solutions, as_base_values, as_forced
+from setwise.core.networks import Graphs, Network
+from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.moving import MovableMaximizer, Moving, MovingScores
 from setwise.kernels.segments import segment_sums

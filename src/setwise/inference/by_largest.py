@@ -5,11 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.largest import Largest, OneMistake
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
+from setwise.core.terms import Largest, OneMistake
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.set_functions import best_largest
 
@@ -28,7 +27,7 @@ class ByLargest(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByLargest
     >>> from setwise.losses import MaxLoss
     >>> structure = MaxLoss([1.0, 2.0, 3.0]).structure(Sets.single([1, 0, 0]))

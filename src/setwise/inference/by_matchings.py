@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Values, as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.matchings import Assignments
 from setwise.core.structure import Structure

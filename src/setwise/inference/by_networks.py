@@ -5,12 +5,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_kind
+from setwise.core.checks import Ints, Values, as_count, as_kind
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.network_labelings import Labelings
 from setwise.core.pages import EXACT_SEARCHES
-from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
 
@@ -40,7 +39,7 @@ class ByNetworks(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.core.network_labelings import Labelings
     >>> from setwise.inference import Auto, ByNetworks
     >>> from setwise.losses import MaxLoss

@@ -7,14 +7,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
-from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.one_label import LabelCosts
-from setwise.core.points import Misplaced
-from setwise.core.solutions import Solutions
-from setwise.core.structure import Structure
+from setwise.core.batch import Classes
+from setwise.core.checks import Floats, Ints, Values, as_count
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.structure import LabelCosts, Structure
+from setwise.core.terms import Misplaced
 from setwise.kernels.paths import best_misplaced, search_pairs
 
 
@@ -43,7 +40,7 @@ class ByOrder(Inference):
 
     Examples
     --------
-    >>> from setwise.core.classes import Classes
+    >>> from setwise.core.batch import Classes
     >>> from setwise.inference import ByOrder
     >>> from setwise.losses import OrderedPoints
     >>> structure = OrderedPoints(2).structure(Classes.single([0, 3], k=4))  # two points on a grid of 2 x 2

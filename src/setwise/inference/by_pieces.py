@@ -8,12 +8,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.checks import as_kind, as_scores
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.linear_pieces import LargestOf
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Values, as_kind, as_scores
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
+from setwise.core.terms import LargestOf
 
 MOST = 256
 """The most combinations of pieces, one of each term, that are tried."""
@@ -42,7 +40,7 @@ class ByPieces(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import Auto, ByPieces
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels

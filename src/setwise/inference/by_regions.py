@@ -5,12 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.checks import as_scores
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.regions import RegionCounts
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Values, as_scores
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
+from setwise.core.terms import RegionCounts
 from setwise.inference.binary import Reduced, unfit
 from setwise.kernels.set_functions import best_counts, region_marginals
 
@@ -32,7 +30,7 @@ class ByRegions(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import ByRegions
     >>> from setwise.losses import BoxFullness
     >>> batch = Sets(np.array([-1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))  # a box of two decisions

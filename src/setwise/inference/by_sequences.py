@@ -5,8 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Ints, Values, as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.label_sequences import Sequences
 from setwise.core.structure import Structure

@@ -5,13 +5,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.sets import Orders
-from setwise.core.solutions import Solutions
+from setwise.core.batch import Orders
+from setwise.core.checks import Floats, Ints, Values, as_count
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.min_norm_point import min_norm_point
 
@@ -36,7 +34,7 @@ class BySubmodularMinimum(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import BySubmodularMinimum
     >>> from setwise.losses import Cardinality
     >>> structure = Cardinality([0.0, 1.0, 4.0]).structure(Sets.single([1, 0]))  # the square of the number of mistakes

@@ -9,14 +9,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.boxes import Boxes, Overlap
-from setwise.core.checks import as_count, as_limit, as_number, as_scores
-from setwise.core.flip_costs import EqualCosts, FlipCosts
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.checks import Floats, Ints, Values, as_count, as_limit, as_number, as_scores
+from setwise.core.exceptions import Refusal
+from setwise.core.inference import Inference, Maximizer, Solution, Solutions
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.refusal import Refusal
-from setwise.core.solutions import Solution, Solutions
+from setwise.core.single_labels import EqualCosts, FlipCosts
 from setwise.core.structure import Structure
 from setwise.inference.ranked import unfit_for_flips
 from setwise.inference.window_search import Found, Points, search

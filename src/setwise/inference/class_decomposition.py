@@ -7,13 +7,10 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_kind
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.one_label import LabelCosts, OneLabel
-from setwise.core.rounding import rounding_next_to
-from setwise.core.structure import Structure
+from setwise.core.checks import Ints, Values, as_count, as_kind
+from setwise.core.inference import Inference, Maximizer, rounding_next_to
+from setwise.core.networks import ClassGraphs
+from setwise.core.structure import LabelCosts, OneLabel, Structure
 from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
 from setwise.inference.set_by_set import SetBySet, each_set
 
@@ -50,7 +47,7 @@ class ClassDecomposition(Inference):
 
     Examples
     --------
-    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.networks import ClassGraphs
     >>> from setwise.inference import Auto, ClassDecomposition
     >>> from setwise.losses import Jaccard, MeanOverClasses
     >>> pair = ClassGraphs(np.array([0, 1]), np.array([0, 2]), np.array([[0, 1]]), k=3)

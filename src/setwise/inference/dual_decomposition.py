@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice, as_count, as_flag, as_kind, as_number
+from setwise.core.checks import Values, as_choice, as_count, as_flag, as_kind, as_number
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
 from setwise.inference.by_area import ByArea
@@ -59,7 +58,7 @@ class DualDecomposition(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import DualDecomposition
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])

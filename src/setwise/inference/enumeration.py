@@ -5,17 +5,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
 from setwise.core.enumerate import subsets
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.network import Network
-from setwise.core.set_function import SetFunction
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.networks import Graphs, Network
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import SetFunction, Trait
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import network_tables
@@ -49,7 +45,7 @@ class Enumeration(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Enumeration
     >>> from setwise.losses import SetFunctionLoss
     >>> one_end = SetFunctionLoss(lambda y, wrong: float(wrong[0] != wrong[-1]))

@@ -6,10 +6,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.rounding import rounding_next_to
+from setwise.core.checks import Values, as_count
+from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
 from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
@@ -48,7 +46,7 @@ class FactorDecomposition(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import FactorDecomposition
     >>> from setwise.losses import BoxFullness
     >>> image = Graphs.images([np.array([[-1, -1, 0]], dtype=np.int8)])  # a box of two pixels

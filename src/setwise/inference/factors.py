@@ -6,16 +6,13 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.graphs import Graphs
 from setwise.core.inference import Inference
-from setwise.core.linear_pieces import LargestOf
-from setwise.core.paths import PathOrders
-from setwise.core.regions import RegionCounts
-from setwise.core.sets import Sets
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes, Term
+from setwise.core.terms import LargestOf, Mistakes, PathOrders, RegionCounts, Term
 from setwise.inference.counts.search import CountSearch
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.modular import Modular

@@ -5,10 +5,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
+from setwise.core.checks import Bools, Floats, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.upper_bounds import upper_bounds
@@ -32,7 +31,7 @@ class Greedy(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Greedy
     >>> from setwise.losses import Capped
     >>> structure = Capped([1.0, 1.0, 1.0], 1.5).structure(Sets.single([1, 0, 0]))

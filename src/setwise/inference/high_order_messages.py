@@ -5,13 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_count, as_number
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.linear_pieces import LargestOf
-from setwise.core.regions import RegionCounts
-from setwise.core.rounding import rounding_next_to
+from setwise.core.checks import Bools, Values, as_count, as_number
+from setwise.core.inference import Inference, Maximizer, rounding_next_to
 from setwise.core.structure import Structure
+from setwise.core.terms import LargestOf, RegionCounts
 from setwise.inference.by_components import each_component
 from setwise.inference.factors import Factored, unfit_for_factors
 from setwise.inference.set_by_set import SetBySet, each_set
@@ -50,7 +47,7 @@ class HighOrderMessages(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import HighOrderMessages
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])

@@ -4,9 +4,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.inference import Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.inference import Maximizer, Solutions
 
 
 @final

@@ -5,12 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.checks import as_kind
+from setwise.core.batch import Sets
+from setwise.core.checks import Floats, Values, as_kind
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.sets import Sets
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes, Term
 from setwise.inference.binary import unfit
@@ -39,7 +37,7 @@ class KnownLabels(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto, KnownLabels
     >>> from setwise.losses import Jaccard
     >>> batch = Sets(np.array([1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))

@@ -5,13 +5,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.cached import cached_property
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, as_base_values
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Floats, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.networks import Graphs
 from setwise.core.pages import NETWORKS_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.by_components import each_component
@@ -47,7 +46,7 @@ class MaxFlow(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import MaxFlow
     >>> image = Graphs.images([np.zeros((1, 3), dtype=bool)])  # three pixels in a row, and two edges

@@ -4,10 +4,9 @@ from abc import abstractmethod
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise
 

@@ -8,14 +8,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import segments
-from setwise.core.classes import Classes
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.one_label import LabelCosts
-from setwise.core.sets import Sets
-from setwise.core.solutions import Solutions
-from setwise.core.structure import Structure
+from setwise.core.batch import Classes, Sets, segments
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.binary import Reduced, unfit
 
@@ -35,7 +31,7 @@ class Modular(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Modular
     >>> from setwise.losses import Hamming
     >>> found = Modular().prepare(Hamming().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])

@@ -7,9 +7,9 @@ from typing import Protocol, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Bools, Floats, Values
 from setwise.core.inference import Maximizer
+from setwise.core.networks import Graphs
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.threads import map_units
 

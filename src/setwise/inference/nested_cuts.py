@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_kind, as_scores
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Values, as_kind, as_scores
+from setwise.core.networks import Graphs
 from setwise.inference.max_flow import BLOCK, attracting
 from setwise.inference.wires import Wires, wirings
 from setwise.kernels.cuts import nest

@@ -5,15 +5,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.paths import Precedence
-from setwise.core.sets import Sets
-from setwise.core.solutions import Solutions
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
+from setwise.core.terms import Mistakes, Precedence
 from setwise.inference.pairwise import stronger
 from setwise.kernels.cuts import cut, cut_bounds, cut_losses, read_labels
 from setwise.kernels.max_flow import Forest, new_forest
@@ -41,8 +39,8 @@ class OneWayCut(Inference):
 
     Examples
     --------
-    >>> from setwise.core.paths import Precedence
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.terms import Precedence
+    >>> from setwise.core.batch import Sets
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import OneWayCut
     >>> first_before_second = Structure(Sets.single([0, 0]), (Precedence(np.array([[0, 1]])),))

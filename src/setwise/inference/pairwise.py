@@ -6,12 +6,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Inference
-from setwise.core.network import Network
-from setwise.core.one_label import LabelCosts
-from setwise.core.structure import Structure
+from setwise.core.networks import Graphs, Network
+from setwise.core.structure import LabelCosts, Structure
 from setwise.core.terms import Mistakes
 from setwise.kernels.messages import Links
 from setwise.kernels.networks import arcs

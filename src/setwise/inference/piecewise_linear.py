@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Bools, Floats, Ints, Values, as_count
 from setwise.core.counts import Counts
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import ROUNDING, unfit_for_graphs
 from setwise.kernels.threads import map_units
@@ -57,7 +55,7 @@ class PiecewiseLinear(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import PiecewiseLinear
     >>> from setwise.losses import Jaccard
     >>> image = Graphs.images([np.array([[True, True, False, False]])])

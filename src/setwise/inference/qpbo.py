@@ -7,13 +7,10 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_count, as_scores
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.network import Network
-from setwise.core.solutions import Solutions
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.networks import Graphs, Network
 from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
 from setwise.inference.pairwise import stronger, unfit_for_networks
@@ -58,7 +55,7 @@ class QPBO(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import QPBO
     >>> pair = Graphs(np.array([False, False]), np.array([0, 2]), np.array([[0, 1]]))

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_scores
-from setwise.core.flip_costs import EqualCosts, FlipCosts, NearestHamming
-from setwise.core.flips import Flips
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.checks import Floats, Ints, Values, as_scores
+from setwise.core.exceptions import Refusal
+from setwise.core.inference import Inference, Maximizer, Solution, Solutions, rounding
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.refusal import Refusal
-from setwise.core.rounding import rounding
-from setwise.core.solutions import Solution, Solutions
+from setwise.core.single_labels import EqualCosts, FlipCosts, Flips, NearestHamming
 from setwise.core.structure import Structure
 
 Falling = Iterator[tuple[float, Ints]]

@@ -5,12 +5,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.graphs import Graphs
-from setwise.core.paths import PathOrders
-from setwise.core.regions import RegionCounts
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
+from setwise.core.terms import PathOrders, RegionCounts
 from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
 
 

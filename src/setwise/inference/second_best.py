@@ -5,13 +5,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
+from setwise.core.checks import Floats, Values
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import Trait
+from setwise.core.terms import Mistakes, Trait
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
 from setwise.kernels.segments import count_true
 
@@ -35,7 +33,7 @@ class SecondBest(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import SecondBest
     >>> from setwise.losses import ZeroOne
     >>> image = Graphs.images([np.array([[True, True, False]])])

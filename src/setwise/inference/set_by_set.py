@@ -6,9 +6,8 @@ from typing import Any, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.threads import map_units
 

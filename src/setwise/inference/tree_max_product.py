@@ -5,10 +5,9 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.network import Network
-from setwise.core.solutions import Solutions
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.networks import Network
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import Pairwise, unfit_for_networks
 from setwise.kernels.messages import best_labels, forest_order, tree_marginals
@@ -31,7 +30,7 @@ class TreeMaxProduct(Inference):
 
     Examples
     --------
-    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.networks import ClassGraphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import TreeMaxProduct
     >>> pair = ClassGraphs(np.array([0, 0]), np.array([0, 2]), np.array([[0, 1]]), k=2, tables=True)

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Values, as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.structure import Structure
 from setwise.inference.by_components import each_component
@@ -40,7 +39,7 @@ class TreeReweighted(Inference):
 
     Examples
     --------
-    >>> from setwise.core.class_graphs import ClassGraphs
+    >>> from setwise.core.networks import ClassGraphs
     >>> from setwise.core.structure import Structure
     >>> from setwise.inference import TreeReweighted
     >>> cycle = ClassGraphs(np.array([1, 1, 1]), np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), k=2)

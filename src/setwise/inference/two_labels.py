@@ -4,9 +4,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
 from setwise.inference.pairwise import label_costs, stronger
 from setwise.kernels.segments import segment_sums

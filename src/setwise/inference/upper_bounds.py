@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.sets import Orders, Sets
+from setwise.core.batch import Orders, Sets
+from setwise.core.checks import Bools, Values
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.kernels.segments import least_of_caps, segment_sums
 
 

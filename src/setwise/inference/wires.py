@@ -6,10 +6,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Places
-from setwise.core.graphs import Graphs
-from setwise.core.grids import Grids, boxes
+from setwise.core.checks import Ints, Values
+from setwise.core.networks import Graphs, Grids, boxes
 from setwise.kernels.networks import Arcs, Lattice, arcs, lattice
 
 

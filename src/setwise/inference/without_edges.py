@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_kind
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference, Maximizer
-from setwise.core.sets import Sets
-from setwise.core.solutions import Solutions
+from setwise.core.batch import Sets
+from setwise.core.checks import Floats, Ints, Values, as_kind
+from setwise.core.inference import Inference, Maximizer, Solutions
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 
 
@@ -31,7 +29,7 @@ class WithoutEdges(Inference):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.inference import Auto, WithoutEdges
     >>> from setwise.losses import Jaccard
     >>> nodes = Graphs(np.array([True, False, False]), np.array([0, 3]), np.zeros((0, 2), dtype=np.int64))

@@ -5,10 +5,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.inference import Inference, Maximizer
+from setwise.core.checks import Floats, Values
+from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.rankings import Rankings, Swaps
-from setwise.core.solutions import Solutions
 from setwise.core.structure import Structure
 from setwise.kernels.rankings import split_classes, worst_rankings
 from setwise.kernels.sorting import sort_falling
@@ -29,7 +28,7 @@ class WorstRanking(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import WorstRanking
     >>> from setwise.losses import RocArea
     >>> found = WorstRanking().prepare(RocArea().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.0, -2.0])

@@ -285,7 +285,7 @@ def climb_paths(
     """Changes single ``labels`` along paths as long as score and cost of broken paths gain together, in rounds.
 
     ``gains``, ``first``, ``heads`` and ``weights`` are as for :func:`move_count`, and the paths as for
-    :class:`setwise.core.paths.PathOrders`. A round costs O(entries), and there are at most 20.
+    :class:`setwise.core.terms.PathOrders`. A round costs O(entries), and there are at most 20.
     """
     require_length(members, starts)
     require_length(heads, first)

@@ -6,8 +6,7 @@ All learners in this folder are discovered: ``LEARNERS`` maps their short names 
 from typing import Any
 
 from setwise.core.checkpoint import Checkpoint
-from setwise.core.fit import Fit, Record
-from setwise.core.learner import Learner
+from setwise.core.learner import Fit, Learner, Record
 from setwise.core.registry import discover
 
 LEARNERS = discover(__name__, Learner)  # type: ignore[type-abstract]

@@ -6,8 +6,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_number, as_random_state
+from setwise.core.checks import Ints, Values, as_count, as_number, as_random_state
 from setwise.core.learner import Learner, Step
 from setwise.core.risk import Risk
 from setwise.learners.blocks import Blocks, batch_size, batches
@@ -48,7 +47,7 @@ class BlockFrankWolfe(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import BlockFrankWolfe
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

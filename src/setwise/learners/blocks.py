@@ -5,12 +5,11 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Bundle, Cuts
+from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LEARNERS
-from setwise.core.refusal import Refusal
-from setwise.core.risk import Risk
-from setwise.core.watched import padded
+from setwise.core.promises import padded
+from setwise.core.risk import Bundle, Cuts, Risk
 from setwise.kernels import blocks as kernels
 from setwise.learners.planes import ROUNDING, Bounded
 

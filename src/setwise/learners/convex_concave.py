@@ -7,11 +7,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_random_state, shown
+from setwise.core.checks import Values, as_random_state, shown
 from setwise.core.learner import Learner, Step
+from setwise.core.promises import Watched
 from setwise.core.risk import Risk
-from setwise.core.watched import Watched
 
 SHARE = 0.1
 """A majorant is minimized until its gap is this share of the descent that it has given."""
@@ -49,7 +48,7 @@ class ConvexConcave(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import ConvexConcave
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

@@ -6,12 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_number
-from setwise.core.cut import Cut
+from setwise.core.checks import Values, as_number
 from setwise.core.learner import Learner, Step
-from setwise.core.risk import Risk
-from setwise.core.watched import padded, refuse_planes_above
+from setwise.core.promises import padded, refuse_planes_above
+from setwise.core.risk import Cut, Risk
 from setwise.learners.blocks import Blocks, batch_size, batches
 
 PLANES = 50
@@ -50,7 +48,7 @@ class NSlack(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import NSlack
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

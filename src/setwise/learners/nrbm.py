@@ -6,11 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.cut import Cut
+from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
-from setwise.core.risk import Risk
-from setwise.core.watched import padded
+from setwise.core.promises import padded
+from setwise.core.risk import Cut, Risk
 from setwise.learners.one_slack import MASTER_SHARE, SHORTEST, OneSlack
 from setwise.learners.planes import Planes
 
@@ -44,7 +43,7 @@ class NRBM(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import NRBM
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

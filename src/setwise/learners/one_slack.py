@@ -6,10 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.core.learner import Learner, Step
+from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.core.watched import padded
 from setwise.learners.planes import Planes
 
 SHORTEST = 0.05
@@ -47,7 +47,7 @@ class OneSlack(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

@@ -4,9 +4,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Bundle, Cut
-from setwise.core.risk import Risk
+from setwise.core.checks import Ints, Values
+from setwise.core.risk import Bundle, Cut, Risk
 from setwise.kernels.simplex import solve_simplex
 
 ROUNDING = 1e-14

@@ -7,11 +7,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_random_state
+from setwise.core.checks import Values, as_random_state
 from setwise.core.learner import Learner, Step
+from setwise.core.promises import padded
 from setwise.core.risk import Risk
-from setwise.core.watched import padded
 from setwise.learners.blocks import batch_size, batches
 from setwise.learners.planes import Planes
 
@@ -46,7 +45,7 @@ class Subgradient(Learner):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import Subgradient
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk

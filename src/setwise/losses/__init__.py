@@ -9,10 +9,10 @@ from typing import Any
 
 from setwise.core.boxes import Overlap
 from setwise.core.checks import shown
-from setwise.core.flip_costs import EqualCosts, GivenCosts, NearestHamming
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.registry import discover
-from setwise.core.traits import Trait
+from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHamming
+from setwise.core.terms import Trait
 from setwise.losses.label_costs import Nearest
 from setwise.losses.named import called, form_of, losses_of
 

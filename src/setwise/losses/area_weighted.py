@@ -7,14 +7,12 @@ import numpy as np
 
 from setwise.core.batch import Batch
 from setwise.core.checks import as_areas
-from setwise.core.count_loss import CountLoss
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import QUOTIENTS
-from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.terms import SHAPES, Mistakes, Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.f_beta import FBeta
 from setwise.losses.hamming import Hamming

@@ -5,10 +5,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import Values
 from setwise.core.counts import Quotient, linear
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.loss import CountLoss
+from setwise.core.terms import CURVATURES, Trait
 
 
 @final

@@ -6,17 +6,14 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints
 from setwise.core.batch import Batch
-from setwise.core.checks import LARGEST_FACTOR, as_array, as_number, shown
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
+from setwise.core.checks import LARGEST_FACTOR, Ints, as_array, as_number, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.core.pages import WEAK_LABELS
-from setwise.core.paths import PathOrders
-from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import Trait
+from setwise.core.terms import Mistakes, PathOrders, Trait
 from setwise.kernels.networks import arcs
 from setwise.kernels.paths import distances_inward, next_inward, path_ends, trace_paths
 
@@ -53,7 +50,7 @@ class BorderConvexity(Loss):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.losses import BorderConvexity
     >>> # A core, a band of three pixels, a rim.
     >>> row = Graphs.images(np.array([[[1, -1, -1, -1, 0]]], np.int8))

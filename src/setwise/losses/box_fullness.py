@@ -7,15 +7,11 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, as_choice, as_number, as_reals, shown
-from setwise.core.linear_pieces import LargestOf
-from setwise.core.measure import Loss
-from setwise.core.regions import RegionCounts
+from setwise.core.checks import Ints, Values, as_array, as_choice, as_number, as_reals, shown
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes, Term
-from setwise.core.traits import Trait
+from setwise.core.terms import LargestOf, Mistakes, RegionCounts, Term, Trait
 from setwise.losses.functions import takes
 
 BENDS = 4
@@ -59,7 +55,7 @@ class BoxFullness(Loss):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import BoxFullness
     >>> # A box of four pixels, and two outside.
     >>> labels = np.array([0, -1, -1, -1, -1, 0], np.int8)

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import Trait
+from setwise.core.checks import Values
+from setwise.core.loss import CountLoss
+from setwise.core.terms import Trait
 from setwise.losses.top import hits, of_largest
 
 

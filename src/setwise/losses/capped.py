@@ -6,16 +6,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_number, as_weights
+from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.checks import Bools, Values, as_number, as_weights
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
-from setwise.core.set_function import SetFunction
-from setwise.core.sets import Orders, Sets
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.terms import CURVATURES, Mistakes, SetFunction, Trait
 from setwise.kernels.segments import differences, running_sums, segment_sums
 from setwise.losses.weights import check_weights, example_weights, weights_repr
 

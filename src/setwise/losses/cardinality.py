@@ -6,12 +6,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_weights
-from setwise.core.count_loss import CountLoss
-from setwise.core.shapes import shapes_of_sequence
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.checks import Values, as_weights
+from setwise.core.enumerate import shapes_of_sequence
+from setwise.core.loss import CountLoss
+from setwise.core.terms import SHAPES, Trait
 
 
 @final

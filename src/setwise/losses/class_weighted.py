@@ -5,14 +5,12 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_factor
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import Values, as_factor
 from setwise.core.counts import Quotient
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import WEIGHTS
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.losses.balanced_error import BalancedError
 from setwise.losses.class_weighted_hamming import ClassWeightedHamming
 from setwise.losses.f_beta import FBeta

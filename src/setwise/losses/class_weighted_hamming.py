@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
-from setwise.core.checks import LARGEST_FACTOR, as_number
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import LARGEST_FACTOR, Values, as_number
 from setwise.core.counts import Quotient, linear
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.loss import CountLoss
+from setwise.core.terms import CURVATURES, Trait
 
 
 @final

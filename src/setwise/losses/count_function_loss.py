@@ -6,16 +6,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_array
-from setwise.core.count_loss import CountLoss
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_array
 from setwise.core.counts import Formula
-from setwise.core.refusal import BrokenPromise
-from setwise.core.sets import Sets
-from setwise.core.shapes import shapes_of_table
+from setwise.core.enumerate import shapes_of_table
+from setwise.core.exceptions import BrokenPromise
+from setwise.core.loss import CountLoss
 from setwise.core.structure import Structure
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.terms import SHAPES, Trait
 from setwise.losses.functions import check_function, takes
 from setwise.losses.promises import as_promises, broken_promise
 

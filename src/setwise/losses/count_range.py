@@ -6,14 +6,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_array, shown
-from setwise.core.measure import Loss
-from setwise.core.regions import RegionCounts
+from setwise.core.checks import Ints, Values, as_array, shown
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import Trait
+from setwise.core.terms import Mistakes, RegionCounts, Trait
 
 
 @final
@@ -37,7 +34,7 @@ class CountRange(Loss):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import CountRange
     >>> # Three unknown decisions and a negative one.
     >>> labels = np.array([-1, -1, -1, 0], np.int8)

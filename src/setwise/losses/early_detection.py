@@ -6,14 +6,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_weights
-from setwise.core.measure import Loss
-from setwise.core.set_function import SetFunction
-from setwise.core.sets import Orders, Sets
+from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.checks import Bools, Values, as_weights
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import SetFunction, Trait
 from setwise.kernels.set_functions import prefix_gains, prefix_marginals, prefix_values
 from setwise.losses.weights import check_weights, example_weights
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss, Loss
 from setwise.core.pages import CLASS_LOSSES
-from setwise.core.refusal import Refusal
 
 
 def inner_loss(loss: object) -> Loss:

@@ -5,11 +5,10 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import Values, as_choice
 from setwise.core.counts import Quotient, linear
-from setwise.core.traits import Trait
+from setwise.core.loss import CountLoss
+from setwise.core.terms import Trait
 
 
 @final

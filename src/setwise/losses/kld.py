@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.losses.prevalence_loss import PrevalenceLoss
 from setwise.losses.prevalences import divergence
 

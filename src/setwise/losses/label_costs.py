@@ -7,13 +7,11 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number, as_reals, as_weights, shown
-from setwise.core.flip_costs import EqualCosts, FlipCosts
-from setwise.core.flips import Flips
+from setwise.core.checks import Bools, Values, as_number, as_reals, as_weights, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LABEL_COSTS
-from setwise.core.refusal import Refusal
+from setwise.core.single_labels import EqualCosts, FlipCosts, Flips
 from setwise.losses.weights import check_weights, weights_repr
 
 LabelCosts = Callable[[Bools], Any]
@@ -22,7 +20,7 @@ LabelCosts = Callable[[Bools], Any]
 def as_label_costs(costs: Any) -> Any:
     """Check costs: None, numbers (p,) of 0 or above, a function of the truth (p,) that returns such numbers, or a term.
 
-    A term is one of :mod:`setwise.core.flip_costs`, for labels that are too many to list.
+    A term is one of :mod:`setwise.core.single_labels`, for labels that are too many to list.
     """
     return costs if costs is None or callable(costs) or isinstance(costs, FlipCosts) else as_weights(costs, "costs")
 

@@ -5,15 +5,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.batch import Batch
-from setwise.core.flips import Flips
-from setwise.core.largest import Largest
-from setwise.core.measure import Loss
+from setwise.core.batch import Batch, Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_COSTS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.single_labels import Flips
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Largest, Trait
 from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs, costs_repr, flip_costs
 from setwise.losses.weights import example_weights
 

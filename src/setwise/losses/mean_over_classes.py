@@ -4,12 +4,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar, final
 
-from setwise.core.batch import Batch
-from setwise.core.measure import Loss
-from setwise.core.one_label import binary_view, flip_back, flipped, lift
-from setwise.core.sets import Sets
-from setwise.core.structure import Structure
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.batch import Batch, Sets
+from setwise.core.loss import Loss
+from setwise.core.structure import Structure, binary_view, flip_back, flipped, lift
+from setwise.core.terms import SHAPES, Trait
 from setwise.losses.f_beta import FBeta
 from setwise.losses.inner import inner_of_labels
 from setwise.losses.jaccard import Jaccard

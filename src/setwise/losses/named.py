@@ -12,9 +12,8 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
 from setwise.core.checks import as_text, shown
-from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import CountLoss, Loss
 
 Kinds = Mapping[str, type[Loss]]
 

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.losses.prevalence_loss import PrevalenceLoss
 from setwise.losses.prevalences import divergence
 

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_choice, as_count
-from setwise.core.measure import Loss
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Values, as_choice, as_count
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.points import Misplaced
-from setwise.core.refusal import Refusal
-from setwise.core.set_function import SetFunction
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Misplaced, SetFunction, Trait
 
 
 @final

@@ -6,11 +6,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_count
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import Trait
+from setwise.core.checks import Values, as_count
+from setwise.core.loss import CountLoss
+from setwise.core.terms import Trait
 from setwise.losses.top import check_size, hits, of_largest
 
 

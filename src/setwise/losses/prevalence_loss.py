@@ -2,9 +2,9 @@
 
 from typing import Self
 
-from setwise.core.bends import Bend, convex_monge
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.counts import Bend, convex_monge
+from setwise.core.loss import CountLoss
+from setwise.core.terms import CURVATURES, Trait
 
 
 class PrevalenceLoss(CountLoss):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from setwise.core.traits import CURVATURES, SHAPES, Trait
+from setwise.core.terms import CURVATURES, SHAPES, Trait
 
 
 def as_promises(promises: object, allowed: frozenset[Trait]) -> frozenset[Trait]:

@@ -4,11 +4,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_factor
-from setwise.core.count_loss import CountLoss
+from setwise.core.checks import Values, as_factor
 from setwise.core.counts import Ceiling
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.loss import CountLoss
+from setwise.core.terms import CURVATURES, Trait
 from setwise.losses.prevalences import agreement, ceiling_of_q, joined
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.losses.error_rate import ErrorRate
 from setwise.losses.q_measure import QMeasure
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.checks import Values
+from setwise.core.terms import CURVATURES, Trait
 from setwise.losses.f_beta import FBeta
 from setwise.losses.q_measure import QMeasure
 

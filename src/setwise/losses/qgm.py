@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Values
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.checks import Values
+from setwise.core.terms import CURVATURES, Trait
 from setwise.losses.g_mean import GMean
 from setwise.losses.q_measure import QMeasure
 

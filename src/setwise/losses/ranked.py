@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
 from setwise.kernels.segments import segment_sums
 from setwise.kernels.sorting import sort_falling
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 
 
 def recalls(fn: Values, fp: Values, P: Values, N: Values) -> tuple[Values, Values]:

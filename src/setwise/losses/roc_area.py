@@ -6,12 +6,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
+from setwise.core.loss import Loss
 from setwise.core.rankings import Rankings, Swaps
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.losses.ranked import Ranked
 
 

@@ -6,15 +6,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_factor, as_weights
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Values, as_factor, as_weights
 from setwise.core.counts import Counts, Formula
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes, Term
-from setwise.core.traits import Trait
+from setwise.core.terms import Mistakes, Term, Trait
 from setwise.losses.weights import check_weights, example_weights, weights_repr
 
 

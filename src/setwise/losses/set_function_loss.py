@@ -7,17 +7,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import shown
-from setwise.core.measure import Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values, shown
+from setwise.core.enumerate import search_shapes
+from setwise.core.exceptions import BrokenPromise, Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import FUNCTION_OF_MISTAKES
-from setwise.core.refusal import BrokenPromise, Refusal
-from setwise.core.set_function import SetFunction
-from setwise.core.sets import Sets
-from setwise.core.shapes import search_shapes
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import SHAPES, Trait
+from setwise.core.terms import SHAPES, Mistakes, SetFunction, Trait
 from setwise.losses.functions import check_function
 from setwise.losses.promises import as_promises, broken_promise
 

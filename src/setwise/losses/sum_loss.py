@@ -5,15 +5,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.batch import Batch
+from setwise.core.batch import Batch, Sets
 from setwise.core.checks import as_flag
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import LABEL_COSTS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
-from setwise.core.traits import CURVATURES, Trait
+from setwise.core.terms import CURVATURES, Mistakes, Trait
 from setwise.losses.label_costs import as_label_costs, bound_costs, check_label_costs, costs_repr
 from setwise.losses.weights import example_weights
 

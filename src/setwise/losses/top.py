@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.batch import Batch
-from setwise.core.count_loss import CountLoss
-from setwise.core.sets import Sets
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Values
+from setwise.core.loss import CountLoss
 from setwise.kernels.segments import count_true
 from setwise.kernels.sorting import sort_falling
 

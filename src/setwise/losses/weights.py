@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
+from setwise.core.checks import Values
 
 
 def check_weights(weights: ArrayLike | None, batch: Batch, loss: object) -> None:

@@ -5,9 +5,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.count_loss import CountLoss
-from setwise.core.traits import Trait
+from setwise.core.checks import Values
+from setwise.core.loss import CountLoss
+from setwise.core.terms import Trait
 
 
 @final

@@ -1,6 +1,6 @@
 """Models: linear functions that turn features and weights into scores."""
 
-from setwise.core.features import Features
+from setwise.core.risk import Features
 from setwise.models.graph_model import GraphModel
 from setwise.models.grid_model import GridModel
 from setwise.models.independent import Independent

@@ -5,13 +5,10 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_array, as_kind, as_point, as_shaped
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.features import Features, as_base, as_lower
-from setwise.core.graphs import Graphs
-from setwise.core.singles import Singles
+from setwise.core.checks import Floats, Ints, Values, as_array, as_kind, as_point, as_shaped
+from setwise.core.networks import ClassGraphs, Graphs
+from setwise.core.risk import Features, Singles, as_base, as_lower
 from setwise.models.rows import check_rows
 
 Networks = Graphs | ClassGraphs
@@ -48,7 +45,7 @@ class GraphModel(Features):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.models import GraphModel
     >>> pair = Graphs(np.array([True, False]), np.array([0, 2]), np.array([[0, 1]]))
     >>> model = GraphModel(X=[[1.0], [2.0]], Z=[[3.0]], graphs=pair)

@@ -6,12 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_kind, as_reals, shown
-from setwise.core.contrast import contrast
-from setwise.core.features import Features
-from setwise.core.graphs import Graphs
-from setwise.core.grids import Grids, boxes
+from setwise.core.checks import Floats, Ints, Values, as_kind, as_reals, shown
+from setwise.core.networks import Graphs, Grids, boxes, contrast
+from setwise.core.risk import Features
 from setwise.models.graph_model import GraphModel
 
 
@@ -32,7 +29,7 @@ class GridModel(Features):
         ``exp(-|c_a - c_b|^2 / 2 v)`` with v the mean of ``|c_a - c_b|^2`` over the image; without colors only the
         constant
     Z : the features of edges instead of these two, 0 or above: for each direction of the edges, in the order of
-        :class:`setwise.core.grids.Grids`, a list of arrays, one for each image. For 4 neighbors these are first
+        :class:`setwise.core.networks.Grids`, a list of arrays, one for each image. For 4 neighbors these are first
         (H, W - 1, d_e), to the right, then (H - 1, W, d_e), down; for 8 also down to the right and down to the left,
         (H - 1, W - 1, d_e) each
     intercept : value of a constant feature of pixels, as in :class:`setwise.models.Independent`
@@ -48,7 +45,7 @@ class GridModel(Features):
 
     Examples
     --------
-    >>> from setwise.core.graphs import Graphs
+    >>> from setwise.core.networks import Graphs
     >>> from setwise.models import GridModel
     >>> image = Graphs.images([np.array([[True, False]])])  # two pixels, one edge
     >>> model = GridModel(X=[np.array([[[1.0], [2.0]]])], graphs=image)

@@ -5,10 +5,9 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_point, as_shaped
-from setwise.core.features import Features, as_base, as_lower
+from setwise.core.checks import Floats, Ints, Values, as_point, as_shaped
+from setwise.core.risk import Features, as_base, as_lower
 from setwise.kernels.segments import chosen_offsets
 from setwise.models.rows import check_rows
 

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_count, as_number, as_reals, shown
+from setwise.core.checks import Ints, Values, as_count, as_number, as_reals, shown
 
 CHUNK = 64
 """The diagonal of a kernel is computed in square blocks of this size."""

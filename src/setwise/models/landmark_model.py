@@ -4,9 +4,8 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_array, as_count, as_parts, as_point, as_shaped
-from setwise.core.features import Features, as_base, as_lower
+from setwise.core.checks import Floats, Ints, Values, as_array, as_count, as_parts, as_point, as_shaped
+from setwise.core.risk import Features, as_base, as_lower
 from setwise.models.rows import check_rows
 
 

@@ -6,8 +6,7 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.core.arrays import Floats, Values
-from setwise.core.checks import as_array, as_number, as_shaped
+from setwise.core.checks import Floats, Values, as_array, as_number, as_shaped
 from setwise.kernels.segments import column_products, row_lengths, row_products
 
 

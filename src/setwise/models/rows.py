@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_array, as_number, as_offsets
+from setwise.core.checks import Ints, Values, as_array, as_number, as_offsets
 
 
 def check_rows(X: Any, offsets: Ints | None, intercept: float) -> tuple[Any, Ints, float, Values]:

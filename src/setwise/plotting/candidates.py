@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from setwise.core.checks import as_array, as_choice, as_count, as_kind, as_labels, as_mapping, as_names, as_reals, shown
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import LEVERS
-from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.decisions.task import Task
 from setwise.losses import as_loss

@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_mapping, as_number, as_reals, shown
+from setwise.core.checks import Values, as_mapping, as_number, as_reals, shown
 from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_array, as_number, as_reals, as_text, shown
+from setwise.core.checks import Values, as_array, as_number, as_reals, as_text, shown
 from setwise.plotting.style import CYCLE, DASHES, GRAY, tidy
 
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Values
 from setwise.core.checks import (
+    Values,
     as_array,
     as_class_labels,
     as_labels,

@@ -7,8 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_array, as_text, shown
+from setwise.core.checks import Values, as_array, as_text, shown
 from setwise.plotting.style import GRAY, RED
 
 _WIDTH = 1.7

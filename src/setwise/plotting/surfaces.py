@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 from numpy.typing import ArrayLike
 
+from setwise.core.batch import Sets
 from setwise.core.checks import as_count, as_kind, as_number, as_reals, as_text, shown
 from setwise.core.enumerate import subsets, table
-from setwise.core.evaluator import Surrogate
-from setwise.core.sets import Sets
+from setwise.core.surrogate import Surrogate
 from setwise.plotting.style import BLUE, RED
 
 VIEW = (24.0, -124.0)

@@ -7,10 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_array, as_choice, as_count, as_kind, as_scores, as_text, shown
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_array, as_choice, as_count, as_kind, as_scores, as_text, shown
+from setwise.core.loss import Loss
 from setwise.decisions import BootstrapThreshold
 from setwise.decisions.bootstrap import bootstrap_curve
 from setwise.decisions.sweep import as_sets

@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_array, as_names, shown
+from setwise.core.checks import Values, as_array, as_names, shown
 from setwise.plotting.style import GRAY
 
 _BEST_TO_WORST = LinearSegmentedColormap.from_list("best_to_worst", ["#cfe8f7", "#ffffff", "#fbe3cf"])

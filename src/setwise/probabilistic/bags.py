@@ -5,13 +5,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import WEAK_LOSSES
-from setwise.core.refusal import Refusal
-from setwise.core.regions import RegionCounts
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.terms import Mistakes
+from setwise.core.terms import Mistakes, RegionCounts
 
 
 @final

@@ -5,13 +5,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_kind
-from setwise.core.differences import Difference
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Floats, Ints, Values, as_kind
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, Surrogate
 from setwise.kernels.count_partition import count_partitions
 from setwise.kernels.segments import segment_sums
 from setwise.losses import as_loss
@@ -40,7 +38,7 @@ class AllowedPartition(Evaluator):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import AllowedPartition
     >>> bag = Sets(np.array([-1, -1, -1], dtype=np.int8), np.array([0, 3]))  # three unknown labels
@@ -105,7 +103,7 @@ class CountLikelihood(Surrogate):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import CountLikelihood
     >>> bag = Sets(np.array([-1, -1], dtype=np.int8), np.array([0, 2]))  # two unknown labels, each positive with 1/2

@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_matrix, csr_matrix, issparse
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.batch import Batch, segments
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_kind, as_offsets, as_reals, shown
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Batch, as_truth, segments
+from setwise.core.checks import Bools, Floats, Ints, Values, as_kind, as_offsets, as_reals, shown
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LIKELIHOOD
-from setwise.core.refusal import Refusal
-from setwise.core.sets import as_truth
 from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.functions import Modular, as_rows
 from setwise.probabilistic.log_supermodular import LogSupermodular

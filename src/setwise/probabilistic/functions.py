@@ -7,11 +7,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import LARGEST, as_array, as_count, as_reals, as_scores, shown
-from setwise.core.graphs import Graphs
+from setwise.core.checks import LARGEST, Bools, Ints, Values, as_array, as_count, as_reals, as_scores, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.probabilistic.base_function import BaseFunction, Conditioned
 from setwise.probabilistic.lattices import STEPS, Image, graph_of, lattice_of
 
@@ -147,7 +146,7 @@ class ConcaveOfSize(BaseFunction):
     array([1., 2.])
     >>> ConcaveOfSize([0.0, 1.0, 3.0])
     Traceback (most recent call last):
-    setwise.core.refusal.Refusal: ConcaveOfSize refuses this table: it is not concave at 1, by 1, so f would not be ...
+    setwise.core.exceptions.Refusal: ConcaveOfSize refuses this table: it is not concave at 1, by 1, so f would not ...
     """
 
     table: Any

@@ -5,12 +5,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_kind
-from setwise.core.differences import Difference
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.checks import Floats, Ints, Values, as_kind
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LIKELIHOOD
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, Surrogate
 from setwise.probabilistic.energies import Energies
 from setwise.probabilistic.functions import Modular
 from setwise.probabilistic.likelihood import PerturbedLikelihood

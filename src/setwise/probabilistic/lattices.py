@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Ints, Values
+from setwise.core.networks import Graphs
 
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""The directions of the edges of an image, in rows and columns, in the order of :class:`setwise.core.grids.Grids`."""
+"""The directions of the edges of an image, in rows and columns, ordered as in :class:`setwise.core.networks.Grids`."""
 
 
 class Image(NamedTuple):

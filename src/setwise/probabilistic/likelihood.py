@@ -5,12 +5,11 @@ from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_count, as_kind
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
+from setwise.core.checks import Floats, Ints, Values, as_count, as_kind
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LIKELIHOOD
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
 from setwise.probabilistic.bounds.l_field import l_field
 from setwise.probabilistic.bounds.log_partition import entropy
 from setwise.probabilistic.energies import Energies

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_array, as_kind, as_number, as_point, shown
-from setwise.core.graphs import Graphs
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values, as_array, as_kind, as_number, as_point, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Maximizer
+from setwise.core.networks import Graphs
 from setwise.core.pages import LIKELIHOOD
-from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.inference.max_flow import MaxFlow, attracting

@@ -8,8 +8,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.min_norm_point import least_norm, min_norm_point

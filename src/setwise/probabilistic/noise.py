@@ -4,8 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_choice, as_random_state
+from setwise.core.checks import Values, as_choice, as_random_state
 from setwise.kernels.sampling import GAUSSIAN, LOGISTIC, draws
 
 Noise = Literal["logistic", "gaussian"]

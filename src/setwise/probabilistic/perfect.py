@@ -5,11 +5,10 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_count, as_kind
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Bools, Ints, Values, as_count, as_kind
+from setwise.core.exceptions import Refusal
+from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.inference.wires import wirings
 from setwise.kernels.networks import Lattice
 from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.special import expit, log_expit, xlogy
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_kind
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Floats, Ints, Values, as_kind
+from setwise.core.loss import Loss
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Evaluation, Evaluator, Surrogate
 from setwise.losses import as_loss
 from setwise.probabilistic.bags import Bags
 
@@ -40,7 +39,7 @@ class BagDivergence(Evaluator):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import BagDivergence
     >>> bag = Sets(np.array([-1, -1, 1], dtype=np.int8), np.array([0, 3]))  # two unknown labels, and a known one
@@ -115,7 +114,7 @@ class ProportionLoss(Surrogate):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.losses import CountRange
     >>> from setwise.probabilistic import ProportionLoss
     >>> bag = Sets(np.array([-1, -1, -1], dtype=np.int8), np.array([0, 3]))

@@ -7,8 +7,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.interrupts import plain_interrupts
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.learner import plain_interrupts
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import LOGISTIC, Data, Plan, State, descend, move
 from setwise.probabilistic.base_function import BaseFunction

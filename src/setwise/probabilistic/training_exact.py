@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LIKELIHOOD_OF_IMAGES
-from setwise.core.refusal import Refusal
 from setwise.probabilistic.functions import Cut, joined
 from setwise.probabilistic.perfect import Coupling
 from setwise.probabilistic.training import Learned, Rates, Weights

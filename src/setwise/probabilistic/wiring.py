@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.inference.wires import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.probabilistic.base_function import BaseFunction

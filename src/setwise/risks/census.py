@@ -6,13 +6,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_reals
-from setwise.core.evaluator import Surrogate
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values, as_reals
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.pieces import PiecedEvaluator
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import PiecedEvaluator, Surrogate
 
 FEW, MOST = 1 << 16, 1 << 24
 """Sets of at most so many rows are gathered where they span places. Larger ones are, up to the second number, where

@@ -6,14 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_kind, as_number, as_point
-from setwise.core.cut import Cut, Cuts
-from setwise.core.evaluator import Surrogate
+from setwise.core.checks import Ints, Values, as_kind, as_number, as_point
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.pieces import PiecedEvaluation, Question
-from setwise.core.refusal import Refusal
-from setwise.core.risk import Risk
+from setwise.core.risk import Cut, Cuts, Risk
+from setwise.core.surrogate import PiecedEvaluation, Question, Surrogate
 from setwise.risks.census import GATHERED, Census, extent_of
 from setwise.risks.mean import EPSILON
 from setwise.risks.meeting import Meeting
@@ -28,8 +25,8 @@ class DistributedRisk(Risk):
     Rows never leave their place, and are asked for twice for each plane: for their scores, and for the slope. Sets that
     lie whole in one place are evaluated there. Of the others, small ones send their scores; of large ones the places
     send summaries of their scores, in a few rounds, until the value is known to within ``tol``
-    (:mod:`setwise.core.pieces`). All sums are taken in the order of the places, as a tree, so that the bits of a plane
-    do not depend on who computes what.
+    (:mod:`setwise.core.surrogate`). All sums are taken in the order of the places, as a tree, so that the bits of a
+    plane do not depend on who computes what.
 
     The whole risk is one part, so a learner for parts makes planes of the whole.
 

@@ -6,14 +6,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Floats, Ints, Values
 from setwise.core.batch import segments
-from setwise.core.checks import as_count, as_number, as_reals
-from setwise.core.cut import Cut, Cuts
-from setwise.core.evaluator import Evaluation, Evaluator
-from setwise.core.features import Features
-from setwise.core.risk import Risk
-from setwise.core.singles import Singles
+from setwise.core.checks import Floats, Ints, Values, as_count, as_number, as_reals
+from setwise.core.risk import Cut, Cuts, Features, Risk, Singles
+from setwise.core.surrogate import Evaluation, Evaluator
 from setwise.kernels.threads import allowed, map_units
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -41,7 +37,7 @@ class MeanRisk(Risk):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk
     >>> from setwise.surrogates import LovaszHinge

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.risks.census import GATHERED, Census
 
 

@@ -5,13 +5,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_kind, as_point
-from setwise.core.cut import Cut, Cuts
+from setwise.core.checks import Ints, Values, as_kind, as_point
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import NOT_CONVEX
-from setwise.core.refusal import Refusal
-from setwise.core.risk import Risk
-from setwise.core.watched import ROUNDING
+from setwise.core.promises import ROUNDING
+from setwise.core.risk import Cut, Cuts, Risk
 
 MOST = 100
 """The number of planes that are remembered between fits."""
@@ -37,7 +35,7 @@ class Remembering(Risk):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.learners import OneSlack
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk, Remembering

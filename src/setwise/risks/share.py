@@ -5,10 +5,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.pieces import Piece, Question
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.surrogate import Evaluation, Evaluator, Piece, Question, Surrogate
 from setwise.models.row_block import RowBlock
 from setwise.risks.census import GATHERED, SPREAD, WHOLE, Plan
 

@@ -3,10 +3,8 @@
 from dataclasses import replace
 from typing import final
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import as_kind, as_point, as_reals
-from setwise.core.cut import Cut, Cuts
-from setwise.core.risk import Risk
+from setwise.core.checks import Ints, Values, as_kind, as_point, as_reals
+from setwise.core.risk import Cut, Cuts, Risk
 
 
 @final
@@ -27,7 +25,7 @@ class Shifted(Risk):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.models import Independent
     >>> from setwise.risks import MeanRisk, Shifted
     >>> from setwise.surrogates import LovaszHinge

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count
+from setwise.core.checks import Values, as_count
 from setwise.models.row_block import RowBlock
 from setwise.risks.places import Each, Here, Kept, KeptHere, Places
 

@@ -7,10 +7,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
-from setwise.core.checks import shown
-from setwise.core.features import Features
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, shown
+from setwise.core.risk import Features
 from setwise.models.independent import Independent
 from setwise.spaces.large_space import LargeSpace, Scored, as_arrays, as_right, offsets_of
 

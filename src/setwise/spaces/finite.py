@@ -4,9 +4,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, final
 
-from setwise.core.arrays import Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import as_reals, shown
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Values, as_reals, shown
 from setwise.spaces.space import Space, equals_itself, is_hashable
 
 

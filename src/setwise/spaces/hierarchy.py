@@ -9,9 +9,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import shown
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Values, shown
 from setwise.spaces.finite import as_distinct
 from setwise.spaces.space import Space
 

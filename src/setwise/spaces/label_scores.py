@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_choice, as_kind, as_reals
+from setwise.core.checks import Bools, Ints, Values, as_choice, as_kind, as_reals
 from setwise.spaces.space import Space
 
 AVERAGES = ("rows", "pooled")

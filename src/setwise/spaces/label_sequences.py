@@ -7,10 +7,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
-from setwise.core.cached import cached_property
-from setwise.core.features import Features
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Ints
 from setwise.core.label_sequences import Sequences
+from setwise.core.risk import Features
 from setwise.models.sequence_model import SequenceModel
 from setwise.models.with_constant import WithConstant
 from setwise.spaces.finite import as_distinct

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_reals, shown
-from setwise.core.features import Features
+from setwise.core.checks import Ints, Values, as_reals, shown
+from setwise.core.risk import Features
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
 from setwise.spaces.space import members

@@ -6,9 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
-from setwise.core.features import Features
+from setwise.core.checks import Ints
 from setwise.core.matchings import Assignments
+from setwise.core.risk import Features
 from setwise.models.independent import Independent
 from setwise.models.with_constant import WithConstant
 from setwise.spaces.large_space import LargeSpace, as_arrays, as_numbers, as_right, as_written, named, offsets_of

@@ -7,12 +7,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
-from setwise.core.checks import LARGEST_LABEL, as_count, as_flag, as_kind
-from setwise.core.class_graphs import ClassGraphs
-from setwise.core.features import Features
-from setwise.core.graphs import Graphs
+from setwise.core.checks import LARGEST_LABEL, Ints, as_count, as_flag, as_kind
 from setwise.core.network_labelings import Labelings
+from setwise.core.networks import ClassGraphs, Graphs
+from setwise.core.risk import Features
 from setwise.graphs.graph import Graph
 from setwise.models.graph_model import GraphModel
 from setwise.models.with_constant import WithConstant

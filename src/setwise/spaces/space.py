@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, shown
-from setwise.core.given import as_bools
+from setwise.core.checks import Bools, Ints, Values, as_array, as_bools, shown
 
 
 class Space(ABC):

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_array, as_choice, as_count, as_number, as_reals, shown
+from setwise.core.checks import Bools, Ints, Values, as_array, as_choice, as_count, as_number, as_reals, shown
 from setwise.kernels.windows import match_windows
 
 AVERAGES = ("pooled", "images")

@@ -6,9 +6,8 @@ classes.
 
 from typing import Any
 
-from setwise.core.differences import Difference, Linear
-from setwise.core.evaluator import Evaluation, Evaluator, SetEvaluation, Surrogate
 from setwise.core.registry import discover
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, Linear, SetEvaluation, Surrogate
 from setwise.surrogates.evaluators import Slack, Support
 from setwise.surrogates.extension import is_extension, margin_scale
 

@@ -4,10 +4,9 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_areas, as_kind, as_number, as_vector
-from setwise.core.evaluator import Evaluation, Evaluator
+from setwise.core.checks import Floats, Ints, Values, as_areas, as_kind, as_number, as_vector
 from setwise.core.inference import Maximizer
+from setwise.core.surrogate import Evaluation, Evaluator
 
 
 @final
@@ -29,7 +28,7 @@ class Support(Evaluator):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import Hamming
     >>> from setwise.surrogates import Support
@@ -96,7 +95,7 @@ class Slack(Evaluator):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import Auto
     >>> from setwise.losses import ZeroOne
     >>> from setwise.surrogates import Slack

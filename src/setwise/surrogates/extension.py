@@ -3,13 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_number, shown
+from setwise.core.batch import Sets
+from setwise.core.checks import Values, as_number, shown
 from setwise.core.enumerate import LIMIT, subsets, table
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import WHICH_SURROGATE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.losses import as_loss
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling

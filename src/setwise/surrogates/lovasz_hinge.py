@@ -5,19 +5,16 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.checks import as_kind, shown
+from setwise.core.batch import Batch, Orders, Sets
+from setwise.core.checks import Floats, Ints, Values, as_kind, shown
 from setwise.core.counts import Counts
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.graphs import Graphs
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
+from setwise.core.networks import Graphs
 from setwise.core.pages import NETWORKS_REFUSE, NOT_INCREASING, PROMISES, WHICH_SURROGATE
-from setwise.core.pieces import PiecedEvaluator
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders, Sets
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.surrogate import Evaluation, Evaluator, PiecedEvaluator, Surrogate
+from setwise.core.terms import Trait
 from setwise.kernels.lovasz import MARGINS, NO_LIMIT, lovasz_values, modular_hinge, quotient_extension
 from setwise.kernels.sorting import sort_falling
 from setwise.losses import as_loss

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.batch import Batch
-from setwise.core.differences import Difference
-from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, Maximizer, check_inference
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.pieces import PiecedEvaluator
-from setwise.core.refusal import Refusal
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Difference, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.inference.kept import Kept
 from setwise.losses import as_loss

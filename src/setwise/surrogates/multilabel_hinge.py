@@ -5,14 +5,14 @@ from typing import ClassVar, Literal, final
 
 from setwise.core.batch import Batch
 from setwise.core.checks import as_choice
-from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.flips import Flips
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Maximizer
-from setwise.core.largest import Largest, OneMistake
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import HINGE_OF_LABELS
-from setwise.core.refusal import Refusal
+from setwise.core.single_labels import Flips
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Evaluator, Surrogate
+from setwise.core.terms import Largest, OneMistake
 from setwise.inference.auto import Auto
 from setwise.inference.by_largest import ByLargest
 from setwise.losses import as_loss

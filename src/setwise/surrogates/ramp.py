@@ -5,17 +5,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.differences import Difference
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.flip_costs import FlipCosts
-from setwise.core.flips import Flips
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Floats, Ints, Values
 from setwise.core.inference import Inference, Maximizer, check_inference
-from setwise.core.measure import Loss
-from setwise.core.pieces import PiecedEvaluator
-from setwise.core.sets import Sets
+from setwise.core.loss import Loss
+from setwise.core.single_labels import FlipCosts, Flips
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Difference, Evaluation, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack, Support

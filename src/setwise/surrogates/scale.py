@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
 from setwise.core.batch import Batch
-from setwise.core.checks import as_number, shown
+from setwise.core.checks import Values, as_number, shown
 from setwise.core.rankings import Rankings
 
 

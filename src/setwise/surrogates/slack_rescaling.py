@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.batch import Batch
-from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.exceptions import Refusal
 from setwise.core.inference import Inference, check_inference
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.core.pages import WHICH_SURROGATE
 from setwise.core.rankings import Rankings
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.inference.auto import Auto
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack

@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError("setwise.torch needs PyTorch 2.4 or later: pip install torch.") from None
 
-from setwise.core.lazy import lazily
+from setwise.core.attributes import lazily
 
 if TYPE_CHECKING:
     from setwise.torch.arguments import Arguments as Arguments

@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Literal, final
 
 from setwise.core.checks import as_choice, as_flag, shown
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import ARGUMENTS, MODES
-from setwise.core.refusal import Refusal
 
 Mode = Literal["binary", "multiclass", "multilabel"]
 Classes = Literal["present", "all"] | Sequence[int]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.torch import ops
 from setwise.torch.arguments import Arguments
 from setwise.torch.forms import Form, registered

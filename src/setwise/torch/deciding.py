@@ -9,11 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_flag, as_number
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Values, as_flag, as_number
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import ARGUMENTS, FROM_LOGITS, MAP_RULES
-from setwise.core.refusal import Refusal
 from setwise.decisions import least_expected_loss, least_expected_loss_of_map
 from setwise.kernels.threads import allowed
 from setwise.losses import Jaccard

@@ -8,12 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Values
-from setwise.core.count_loss import CountLoss
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
 from setwise.core.counts import Counts, Quotient
-from setwise.core.measure import Combination, Loss
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.loss import Combination, CountLoss, Loss
+from setwise.core.terms import Trait
 from setwise.torch.device_array import DeviceArray
 
 SIZES = [(P, N) for P in range(4) for N in range(4) if P + N] + [(6, 11), (40, 7), (1, 60), (60, 1), (25, 25)]

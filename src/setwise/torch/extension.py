@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from setwise.core.checks import shown
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.torch import ops
 from setwise.torch.forms import registered
 from setwise.torch.layout import as_scores

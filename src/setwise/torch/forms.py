@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Floats, Values
+from setwise.core.checks import Floats, Values
 
 Codes = NDArray[np.int8]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Floats, Values
+from setwise.core.loss import Loss
 from setwise.core.pages import GRIDS
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto

@@ -6,9 +6,8 @@ from typing import NamedTuple, final
 import numpy as np
 import torch
 
-from setwise.core.arrays import Bools, Floats, Ints
-from setwise.core.graphs import Graphs
-from setwise.core.grids import Grids, boxes
+from setwise.core.checks import Bools, Floats, Ints
+from setwise.core.networks import Graphs, Grids, boxes
 
 
 class Columns(NamedTuple):

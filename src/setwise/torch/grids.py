@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_flag, as_number
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.surrogates.scale import check_scale
 from setwise.torch.arguments import Arguments, Empty
 from setwise.torch.forms import registered

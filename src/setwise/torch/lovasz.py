@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from setwise.core.checks import as_flag
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion
 from setwise.torch.folding import folded_sigmoid, folded_softmax

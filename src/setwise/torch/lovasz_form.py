@@ -9,15 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.cached import cached_property
-from setwise.core.checks import LARGEST
-from setwise.core.count_loss import CountLoss
-from setwise.core.measure import Combination, Loss
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Orders
+from setwise.core.checks import LARGEST, Bools, Floats, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import PROMISES
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Orders
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.kernels.lovasz import (
     FOLDED,
     GIVEN,

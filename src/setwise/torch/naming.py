@@ -4,7 +4,7 @@ import inspect
 
 from torch import Tensor, nn
 
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.losses import as_loss
 from setwise.losses.named import SYNONYMS
 

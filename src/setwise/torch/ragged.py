@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Ints
 from setwise.torch.forms import Codes
 
 

@@ -5,7 +5,7 @@ from typing import Unpack, final
 
 from torch import Tensor
 
-from setwise.core.measure import Loss
+from setwise.core.loss import Loss
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.criterion import Criterion

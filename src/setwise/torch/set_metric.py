@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from setwise.core.checks import as_choice, as_count, as_number
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import FIGURE_TO_WATCH
-from setwise.core.refusal import Refusal
 from setwise.torch.arguments import Arguments, Classes, Empty, Mode
 from setwise.torch.gathering import Sync, as_sync, exchanged, group_of
 from setwise.torch.layout import codes_of, lay, numbers_of

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Floats
-from setwise.core.cached import cached_property
-from setwise.core.evaluator import Surrogate
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Floats
 from setwise.core.pages import EXACT_OR_BOUNDED
-from setwise.core.traits import Trait
+from setwise.core.surrogate import Surrogate
+from setwise.core.terms import Trait
 from setwise.surrogates import MarginRescaling, Ramp, SlackRescaling
 from setwise.surrogates.ramp import NUDGE
 from setwise.torch.device_counts import DeviceCounts

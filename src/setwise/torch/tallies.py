@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.batch import Sets
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
+from setwise.core.terms import Trait
 from setwise.torch.arguments import Mode
 from setwise.torch.encoding import array_of
 from setwise.torch.layout import LABELS, kind_of

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import torch
 
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import MODES
-from setwise.core.refusal import Refusal
 
 Found = TypeVar("Found")
 

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from setwise import WeakSetClassifier
-from setwise.core.evaluator import Surrogate
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak import judged_bags
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.bundle import CONSTANT, descend

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setwise import WeakSetClassifier
-from setwise.core.refusal import Refusal
+from setwise.core.exceptions import Refusal
 from setwise.decisions import least_expected_loss
 from setwise.estimators.weak.deciding import threshold_for
 from setwise.estimators.weak.family import LinearFamily

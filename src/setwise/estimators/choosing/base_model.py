@@ -15,8 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import MEASURE_COST
-from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.label_by_label import LabelByLabel
 
 

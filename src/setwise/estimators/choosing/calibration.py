@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.estimators.threads import base_threads
 
 

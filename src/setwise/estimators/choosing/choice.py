@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import LEVERS
-from setwise.core.refusal import Refusal
 from setwise.decisions.replicates import replicated_losses
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Lever, Rule

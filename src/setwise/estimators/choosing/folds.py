@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
-from setwise.core.arrays import Ints
-from setwise.core.checks import as_array, as_count, shown
+from setwise.core.checks import Ints, as_array, as_count, shown
 from setwise.decisions.task import Task
 
 MANY_GROUPS = 5000

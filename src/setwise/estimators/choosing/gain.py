@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools
+from setwise.core.checks import Bools
 from setwise.decisions.replicates import replicated_losses
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.choice import Choice

@@ -6,8 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.checkpoint import OpenCheckpoint, opened
-from setwise.core.fingerprint import fingerprint
+from setwise.core.checkpoint import OpenCheckpoint, fingerprint, opened
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.responses import Response
 from setwise.estimators.said import described, of_rows

@@ -12,11 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.fingerprint import fingerprint
+from setwise.core.checkpoint import OpenCheckpoint, fingerprint
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import HOW_THE_CHOICE_IS_MADE
-from setwise.core.refusal import Refusal
 from setwise.estimators.choosing.folds import Folds
 from setwise.estimators.choosing.kept import KeptResponses
 from setwise.estimators.choosing.lever import Base, Evidence

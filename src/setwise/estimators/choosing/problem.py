@@ -9,12 +9,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
-from setwise.core.arrays import Ints, Values
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.checks import as_reals, shown
-from setwise.core.measure import Loss
+from setwise.core.checks import Ints, Values, as_reals, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import MEASURE_COST
-from setwise.core.refusal import Refusal
 from setwise.decisions.task import Layout, Task
 from setwise.estimators.choosing.base_model import (
     refuse_weights,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators.threads import base_threads
 
 METHODS = {"auto": ("predict_proba", "decision_function")}

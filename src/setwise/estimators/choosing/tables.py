@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.table_encoder import TableEncoder, word_places
 
 

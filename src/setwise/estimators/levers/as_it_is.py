@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Bools
+from setwise.core.checks import Bools
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule
 

@@ -5,9 +5,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_choice
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Values, as_choice
+from setwise.core.loss import Loss
 from setwise.decisions import best_threshold, expected_loss, least_expected_loss
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.calibration import METHODS, Calibration

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import as_factor
-from setwise.core.measure import Loss
+from setwise.core.checks import Bools, Ints, Values, as_factor
+from setwise.core.loss import Loss
 from setwise.decisions import gfm
 from setwise.decisions.formula import formula_of
 from setwise.decisions.lines import is_affine

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.decisions import label_thresholds
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Evidence, Rule
 from setwise.estimators.choosing.tables import Scaling

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from setwise.core.arrays import Bools, Floats
-from setwise.core.checks import as_count
-from setwise.core.refusal import Refusal
+from setwise.core.checks import Bools, Floats, as_count
+from setwise.core.exceptions import Refusal
 from setwise.decisions import bagged_threshold, best_threshold
 from setwise.decisions.task import Task
 from setwise.estimators.choosing.lever import Base, Evidence, Lever, Rule

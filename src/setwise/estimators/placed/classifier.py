@@ -8,17 +8,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from setwise.core.arrays import Values
 from setwise.core.checkpoint import OpenCheckpoint, opened
-from setwise.core.checks import as_number
-from setwise.core.evaluator import Surrogate
-from setwise.core.interrupts import plain_interrupts
-from setwise.core.learner import Learner
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_number
+from setwise.core.exceptions import Refusal
+from setwise.core.learner import Learner, ProgressBar, plain_interrupts
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.progress import ProgressBar
-from setwise.core.refusal import Refusal
-from setwise.core.traits import Trait
+from setwise.core.surrogate import Surrogate
+from setwise.core.terms import Trait
 from setwise.estimators.certain import radius
 from setwise.estimators.constraints import CONSTRAINTS
 from setwise.estimators.descent import Trained, at_the_start, interrupted_start

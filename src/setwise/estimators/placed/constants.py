@@ -4,12 +4,12 @@ from contextlib import suppress
 
 import numpy as np
 
-from setwise.core.arrays import Bools
-from setwise.core.fit import Fit
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
+from setwise.core.checks import Bools
+from setwise.core.exceptions import Refusal
+from setwise.core.learner import Fit
+from setwise.core.loss import Loss
 from setwise.core.risk import Risk
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.estimators.placed.rows import PlacedRows, mean_loss_of
 from setwise.estimators.vacuous import VACUOUS, share_of_constant
 from setwise.risks.places import Kept

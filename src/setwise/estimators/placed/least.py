@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Values
-from setwise.core.checks import as_array, as_reals
-from setwise.core.given import refuse_outside
-from setwise.core.measure import Loss
-from setwise.core.pieces import ended
+from setwise.core.checks import Bools, Floats, Values, as_array, as_reals, refuse_outside
+from setwise.core.loss import Loss
+from setwise.core.surrogate import ended
 from setwise.decisions.decision import DecisionInPieces
 from setwise.decisions.least_in_pieces import LeastInPieces
 from setwise.decisions.levels import Asked

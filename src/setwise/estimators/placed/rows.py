@@ -6,12 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import shown
-from setwise.core.fingerprint import fingerprint
-from setwise.core.measure import Loss
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.batch import Sets
+from setwise.core.checkpoint import fingerprint
+from setwise.core.checks import Bools, Ints, Values, shown
+from setwise.core.loss import Loss
+from setwise.core.terms import Trait
 from setwise.estimators.placed.sets import mean_loss_of_sets
 from setwise.estimators.said import table_parts
 from setwise.estimators.target import is_missing

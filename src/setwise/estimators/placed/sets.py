@@ -5,12 +5,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.measure import Combination, Loss
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Combination, Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.pieces import Piece, Question, ended
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions.swapped_pairs import twice_swapped
 from setwise.losses.roc_area import RocArea
 from setwise.risks.census import FEW, MOST, extent_of, joined_ids

@@ -7,10 +7,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from setwise.core.arrays import Bools, Values
 from setwise.core.checkpoint import OpenCheckpoint
-from setwise.core.measure import Loss
-from setwise.core.refusal import Refusal
+from setwise.core.checks import Bools, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.risk import Risk
 from setwise.estimators.logistic import refuse_tiny
 from setwise.estimators.placed.threshold import best_threshold_of

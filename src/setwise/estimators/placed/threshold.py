@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.measure import Loss
-from setwise.core.pieces import Piece, Question, ended
+from setwise.core.checks import Bools, Values
+from setwise.core.loss import Loss
+from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions import Threshold
 from setwise.decisions.in_pieces import ThresholdInPieces
 from setwise.risks.places import Kept, Places

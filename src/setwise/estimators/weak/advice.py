@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import chi2
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.racing import FAR, Race, likeliest_constant
 from setwise.probabilistic import CountLikelihood

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak import likelihood, soft_labels
 from setwise.estimators.weak.calibration import calibrated
 from setwise.estimators.weak.posterior import Posterior

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Ints, Values
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.kernels.segments import segment_sums
 from setwise.losses import CountRange

@@ -8,9 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import shown
-from setwise.core.given import refuse_masked, refuse_sparse
+from setwise.core.checks import Ints, Values, refuse_masked, refuse_sparse, shown
 from setwise.core.pages import BAGS
 from setwise.estimators.notices import outside
 from setwise.estimators.target import as_ids, is_missing

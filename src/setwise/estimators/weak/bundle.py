@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.evaluator import Evaluator
-from setwise.core.fit import Fit, Record
+from setwise.core.checks import Values
+from setwise.core.learner import Fit, Record
+from setwise.core.surrogate import Evaluator
 from setwise.estimators.weak.calibration import calibrated
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 from setwise.learners import NRBM

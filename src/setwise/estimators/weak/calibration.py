@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.probabilistic import CountLikelihood
 

@@ -4,10 +4,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.evaluator import Evaluator, Surrogate
-from setwise.core.interrupts import plain_interrupts
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values
+from setwise.core.learner import plain_interrupts
+from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.posterior import Posterior
 

@@ -2,8 +2,8 @@
 
 from scipy.special import expit
 
-from setwise.core.arrays import Values
-from setwise.core.measure import Loss
+from setwise.core.checks import Values
+from setwise.core.loss import Loss
 from setwise.decisions.cuts import best_cut, rule_of_cuts
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from setwise.core.checks import shown
-from setwise.core.evaluator import Surrogate
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak.family import Family, LinearFamily, SurrogateFamily
 from setwise.estimators.weak.judged_bags import loss_of
 from setwise.estimators.weak.wrapped import WrappedFamily

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import final
 
-from setwise.core.evaluator import Surrogate
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak import judged_bags, soft_labels
 from setwise.estimators.weak.methods import LINEAR
 from setwise.estimators.weak.problem import LinearModel, Model, Problem, Settings

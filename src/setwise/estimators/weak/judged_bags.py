@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import shown
-from setwise.core.evaluator import Surrogate
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, shown
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import BAGS_AS_A_WHOLE
-from setwise.core.refusal import Refusal
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.weak import soft_labels
 from setwise.estimators.weak.bundle import TOL, as_log_odds, descend
 from setwise.estimators.weak.completions import Completions

@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.batch import Places
-from setwise.core.cached import cached_property
-from setwise.core.sets import Sets
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Places, Sets
+from setwise.core.checks import Ints, Values
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.kernels.segments import segment_sums
 from setwise.losses import CountRange

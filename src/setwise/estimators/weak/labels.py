@@ -10,9 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from setwise.core.arrays import Bools, Ints
-from setwise.core.checks import shown
-from setwise.core.given import refuse_masked
+from setwise.core.checks import Bools, Ints, refuse_masked, shown
 from setwise.estimators.target import as_target, is_missing
 
 

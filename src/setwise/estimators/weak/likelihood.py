@@ -1,6 +1,6 @@
 """Linear log-odds of greatest likelihood of what is known of the bags."""
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak import soft_labels
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 from setwise.estimators.weak.smooth import descend

@@ -1,6 +1,6 @@
 """Margin rescaling of what is known of bags, against its completions, and its ramp, from soft labels (HOL 4.1)."""
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak import judged_bags
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 from setwise.surrogates import MarginRescaling, Ramp

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak import alternation, likelihood, margin, proportions
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 

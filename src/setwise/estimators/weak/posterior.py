@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.probabilistic import AllowedPartition
 

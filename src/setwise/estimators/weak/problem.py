@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.evaluator import Evaluator, Surrogate
+from setwise.core.checks import Ints, Values
+from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.progress import Watch
 from setwise.models import Independent

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import t
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.estimators.weak.family import Family
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.problem import ConstantModel, Model, Problem, Settings

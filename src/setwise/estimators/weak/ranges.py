@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.estimators.weak.bag_values import Bagging, by_bag
 
 ROUNDING = 1e-9

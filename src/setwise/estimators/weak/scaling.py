@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import StandardScaler
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 
 
 @final

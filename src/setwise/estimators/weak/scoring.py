@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_reals
+from setwise.core.checks import Bools, Values, as_reals
 from setwise.estimators.weak.bag_values import Bagging
 from setwise.estimators.weak.knowledge import Knowledge
 from setwise.estimators.weak.ranges import Ranges

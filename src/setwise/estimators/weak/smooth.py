@@ -5,8 +5,8 @@ from typing import Any, final
 import numpy as np
 from scipy.optimize import minimize
 
-from setwise.core.arrays import Values
-from setwise.core.interrupts import plain_interrupts
+from setwise.core.checks import Values
+from setwise.core.learner import plain_interrupts
 from setwise.core.risk import Risk
 from setwise.estimators.weak.problem import LinearModel, Settings
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.differences import Difference, Linear
+from setwise.core.checks import Values
 from setwise.core.structure import Structure
+from setwise.core.surrogate import Difference, Linear
 from setwise.estimators.weak.problem import LinearModel, Problem, Settings
 from setwise.estimators.weak.smooth import descend
 from setwise.probabilistic import AllowedPartition

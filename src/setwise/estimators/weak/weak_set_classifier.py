@@ -12,11 +12,10 @@ from sklearn.utils import Tags, check_random_state, get_tags, indexable
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_factor, as_number
-from setwise.core.evaluator import Surrogate
-from setwise.core.measure import Loss
+from setwise.core.checks import Values, as_factor, as_number
+from setwise.core.loss import Loss
 from setwise.core.pages import AFTER_A_FIT
+from setwise.core.surrogate import Surrogate
 from setwise.estimators.names import Names
 from setwise.estimators.routing import warn_of_dropped_groups
 from setwise.estimators.rows import as_matrix, linear_scores

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.estimators.weak.calibration import calibrated
 from setwise.estimators.weak.family import Family
 from setwise.estimators.weak.posterior import Posterior

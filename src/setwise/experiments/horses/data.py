@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools
+from setwise.core.checks import Bools
 from setwise.datasets import textured_objects
 from setwise.datasets.npz import read_arrays
 from setwise.experiments.experiment import Settings, need_data

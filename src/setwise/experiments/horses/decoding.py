@@ -5,8 +5,8 @@ from typing import NamedTuple, final
 import numpy as np
 import torch
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.sets import Sets
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Values
 from setwise.decisions import best_threshold
 from setwise.losses import Jaccard
 from setwise.torch import decide

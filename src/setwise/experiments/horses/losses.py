@@ -10,8 +10,8 @@ from scipy.special import logit
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from setwise.core.arrays import Values
-from setwise.core.graphs import Graphs
+from setwise.core.checks import Values
+from setwise.core.networks import Graphs
 from setwise.inference.nested_cuts import flips
 from setwise.torch import (
     GridCriterion,

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from setwise import __version__
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.datasets.npz import read_arrays
 from setwise.experiments.horses.data import Size
 

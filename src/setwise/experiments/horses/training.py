@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.experiments.horses.data import Parts, Pictures, Size
 from setwise.experiments.horses.decoding import decoded, indices
 from setwise.experiments.horses.losses import ImageLoss, Way, ways

@@ -5,10 +5,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.inference.counts.ranked_margins import RankedMargins
 from setwise.kernels.counts import gain_caps
 

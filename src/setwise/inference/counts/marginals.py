@@ -5,11 +5,11 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
+from setwise.core.batch import Sets
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import FORCED_LABELS
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts
 from setwise.inference.counts.objective import Objective
 from setwise.inference.counts.ranked_margins import RankedMargins

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 from setwise.core.counts import Counts
 from setwise.inference.counts.ranked_margins import RankedMargins
 

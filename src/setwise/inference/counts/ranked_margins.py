@@ -6,9 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Ints
-from setwise.core.cached import cached_property
-from setwise.core.sets import Sets
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints
 from setwise.kernels.rankings import mark_mistakes, prefix_sums, rank_margins
 from setwise.kernels.segments import count_true
 

@@ -7,11 +7,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.checks import as_count, as_scores
+from setwise.core.checks import Floats, Ints, Values, as_count, as_scores
 from setwise.core.counts import Counts
-from setwise.core.inference import Inference, Maximizer, as_base_values
-from setwise.core.solutions import Solutions
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
 from setwise.core.structure import Structure
 from setwise.inference.binary import Reduced, unfit
 from setwise.inference.counts.bound import SMALL_TABLE, BoundCounts, monge_sets
@@ -53,7 +51,7 @@ class CountSearch(Inference):
 
     Examples
     --------
-    >>> from setwise.core.sets import Sets
+    >>> from setwise.core.batch import Sets
     >>> from setwise.inference import CountSearch
     >>> from setwise.losses import FBeta
     >>> structure = FBeta(1.0).structure(Sets.single([1, 1, 0]))

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Ints
+from setwise.core.checks import Ints
 from setwise.kernels.segments import segment_argmax
 
 Floats = NDArray[np.float64]

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.refusal import Refusal
+from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import Refusal
 from setwise.inference.decomposition.descents import Search, descend_by_bundle
 from setwise.inference.decomposition.sides import Problem
 

@@ -5,7 +5,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.kernels.simplex import add_slopes, slope_products, solve_simplex
 
 SERIOUS = 0.1

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Bools, Values
+from setwise.core.checks import Bools, Values
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.decomposition.sides import Problem
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.inference.decomposition.bundle import Bundle
 from setwise.inference.decomposition.descents import CLOSE
 

@@ -4,13 +4,12 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values
 from setwise.core.counts import Counts
-from setwise.core.graphs import Graphs
-from setwise.core.inference import Inference
-from setwise.core.rounding import rounding_next_to
-from setwise.core.sets import Sets
+from setwise.core.inference import Inference, rounding_next_to
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.core.terms import Mistakes
 from setwise.inference.moving import MovableMaximizer, Moving, MovingScores

@@ -4,7 +4,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
+from setwise.core.checks import Ints, Values
 
 Scope = tuple[int, ...]
 

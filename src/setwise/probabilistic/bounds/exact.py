@@ -5,8 +5,8 @@ from scipy.special import logsumexp
 
 from setwise.core.checks import as_count, as_kind
 from setwise.core.enumerate import subsets
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.probabilistic.bounds.elimination import Elimination, Factor, min_fill
 from setwise.probabilistic.bounds.l_field import EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_kind, as_point
+from setwise.core.checks import Values, as_kind, as_point
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.inference.nested_cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular

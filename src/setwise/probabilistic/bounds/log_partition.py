@@ -5,7 +5,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 
 Kind = Literal["upper", "lower", "exact", "estimate"]
 

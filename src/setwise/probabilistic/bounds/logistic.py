@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import stdtrit
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_flag, as_kind, as_number
+from setwise.core.checks import Values, as_count, as_flag, as_kind, as_number
 from setwise.kernels.sampling import GAUSSIAN, LOGISTIC
 from setwise.probabilistic.bounds.l_field import EXAMPLE, base_point
 from setwise.probabilistic.bounds.log_partition import LogPartition

@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_kind, as_reals
+from setwise.core.checks import Values, as_count, as_kind, as_reals
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.kernels.count_partition import climb, number_of_ones
 from setwise.kernels.networks import arcs
 from setwise.probabilistic.bounds.l_field import EXAMPLE

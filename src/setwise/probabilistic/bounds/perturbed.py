@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.checks import LARGEST, as_kind, as_reals
+from setwise.core.checks import LARGEST, Bools, Ints, Values, as_kind, as_reals
 from setwise.kernels.cuts import cut_many
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import LOGISTIC, perturbed_cuts

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Values
-from setwise.core.checks import as_kind
+from setwise.core.checks import Bools, Values, as_kind
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular

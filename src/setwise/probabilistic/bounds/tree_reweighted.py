@@ -5,10 +5,9 @@ from typing import final
 import numpy as np
 from scipy.optimize import minimize
 
-from setwise.core.arrays import Values
-from setwise.core.checks import as_count, as_kind
+from setwise.core.checks import Values, as_count, as_kind
+from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.core.refusal import Refusal
 from setwise.kernels.messages import forest_sum
 from setwise.probabilistic.bounds.l_field import EPSILON, EXAMPLE
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain

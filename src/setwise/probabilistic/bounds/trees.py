@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from setwise.core.arrays import Ints
+from setwise.core.checks import Ints
 
 
 class Forest(NamedTuple):

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.checks import as_count
 from setwise.core.counts import Counts
-from setwise.core.measure import Loss
+from setwise.core.exceptions import Refusal
+from setwise.core.loss import Loss
 from setwise.core.pages import PLACES_REFUSE
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
 from setwise.core.structure import Structure
-from setwise.core.traits import Trait
+from setwise.core.terms import Trait
 from setwise.surrogates.in_pieces.bounds import CountBound
 
 

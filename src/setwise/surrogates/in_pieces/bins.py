@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.pieces import Piece, PiecedEvaluation, Question
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.surrogate import Piece, PiecedEvaluation, Question
 from setwise.kernels.histograms import bin_keys, bin_slopes, bin_totals, key_range
 
 ROUNDING = 5e-10

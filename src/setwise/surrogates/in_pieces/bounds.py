@@ -31,7 +31,7 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.core.counts import Counts
 
 

@@ -4,12 +4,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Floats, Ints, Values
-from setwise.core.batch import Batch
-from setwise.core.evaluator import Evaluation, Evaluator, Surrogate
-from setwise.core.pieces import Piece, PiecedEvaluator, ended
-from setwise.core.refusal import Refusal
-from setwise.core.sets import Sets
+from setwise.core.batch import Batch, Sets
+from setwise.core.checks import Bools, Floats, Ints, Values
+from setwise.core.exceptions import Refusal
+from setwise.core.surrogate import Evaluation, Evaluator, Piece, PiecedEvaluator, Surrogate, ended
 from setwise.kernels.threads import map_units
 
 LARGE = 1 << 23

@@ -5,9 +5,9 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Values
+from setwise.core.checks import Values
 from setwise.core.counts import Counts
-from setwise.core.pieces import PiecedEvaluation, PiecedEvaluator, Search
+from setwise.core.surrogate import PiecedEvaluation, PiecedEvaluator, Search
 from setwise.surrogates.in_pieces.bins import Assessed, Leaves, Plan, no_gradient, refined, whole_range
 
 MARGINS = np.array([[0.0, 1.0], [0.0, -1.0]])

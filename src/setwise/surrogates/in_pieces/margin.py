@@ -5,9 +5,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.checks import LARGEST
-from setwise.core.pieces import PiecedEvaluation, PiecedEvaluator, Question, Search
+from setwise.core.checks import LARGEST, Ints, Values
+from setwise.core.surrogate import PiecedEvaluation, PiecedEvaluator, Question, Search
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates.in_pieces.bounds import CountBound
 from setwise.surrogates.in_pieces.boxes import Axis, Found, best_counts

@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
-from setwise.core.cached import cached_property
+from setwise.core.attributes import cached_property
+from setwise.core.checks import Bools, Ints, Values
 
 
 @final

@@ -9,8 +9,8 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Floats, Ints, Values
-from setwise.core.pieces import Piece
+from setwise.core.checks import Floats, Ints, Values
+from setwise.core.surrogate import Piece
 from setwise.kernels.histograms import Histograms, class_histograms, count_equal, values_between, write_below
 
 SIGNS = np.array([-1.0, 1.0])

@@ -5,8 +5,8 @@ from typing import Any, final
 
 import numpy as np
 
-from setwise.core.arrays import Floats
-from setwise.core.pieces import Piece, PiecedEvaluation, PiecedEvaluator, Question, Search
+from setwise.core.checks import Floats
+from setwise.core.surrogate import Piece, PiecedEvaluation, PiecedEvaluator, Question, Search
 
 
 @final

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from setwise.core.arrays import Bools, Ints, Values
+from setwise.core.checks import Bools, Ints, Values
 from setwise.kernels.histograms import Histograms
 from setwise.surrogates.in_pieces.profile import Profile, new_edges
 

@@ -4,11 +4,11 @@ from typing import final
 
 import numpy as np
 
+from setwise.core.batch import Sets
 from setwise.core.checks import as_count
-from setwise.core.measure import Loss
-from setwise.core.pieces import PiecedEvaluation, PiecedEvaluator, Search
+from setwise.core.loss import Loss
 from setwise.core.rankings import Swaps
-from setwise.core.sets import Sets
+from setwise.core.surrogate import PiecedEvaluation, PiecedEvaluator, Search
 from setwise.surrogates.in_pieces.bins import Assessed, Leaves, Plan, no_gradient, refined, whole_range
 
 

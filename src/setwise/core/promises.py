@@ -4,11 +4,10 @@ from typing import final
 
 import numpy as np
 
-from setwise.core.arrays import Ints, Values
-from setwise.core.cut import Bundle, Cut, Cuts
-from setwise.core.earlier import Earlier
-from setwise.core.refusal import BrokenPromise
-from setwise.core.risk import Risk
+from setwise.core.checkpoint import Earlier
+from setwise.core.checks import Ints, Values
+from setwise.core.exceptions import BrokenPromise
+from setwise.core.risk import Bundle, Cut, Cuts, Risk
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 """The rounding of a sum in floating point, relative to the sum of its absolute terms."""

@@ -1,6 +1,12 @@
-"""Attributes that are computed when they are first read, without a lock."""
+"""Attributes that are computed, or imported, when they are first read.
+
+They are computed without a lock; and who imports one name of a package does not wait for all.
+"""
 
 import functools
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 Value = TypeVar("Value")
@@ -27,3 +33,18 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801  (it read
         # An instance keeps what it knows in its dictionary, which Python reads before it comes here.
         value: Value = vars(instance).setdefault(self.attrname, self.func(instance))
         return value
+
+
+def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns ``__getattr__`` and ``__dir__`` of a package; ``homes`` says in which of its modules each name is.
+
+    No module may have the name of what it holds, for once it is imported it would stand in its place.
+    """
+    assert not any(name == home for name, home in homes.items())
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *homes})

@@ -13,7 +13,7 @@ from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import ONE_SET
 from setwise.inference import Auto
 from setwise.losses import as_loss
-from setwise.losses.area_weighted import AreaWeighted
+from setwise.losses.combinations import AreaWeighted
 
 
 def loss_augmented_inference(

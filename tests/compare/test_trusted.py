@@ -173,7 +173,7 @@ def test_the_sentence_lists_what_is_not_loaded(path):
 @pytest.mark.parametrize(
     "name",
     [
-        "sklearn.linear_model._logistic.LogisticRegression", "setwise.losses.jaccard.Jaccard",
+        "sklearn.linear_model._logistic.LogisticRegression", "setwise.losses.overlap.Jaccard",
         "setwise.estimators.set_classifier.SetClassifier", "setwise.compare.saved.SavedModel",
         "sklearn.calibration._CalibratedClassifier", "sklearn.metrics._classification.balanced_accuracy_score",
         *sorted(PLAIN),

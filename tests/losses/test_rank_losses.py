@@ -10,9 +10,7 @@ from cases import truths_and_scores
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.inference import Greedy
-from setwise.losses.average_precision import AveragePrecision
-from setwise.losses.ndcg import NDCG
-from setwise.losses.roc_area import RocArea
+from setwise.losses.rankings import NDCG, AveragePrecision, RocArea
 from setwise.surrogates import LovaszHinge, MarginRescaling, SlackRescaling
 
 LOSSES = [RocArea(), AveragePrecision(), NDCG(), NDCG(1), NDCG(2), NDCG(4), NDCG(50)]

@@ -15,8 +15,7 @@ from setwise.core.loss import Combination, CountLoss, Loss
 from setwise.core.pages import DECISIONS_REFUSE
 from setwise.core.structure import Structure
 from setwise.core.terms import Trait
-from setwise.losses.mean_over_classes import MeanOverClasses
-from setwise.losses.one_class import OneClass
+from setwise.losses.combinations import MeanOverClasses, OneClass
 
 MANY = 1 << 26
 """Whether the parameters of a loss fit a set is asked for at most so many decisions."""

@@ -18,7 +18,7 @@ from setwise.decisions.decision import Decision
 from setwise.decisions.formula import formula_of
 from setwise.decisions.map_search import MapSearch
 from setwise.losses import as_loss
-from setwise.losses.mean_over_classes import MeanOverClasses
+from setwise.losses.combinations import MeanOverClasses
 
 SLACK = 1e-4
 """The rounding that the sums of probabilities over classes may have, as they come from single precision."""

@@ -11,7 +11,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.pages import NEW_ROWS
 from setwise.estimators.linear_label_predictor import LinearLabelPredictor
 from setwise.losses import MaxLoss
-from setwise.losses.label_costs import bound_costs
+from setwise.losses.label_sets import bound_costs
 from setwise.spaces import Space
 
 

@@ -4,7 +4,7 @@ from typing import final
 
 from sklearn.utils._param_validation import StrOptions
 
-from setwise.losses.named import SYNONYMS
+from setwise.losses.names import SYNONYMS
 
 
 @final

@@ -23,7 +23,7 @@ from setwise.inference.auto import Auto
 from setwise.inference.nested_cuts import flips
 from setwise.kernels.threads import available
 from setwise.learners import OneSlack
-from setwise.losses.error_rate import ErrorRate
+from setwise.losses.mistakes import ErrorRate
 from setwise.models import GraphModel
 from setwise.risks import MeanRisk
 from setwise.surrogates.margin_rescaling import MarginRescaling

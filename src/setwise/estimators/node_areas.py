@@ -5,9 +5,7 @@ from dataclasses import replace
 from setwise.core.batch import Batch
 from setwise.core.checks import Ints, Values
 from setwise.core.loss import Loss
-from setwise.losses.area_weighted import AreaWeighted
-from setwise.losses.mean_over_classes import MeanOverClasses
-from setwise.losses.one_class import OneClass
+from setwise.losses.combinations import AreaWeighted, MeanOverClasses, OneClass
 
 
 def with_areas(loss: Loss, areas: Values) -> Loss:

@@ -13,10 +13,8 @@ from setwise.core.pages import MORE_CLASSES, SETS, WEIGHTS
 from setwise.core.surrogate import Surrogate
 from setwise.core.terms import Trait
 from setwise.estimators.grouping import Grouping
-from setwise.losses.class_weighted import with_class_weights
-from setwise.losses.max_loss import MaxLoss
-from setwise.losses.mean_over_classes import MeanOverClasses
-from setwise.losses.one_class import OneClass
+from setwise.losses.combinations import MeanOverClasses, OneClass, with_class_weights
+from setwise.losses.label_sets import MaxLoss
 from setwise.surrogates import SURROGATES
 from setwise.surrogates.lovasz_hinge import LovaszHinge
 from setwise.surrogates.margin_rescaling import MarginRescaling

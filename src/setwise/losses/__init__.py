@@ -13,8 +13,8 @@ from setwise.core.loss import Loss
 from setwise.core.registry import discover
 from setwise.core.single_labels import EqualCosts, GivenCosts, NearestHamming
 from setwise.core.terms import Trait
-from setwise.losses.label_costs import Nearest
-from setwise.losses.named import called, form_of, losses_of
+from setwise.losses.label_sets import Nearest
+from setwise.losses.names import called, form_of, losses_of
 
 LOSSES = discover(__name__, Loss)  # type: ignore[type-abstract]
 """All classes of losses by their short names.

@@ -12,7 +12,7 @@ from setwise.core.loss import Loss
 from setwise.core.structure import Structure
 from setwise.core.terms import SetFunction, Trait
 from setwise.kernels.set_functions import prefix_gains, prefix_marginals, prefix_values
-from setwise.losses.weights import check_weights, example_weights
+from setwise.losses.functions import check_weights, example_weights
 
 
 @final

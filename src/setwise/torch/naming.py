@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from setwise.core.loss import Loss
 from setwise.losses import as_loss
-from setwise.losses.named import SYNONYMS
+from setwise.losses.names import SYNONYMS
 
 
 def named(loss: Loss | str) -> Loss:

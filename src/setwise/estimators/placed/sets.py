@@ -12,7 +12,7 @@ from setwise.core.loss import Combination, Loss
 from setwise.core.pages import PLACES_REFUSE
 from setwise.core.surrogate import Piece, Question, ended
 from setwise.decisions.swapped_pairs import twice_swapped
-from setwise.losses.roc_area import RocArea
+from setwise.losses.rankings import RocArea
 from setwise.risks.census import FEW, MOST, extent_of, joined_ids
 from setwise.risks.places import Kept, Places
 

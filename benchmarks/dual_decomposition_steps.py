@@ -22,8 +22,7 @@ import numpy as np
 from dual_decomposition import grid, scored
 from setwise.core.networks import Graphs
 from setwise.inference import DualDecomposition
-from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
-from setwise.inference.decomposition.sides import Problem
+from setwise.inference.dual_decomposition import Problem, Search, descend_as_printed, descend_by_bundle
 from setwise.losses import Jaccard
 from timing import table
 

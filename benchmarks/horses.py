@@ -37,7 +37,7 @@ from setwise.core.networks import Graphs
 from setwise.datasets import load_horses
 from setwise.decisions import best_threshold
 from setwise.graphs import Graph, from_image
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.losses import Jaccard
 from setwise.models import GraphModel
 from timing import table

@@ -14,7 +14,7 @@ import numpy as np
 from limits import numpy_sort, plain_limit
 from setwise.core.batch import Sets
 from setwise.inference import CountSearch
-from setwise.inference.counts.ranked_margins import RankedMargins
+from setwise.inference.count_objective import RankedMargins
 from setwise.losses import FBeta, Jaccard
 from timing import race, table
 

@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from setwise import SetClassifier
 from setwise.core import SetFunction, Sets, Structure
 from setwise.inference import Auto, Enumeration, Inference, Maximizer
-from setwise.inference.binary import unfit
+from setwise.inference.independent_decisions import unfit
 from setwise.losses import Loss, Trait
 from setwise.surrogates import MarginRescaling
 

@@ -14,7 +14,7 @@ from setwise.core.structure import OneLabel, Structure
 from setwise.core.terms import Trait
 from setwise.description import KINDS
 from setwise.inference import Auto, ByClass, CountSearch
-from setwise.inference.counts.search import SCANNED_TABLE
+from setwise.inference.counts import SCANNED_TABLE
 from setwise.losses import Loss
 from setwise.surrogates import SlackRescaling
 

@@ -78,7 +78,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from setwise.core.inference import Inference
-from setwise.inference.binary import unfit
+from setwise.inference.independent_decisions import unfit
 from setwise.inference.enumeration import Enumeration
 
 

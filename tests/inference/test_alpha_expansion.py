@@ -9,7 +9,7 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import ClassGraphs, Graphs
 from setwise.core.structure import Structure
-from setwise.inference import AlphaExpansion, Greedy, MaxFlow, TreeReweighted, alpha_expansion
+from setwise.inference import AlphaExpansion, Greedy, MaxFlow, TreeReweighted, cuts
 from setwise.kernels.threads import allowed
 from setwise.losses import Hamming, Jaccard, MeanOverClasses
 
@@ -92,7 +92,7 @@ def test_blocks_and_threads_change_no_value(monkeypatch):
     batch = random_batch(rng, 4, sizes=(5, 9, 1, 12, 7))
     scores, structure = random_scores(rng, batch, "potts"), Hamming().structure(batch)
     expected = AlphaExpansion().prepare(structure).maximize(scores)
-    monkeypatch.setattr(alpha_expansion, "BLOCK", 6)
+    monkeypatch.setattr(cuts, "BLOCK", 6)
     with allowed(2):
         found = AlphaExpansion().prepare(structure).maximize(scores)
     np.testing.assert_allclose(found.values, expected.values)

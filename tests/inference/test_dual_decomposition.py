@@ -11,9 +11,8 @@ from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.inference import Auto, CountSearch, DualDecomposition, Enumeration, Greedy, MaxFlow
-from setwise.inference.decomposition.bundle import Bundle
-from setwise.inference.decomposition.descents import Search
-from setwise.inference.decomposition.sides import Problem
+from setwise.inference.descent import Bundle
+from setwise.inference.dual_decomposition import Problem, Search
 from setwise.kernels.threads import allowed
 from setwise.losses import MCC, AreaWeighted, Capped, FBeta, GMean, Hamming, HMean, Jaccard, Tversky, ZeroOne
 

@@ -23,7 +23,7 @@ from setwise.inference import (
     PiecewiseLinear,
     TreeReweighted,
 )
-from setwise.inference.pairwise import label_costs
+from setwise.inference.message_passing import label_costs
 from setwise.losses import FBeta, GMean, Hamming, Jaccard, MeanOverClasses, ZeroOne
 
 

@@ -11,7 +11,7 @@ from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow, max_flow
-from setwise.inference.wires import block_ends
+from setwise.inference.max_flow import block_ends
 from setwise.kernels.threads import allowed
 from setwise.losses import FBeta, Hamming
 

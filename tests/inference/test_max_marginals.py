@@ -99,7 +99,7 @@ def test_what_no_labeling_allows_is_minus_infinity():
 
 
 def test_tables_without_structure_are_refused_beyond_a_budget(monkeypatch):
-    monkeypatch.setattr("setwise.inference.counts.marginals.BUDGET", 100)
+    monkeypatch.setattr("setwise.inference.counts.BUDGET", 100)
     with pytest.raises(Refusal, match=r"CountFunctionLoss.* on 20 positives and 20 negatives.*Use Jaccard or FBeta"):
         max_marginals(CountFunctionLoss(waves), np.arange(40) < 20, np.zeros(40))
 

@@ -9,7 +9,7 @@ import pytest
 from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
 from setwise.inference import MaxFlow
-from setwise.inference.nested_cuts import flips, nested
+from setwise.inference.cuts import flips, nested
 from setwise.kernels.threads import allowed
 
 

@@ -8,7 +8,7 @@ from sklearn import metrics
 from setwise import loss_augmented_inference
 from setwise.core.batch import Sets
 from setwise.core.exceptions import BrokenPromise
-from setwise.inference.counts.bound import monge_sets
+from setwise.inference.count_objective import monge_sets
 from setwise.losses import (
     MCC,
     BalancedError,

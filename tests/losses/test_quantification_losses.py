@@ -10,8 +10,8 @@ from setwise.core import enumerate as brute
 from setwise.core.batch import Sets
 from setwise.core.exceptions import Refusal
 from setwise.core.loss import CountLoss
-from setwise.inference.counts.bound import monge_sets
-from setwise.inference.counts.search import CountSearch
+from setwise.inference.count_objective import monge_sets
+from setwise.inference.counts import CountSearch
 from setwise.losses import (
     AE,
     KLD,

@@ -8,7 +8,7 @@ from setwise.core.inference import Maximizer, Solutions
 from setwise.core.networks import Graphs
 from setwise.graphs import box_labels, known_part, trimap_labels
 from setwise.inference import Auto, FactorDecomposition
-from setwise.inference.kept import Kept
+from setwise.inference.reductions import Kept
 from setwise.learners import NRBM, ConvexConcave, OneSlack
 from setwise.losses import BorderConvexity, BoxFullness, Hamming, Jaccard
 from setwise.models import GraphModel

@@ -18,7 +18,7 @@ from setwise.estimators.network_problem import NetworkProblem
 from setwise.estimators.networks import Networks, join, known
 from setwise.estimators.splits import FOLDS
 from setwise.estimators.vacuous import VacuousBoundWarning
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.models import GraphModel
 
 
@@ -26,7 +26,7 @@ def held_out_bias(model: Any, problem: NetworkProblem, networks: Networks, label
     """What is to be subtracted from the bias, for the least loss on graphs that models like ``model`` have not seen.
 
     There are 5 folds of sets, or fewer where there are fewer sets; a single set is parted into its graphs. Each node of
-    a held-out graph turns positive at one bias (:func:`setwise.inference.nested_cuts.flips`), so the best of all biases
+    a held-out graph turns positive at one bias (:func:`setwise.inference.cuts.flips`), so the best of all biases
     is a best threshold.
     """
     owners = networks.owners if len(networks.batch) > 1 else np.arange(len(networks.graphs))

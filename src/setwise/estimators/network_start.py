@@ -20,7 +20,7 @@ from setwise.estimators.logistic import Logistic
 from setwise.estimators.networks import Networks, without_edges
 from setwise.estimators.node_areas import part_of
 from setwise.inference.auto import Auto
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.kernels.threads import available
 from setwise.learners import OneSlack
 from setwise.losses.mistakes import ErrorRate

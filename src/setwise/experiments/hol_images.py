@@ -17,7 +17,7 @@ from setwise.datasets import LabeledImages, load_horses, load_labeled_images, te
 from setwise.decisions import best_threshold
 from setwise.experiments.experiment import Settings
 from setwise.graphs import Graph, from_image
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.losses import ErrorRate, Jaccard
 from setwise.models import GraphModel
 

@@ -12,7 +12,7 @@ from setwise.core.networks import Graphs
 from setwise.experiments.dd_images import generated
 from setwise.experiments.patch_words import PatchWords
 from setwise.graphs import Graph, from_image
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.models import GraphModel
 
 

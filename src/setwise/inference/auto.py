@@ -7,34 +7,26 @@ from setwise.core.boxes import Boxes
 from setwise.core.inference import Inference, Maximizer, check_structure
 from setwise.core.networks import Network
 from setwise.core.structure import Structure
-from setwise.inference.by_area import ByArea
-from setwise.inference.by_cardinality import ByCardinality
-from setwise.inference.by_class import ByClass
-from setwise.inference.by_largest import ByLargest
+from setwise.inference.areas import ByArea
 from setwise.inference.by_matchings import ByMatchings
 from setwise.inference.by_networks import ByNetworks
-from setwise.inference.by_order import ByOrder
-from setwise.inference.by_pieces import ByPieces
-from setwise.inference.by_regions import ByRegions
 from setwise.inference.by_sequences import BySequences
-from setwise.inference.by_submodular_minimum import BySubmodularMinimum
 from setwise.inference.by_windows import ByWindows
-from setwise.inference.class_decomposition import ClassDecomposition
-from setwise.inference.counts.search import CountSearch
+from setwise.inference.class_decomposition import ByClass, ClassDecomposition
+from setwise.inference.counts import CountSearch
+from setwise.inference.cuts import OneWayCut, SecondBest
 from setwise.inference.dual_decomposition import DualDecomposition
 from setwise.inference.enumeration import Enumeration
 from setwise.inference.factor_decomposition import FactorDecomposition
 from setwise.inference.greedy import Greedy
-from setwise.inference.known_labels import KnownLabels
+from setwise.inference.independent_decisions import ByCardinality, ByLargest, ByRegions, Modular
 from setwise.inference.max_flow import MaxFlow
-from setwise.inference.modular import Modular
-from setwise.inference.one_way_cut import OneWayCut
+from setwise.inference.message_passing import TreeMaxProduct, TreeReweighted
+from setwise.inference.min_norm_point import BySubmodularMinimum
+from setwise.inference.orders import ByOrder
 from setwise.inference.qpbo import QPBO
-from setwise.inference.second_best import SecondBest
-from setwise.inference.tree_max_product import TreeMaxProduct
-from setwise.inference.tree_reweighted import TreeReweighted
-from setwise.inference.without_edges import WithoutEdges
-from setwise.inference.worst_ranking import WorstRanking
+from setwise.inference.rankings import WorstRanking
+from setwise.inference.reductions import ByPieces, KnownLabels, WithoutEdges
 
 
 @final

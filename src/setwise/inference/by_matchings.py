@@ -7,7 +7,7 @@ from setwise.core.checks import Values, as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.matchings import Assignments
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.sequences import best_assignments
 
 

@@ -11,7 +11,7 @@ from setwise.core.inference import Inference, Maximizer
 from setwise.core.network_labelings import Labelings
 from setwise.core.pages import EXACT_SEARCHES
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 
 
 @final

@@ -9,7 +9,7 @@ from setwise.core.checks import Ints, Values, as_count
 from setwise.core.inference import Inference, Maximizer
 from setwise.core.label_sequences import Sequences
 from setwise.core.structure import Structure
-from setwise.inference.ranked import Falling, RankedMaximizer, farther, unfit_for_flips
+from setwise.inference.single_labels import Falling, RankedMaximizer, farther, unfit_for_flips
 from setwise.kernels.sequences import best_by_distance, best_sequences
 
 

@@ -16,7 +16,7 @@ from setwise.core.inference import Inference, Maximizer, Solution, Solutions
 from setwise.core.pages import FORCED_LABELS
 from setwise.core.single_labels import EqualCosts, FlipCosts
 from setwise.core.structure import Structure
-from setwise.inference.ranked import unfit_for_flips
+from setwise.inference.single_labels import unfit_for_flips
 from setwise.inference.window_search import Found, Points, search
 from setwise.kernels.threads import map_units
 

@@ -1,20 +1,418 @@
-"""Dual decomposition: a loss and a network agree on the labels of nodes by multipliers, which gives a bound."""
+"""Dual decomposition: a loss and a network agree on the labels of nodes by multipliers, which gives a bound.
 
+One side is the network with the modular part of the loss, the other the rest of the loss. The bound falls by a bundle,
+or by the steps that are printed in DD section 3. Branching on the labels of nodes closes the gap that is left.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from typing import ClassVar, Literal, final
 
-from setwise.core.checks import Values, as_choice, as_count, as_flag, as_kind, as_number
-from setwise.core.inference import Inference, Maximizer
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values, as_choice, as_count, as_flag, as_kind, as_number
+from setwise.core.counts import Counts
+from setwise.core.exceptions import Refusal
+from setwise.core.inference import Inference, Maximizer, rounding_next_to
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
-from setwise.inference.by_area import ByArea
-from setwise.inference.by_cardinality import ByCardinality
-from setwise.inference.counts.search import CountSearch
-from setwise.inference.decomposition.branching import Branching
-from setwise.inference.decomposition.descents import Search, descend_as_printed, descend_by_bundle
-from setwise.inference.decomposition.sides import OneSet, Problem, two_sides
-from setwise.inference.known_labels import KnownLabels
+from setwise.core.terms import Mistakes
+from setwise.inference.areas import ByArea
+from setwise.inference.components import MovableMaximizer, Moving, MovingScores
+from setwise.inference.counts import CountSearch
+from setwise.inference.descent import CLOSE, Bundle, SetBySet, each_set
+from setwise.inference.independent_decisions import ByCardinality
 from setwise.inference.max_flow import MaxFlow, unfit_for_graphs
-from setwise.inference.set_by_set import SetBySet, each_set
+from setwise.inference.message_passing import stronger
+from setwise.inference.reductions import KnownLabels
+
+IN_FULL = np.zeros(1)
+"""The tolerance of one set whose sides are solved in full."""
+
+
+def two_sides(structure: Structure) -> tuple[Structure, Structure]:
+    """The structures of both sides: the modular part on the graphs, and the rest over independent decisions."""
+    graphs, (costs, rest) = structure.batch, structure.split()
+    assert isinstance(graphs, Graphs)
+    modular = () if costs is None else (Mistakes(costs),)
+    sets = Sets(graphs.labels, graphs.offsets)
+    return Structure(graphs, modular, structure.source), Structure(sets, rest.terms, rest.source)
+
+
+@final
+class OneSet:
+    """One set with both of its sides, bound to their methods.
+
+    Attributes
+    ----------
+    graphs, structure : its graphs, and the whole loss
+    network, loss : the maximizers of the two sides
+    kept : (total,) the multipliers at which the last search had its lowest bound; None before the first one
+    seen : (total,) its labels, the true ones before
+    """
+
+    def __init__(self, structure: Structure, network: Inference, loss: Inference) -> None:
+        assert isinstance(structure.batch, Graphs)
+        self.graphs, self.structure = structure.batch, structure
+        self.kept: Values | None = None
+        self.seen = self.graphs.truth
+        first, second = two_sides(structure)
+        self.network, self.loss = network.prepare(first), loss.prepare(second)
+
+    @cached_property
+    def most(self) -> float:
+        """The largest loss on its side; no loss is below 0, so no label changes it by more."""
+        return float(self.loss.solve(np.zeros(self.graphs.total), IN_FULL).bounds[0])
+
+    def moving(self, scores: Values) -> Moving:
+        """The side of the network for given scores."""
+        if isinstance(self.network, MovableMaximizer):
+            return self.network.moving(scores)
+        return MovingScores(self.network, self.graphs, scores)
+
+
+@final
+class Problem:
+    """``max_y l(y) + <s, phi(y) - target>`` of one set for given scores, and its bounds; some labels may be fixed.
+
+    A label is fixed by forces: a node wins so much more score with this label that neither side chooses the other one.
+
+    Parameters
+    ----------
+    one : the set
+    scores : (n_scores,) float64
+    fixed : (total,) the labels that are fixed, and -1 elsewhere; None fixes none
+    """
+
+    def __init__(self, one: OneSet, scores: Values, fixed: Ints | None = None) -> None:
+        self.one, self.scores, self.fixed = one, scores, fixed
+        graphs = one.graphs
+        self.forced_scores, self._loss_scores, self._extra = scores, np.zeros(graphs.total), 0.0
+        # Where the multipliers are beyond the largest loss, the other side has no choice left; some must be 0.
+        self._most = np.full(graphs.total, one.most)
+        if graphs.known is not None:
+            self._most[~graphs.known] = 0.0
+        if fixed is not None:
+            self._most[fixed >= 0] = 0.0
+            self._force(fixed)
+        self._network = one.moving(self.forced_scores)
+
+    def _force(self, fixed: Ints) -> None:
+        graphs, held = self.one.graphs, np.flatnonzero(fixed >= 0)
+        costs = self.one.structure.split()[0]
+        pairs = np.abs(self.scores[graphs.edge_places])
+        strong = np.abs(self.scores[graphs.node_places]) + (0.0 if costs is None else np.abs(costs))
+        for ends in graphs.edges.T:
+            strong += np.bincount(ends, pairs, graphs.total)
+        strong, loss_strong = stronger(strong), stronger(np.full(graphs.total, self.one.most))
+        sign = np.where(fixed == 1, 1.0, -1.0)
+        self.forced_scores = self.scores.copy()
+        self.forced_scores[graphs.node_places[held]] += (sign * strong)[held]
+        self._loss_scores[held] = (sign * loss_strong)[held]
+        # Values count from the target, so a force is won where the label is not the true one.
+        wrong = held[(fixed == 1)[held] != graphs.truth[held]]
+        self._extra = float((strong + loss_strong)[wrong].sum())
+
+    def bound(self, multipliers: Values) -> tuple[float, Bools, Bools]:
+        """``max_y [l1(y) + <s, phi(y) - target> + <m, y>] + max_z [l2(z) - <m, z>]``, and the y and z that were found.
+
+        The multipliers m are 0 where a label is not known, for there y and z need not agree.
+        """
+        labels, above = self._network.solve(multipliers)
+        others, bound = self._with_loss(labels, float(above[0]), multipliers)
+        return bound, labels, others
+
+    def settle(self, multipliers: Values) -> tuple[float, Values, Bools, Bools]:
+        """The same at other multipliers, which come second: the best ones for the flow of the cut at the given ones.
+
+        A flow leaves each node a part of its score, which bounds the network as if there were no edges. The multipliers
+        give all of it to the loss, which then has the last word: ``max_z [l2(z) + <what is left of the scores, z>]``.
+        """
+        labels, above, settled = self._network.settle(multipliers, self._most)
+        others, bound = self._with_loss(labels, float(above[0]), settled)
+        return bound, settled, labels, others
+
+    def _with_loss(self, labels: Bools, above: float, multipliers: Values) -> tuple[Bools, float]:
+        """The labels that the loss chooses, and the bound, where the network has chosen its labels."""
+        found = self.one.loss.solve(self._loss_scores - multipliers, IN_FULL)
+        others = found.labels
+        if self.one.graphs.known is not None:
+            others = np.where(self.one.graphs.known, others, labels)
+        return others, above + float(found.bounds[0]) - self._shared(multipliers)
+
+    def forced_bounds(self, multipliers: Values) -> Values:
+        """The bound for the labelings in which node i has label v, for all i and v, (total, 2)."""
+        scores = self.forced_scores.copy()
+        scores[self.one.graphs.node_places] += multipliers
+        # Here both sides count from the target, where the multipliers cancel.
+        out = self.one.network.max_marginals(scores) + self.one.loss.max_marginals(self._loss_scores - multipliers)
+        return out - self._extra
+
+    def slope_of_loss(self, labels: Bools, others: Bools) -> Values:
+        """How much label 1 of each node adds to a loss of counts between two labelings, (total,); 0 for others."""
+        graphs, sets, out = self.one.graphs, self.one.loss.structure.batch, np.zeros(self.one.graphs.total)
+        for term in self.one.loss.structure.terms:
+            if isinstance(term, Counts) and isinstance(sets, Sets):
+                fn, fp = count_slopes(term, sets, labels, others)
+                each = np.where(graphs.truth, -fn, fp)
+                out += each if term.areas is None else term.areas * each
+        return np.where(self._most > 0.0, out, 0.0)
+
+    def first_slope(self, labels: Bools) -> Values:
+        """The slope of the loss at the labels that are best without edges where they win more loss than score.
+
+        Elsewhere it is that at given labels, which are better there: scores that outweigh the loss speak for them.
+        """
+        alone = self.one.loss.solve(self._loss_scores + self.scores[self.one.graphs.node_places], IN_FULL).labels
+        lost, won = self.one.structure.values(alone)[0], self.one.graphs.won(self.scores, alone)[0]
+        return self.slope_of_loss(*(2 * [alone if abs(won) < lost else labels]))
+
+    def rounding(self, value: float) -> float:
+        """What rounding changes in values and bounds next to a value."""
+        return rounding_next_to(value, self.scores, self.one.graphs)
+
+    def value(self, labels: Bools) -> float:
+        """The value of labels, relative to the target."""
+        return float(self.one.structure.values(labels)[0] + self.one.graphs.won(self.scores, labels)[0])
+
+    def _shared(self, multipliers: Values) -> float:
+        """What the bounds of both sides hold in common: the loss counts multipliers from the truth."""
+        return float(multipliers @ self.one.graphs.truth) + self._extra
+
+
+def count_slopes(term: Counts, sets: Sets, labels: Bools, others: Bools) -> tuple[float, float]:
+    """What one more false negative, and one more false positive, adds to the loss of one set between two labelings.
+
+    These are the slopes of lines along each count through the counts of both, in the mean over the other count; where
+    the labelings have the same count, a line reaches over one to each side.
+    """
+    ends = np.sort(np.concatenate([term.counts(sets, labels), term.counts(sets, others)], axis=1), axis=1)
+    alike = ends[:, 0] == ends[:, 1]
+    low = np.maximum(ends[:, 0] - alike, 0.0)
+    high = np.minimum(ends[:, 1] + alike, [term.P[0], term.N[0]])
+    found = []
+    for kind in (0, 1):
+        # Rows are the lower and the upper end of the lines, and columns the two values of the other count.
+        along, across = np.array([low[kind], high[kind]])[:, None], ends[1 - kind]
+        values = term.of(along, across) if kind == 0 else term.of(across, along)
+        rise = float((values[1] - values[0]).mean()) / max(high[kind] - low[kind], 1.0)
+        found.append(rise if np.isfinite(rise) else 0.0)
+    return found[0], found[1]
+
+
+LEFT, PATIENCE = 0.5, 2
+"""The sides take turns until PATIENCE turns in vain, in which more than this share of the gap is left."""
+
+HOPELESS, STRETCHES = 0.01, 3
+"""It also ends where they promise no more than this share of the tolerance, with ever longer steps."""
+
+
+@final
+class Search:
+    """The labels and bounds of a problem that a descent has seen so far.
+
+    Parameters
+    ----------
+    problem : one set with its scores
+    tol : value and bound that are so close are close enough
+    left : how many bounds may still be computed
+    candidates : the first labels, (total,) each
+
+    Attributes
+    ----------
+    labels, best : the best labels so far, and their value
+    bound, multipliers : the lowest bound so far, and where it is
+    last, pair : the labels that the network and the loss chose last, and those that they chose there
+    """
+
+    def __init__(self, problem: Problem, tol: float, left: int, *candidates: Bools) -> None:
+        self.problem, self.tol, self.left, self.labels = problem, tol, left, candidates[0]
+        self.best, self.bound = -np.inf, np.inf
+        self.multipliers, self.last = np.zeros(len(self.labels)), [self.labels, self.labels]
+        self.pair = self.last
+        self._offer(candidates)
+
+    @property
+    def done(self) -> bool:
+        """Whether value and bound are close enough, or no evaluations are left."""
+        return self.left <= 0 or self.bound - self.best <= max(self.tol, self.problem.rounding(self.best))
+
+    @property
+    def slope(self) -> NDArray[np.int8]:
+        """The slope of the lowest bound."""
+        return self.pair[0].view(np.int8) - self.pair[1].view(np.int8)
+
+    def at(self, multipliers: Values, settle: bool = False) -> tuple[float, NDArray[np.int8]]:
+        """The bound and its slope (total,), int8, there or where the problem settles; both labelings are candidates."""
+        self.left -= 1
+        if settle:
+            bound, multipliers, *self.last = self.problem.settle(multipliers)
+        else:
+            bound, *self.last = self.problem.bound(multipliers)
+        if bound < self.bound:
+            self.bound, self.multipliers, self.pair = bound, multipliers, self.last
+        self._offer(self.last)
+        return bound, self.last[0].view(np.int8) - self.last[1].view(np.int8)
+
+    def _offer(self, candidates: Iterable[Bools]) -> None:
+        for labels in candidates:
+            value = self.problem.value(labels)
+            if value > self.best:
+                self.best, self.labels = value, labels
+
+    def take(self, labels: Bools) -> None:
+        """Take these labels in place of the best ones."""
+        self.best, self.labels = self.problem.value(labels), labels
+
+
+def descend_by_bundle(search: Search, start: Values | None) -> None:
+    """Lower the bound from a start, or from the slope of the loss at the best labels: by turns, then by a bundle.
+
+    In a turn the network gets the slope of the loss as its multipliers, and the loss gets what the flow leaves of the
+    scores. The slope is that between the labels that the loss chose last and the best ones, or after a turn in vain
+    those of the network.
+    """
+    problem = search.problem
+    multipliers = problem.first_slope(search.labels) if start is None else start
+    vain = 0
+    while vain <= PATIENCE:
+        before = search.bound - search.best
+        search.at(multipliers, settle=True)
+        if search.done:
+            return
+        vain = vain + 1 if search.bound - search.best > LEFT * before else 0
+        multipliers = problem.slope_of_loss(search.last[0] if vain else search.labels, search.last[1])
+        if not multipliers.any():
+            break
+    _bundle(search)
+
+
+def _bundle(search: Search) -> None:
+    """Lower the bound from its lowest place."""
+    scale = 1e-3 / len(search.labels) + float(np.abs(search.problem.scores).max())
+    bundle = Bundle(search.multipliers, search.bound, search.slope, search.best)
+    least, stretches = max(CLOSE * scale, HOPELESS * search.tol), 0
+    while not search.done and stretches < STRETCHES:
+        if bundle.decrease > least:
+            stretches = 0
+            bundle.add(*search.at(bundle.point))
+        else:
+            stretches += 1
+            bundle.stretch()
+
+
+def descend_as_printed(search: Search, scale: float) -> None:
+    """Steps of ``scale / sqrt(t)`` from 0 against the slope; the labels are those of most votes where both disagree.
+
+    Each label has a multiplier of its own there, and both move, so their difference moves by twice the step.
+    """
+    multipliers, votes, t = np.zeros(len(search.labels)), np.zeros(len(search.labels), np.int64), 0
+    slope: NDArray[np.int8] = np.ones(1, np.int8)
+    while not search.done and slope.any():
+        t += 1
+        _, slope = search.at(multipliers)
+        votes += search.last[0].view(np.int8) + search.last[1].view(np.int8)
+        multipliers = multipliers - 2.0 * scale / np.sqrt(t) * slope
+    if search.left <= 0:
+        search.take(np.where(slope == 0, search.last[0], votes > t))
+
+
+@final
+class Branching:
+    """Closes the gap of a search by fixing labels: in each part some nodes have theirs, and its bound is lowered again.
+
+    For any multipliers the sum of the max-marginals of both sides bounds the best labeling with one more label fixed.
+    Where it is not above the best value seen, the node must have its other label. If labels are left open, the part is
+    divided by one of them. Parts are taken by their bounds, the largest first.
+
+    Parameters
+    ----------
+    search : a finished search of the whole problem
+    budget : the most parts that are searched
+    steps : the most bounds that are computed in each
+
+    Attributes
+    ----------
+    labels, best, bound : the best labels, their value and the bound of all values, those of parts left out included
+    """
+
+    def __init__(self, search: Search, budget: int, steps: int) -> None:
+        self.labels, self.best, self.bound = search.labels, search.best, search.bound
+        self._whole, self._tol, self._steps = search.problem, search.tol, steps
+        self._marginals, self._left_out = True, -np.inf
+        ticket = count()
+        parts = [(-search.bound, next(ticket), np.full(len(search.labels), -1), search.multipliers)]
+        while parts and -parts[0][0] > self.best + self._close and budget > 0:
+            budget -= 1
+            above, _, fixed, multipliers = heappop(parts)
+            for bound, child, start in self._divide(-above, fixed, multipliers):
+                heappush(parts, (-bound, next(ticket), child, start))
+        self.bound = max(self.best, self._left_out, -parts[0][0] if parts else -np.inf)
+
+    @property
+    def _close(self) -> float:
+        # Bounds that are above the best value by rounding are not better.
+        return max(self._tol, self._whole.rounding(self.best))
+
+    def _divide(self, bound: float, fixed: Ints, start: Values) -> list[tuple[float, Ints, Values]]:
+        """Lower the bound of a part, and return the parts that may hold something better."""
+        problem = Problem(self._whole.one, self._whole.scores, fixed)
+        search = Search(problem, self._tol, self._steps, self.labels)
+        descend_by_bundle(search, np.where(fixed < 0, start, 0.0))
+        self._offer(search)
+        bound = min(bound, search.bound)
+        if bound <= self.best + self._close:
+            self._left_out = max(self._left_out, bound)
+            return []
+        above = np.minimum(self._forced_bounds(search), bound)
+        fixed = fixed.copy()
+        closed = above <= self.best + self._close
+        choice = fixed < 0
+        self._left_out = max(self._left_out, above[choice][closed[choice]].max(initial=-np.inf))
+        if (closed.all(axis=1) & choice).any():
+            return []
+        for label in (0, 1):
+            fixed[(fixed < 0) & closed[:, 1 - label]] = label
+        free = np.flatnonzero(fixed < 0)
+        if not len(free):
+            return self._only(fixed)
+        # The best node is one whose labels both lower the bound, or one on which the sides do not agree.
+        falls = bound - above[free].max(axis=1)
+        apart = search.pair[0][free] != search.pair[1][free]
+        node = free[np.lexsort((np.abs(search.multipliers[free]), apart, falls))[-1]]
+        out = []
+        for label in (0, 1):
+            child = fixed.copy()
+            child[node] = label
+            out.append((float(above[node, label]), child, search.multipliers))
+        return out
+
+    def _only(self, fixed: Ints) -> list[tuple[float, Ints, Values]]:
+        """The labels of a part in which all are fixed are a candidate, and nothing is left."""
+        labels = fixed == 1
+        value = self._whole.value(labels)
+        if value > self.best:
+            self.best, self.labels = value, labels
+        return []
+
+    def _offer(self, search: Search) -> None:
+        if search.best > self.best:
+            self.best, self.labels = search.best, search.labels
+
+    def _forced_bounds(self, search: Search) -> Values:
+        """The bounds with one more label fixed, (total, 2); inf where a side is only bounded itself."""
+        if self._marginals:
+            try:
+                return search.problem.forced_bounds(search.multipliers)
+            except Refusal:
+                self._marginals = False
+        return np.full((len(search.labels), 2), np.inf)
+
 
 LOSSES: tuple[Inference, ...] = (CountSearch(), ByCardinality(), ByArea())
 """The methods for the side of the loss, of which the first that fits is taken where none is given."""

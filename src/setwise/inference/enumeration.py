@@ -12,9 +12,9 @@ from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.networks import Graphs, Network
 from setwise.core.structure import Structure
 from setwise.core.terms import SetFunction, Trait
-from setwise.inference.binary import Reduced, unfit
-from setwise.inference.by_components import each_component
-from setwise.inference.pairwise import network_tables
+from setwise.inference.components import each_component
+from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.inference.message_passing import network_tables
 from setwise.kernels.set_functions import best_labelings, best_subsets
 
 CHUNK = 1 << 13

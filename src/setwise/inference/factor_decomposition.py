@@ -1,19 +1,407 @@
-"""Dual decomposition of several loss factors: a network and all factors agree by multipliers, which give a bound."""
+"""Dual decomposition of several loss factors: a network and all factors agree by multipliers, which give a bound.
 
+A factor is a term of the loss over one set, maximized on its own over independent decisions (HOL 4.2). Messages between
+network and factors, in turn, are multipliers (HOL 5.2). Candidates are repaired: boxes get a number of positives that
+is allowed, and labels along paths climb one by one.
+"""
+
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import ClassVar, final
 
 import numpy as np
 
-from setwise.core.checks import Values, as_count
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Ints, Values, as_count, as_number
+from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, rounding_next_to
+from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
-from setwise.inference.by_components import each_component
-from setwise.inference.decomposition.lowering import Lowering, Seen, size_of
-from setwise.inference.factors import Factored, unfit_for_factors
-from setwise.inference.repair import Repair
-from setwise.inference.set_by_set import SetBySet, each_set
+from setwise.core.terms import LargestOf, Mistakes, PathOrders, RegionCounts, Term
+from setwise.inference.components import each_component
+from setwise.inference.counts import CountSearch
+from setwise.inference.descent import Lowering, Seen, SetBySet, each_set, size_of
+from setwise.inference.independent_decisions import Modular
+from setwise.inference.max_flow import MaxFlow
+from setwise.kernels.networks import Arcs, arcs, climb_paths, flip_gains, move_count
+from setwise.kernels.paths import path_marginals, path_maxima
+from setwise.kernels.set_functions import best_counts, region_marginals
+
+
+class Factor(ABC):
+    """``f(y) + <s, y>`` over the labels y of some entries, each of which is a decision; entries may repeat decisions.
+
+    Attributes
+    ----------
+    nodes : (entries,) the decision of each entry
+    sides : (entries, g) columns of zeros and ones: multipliers that are worth trying before one for each entry
+    splits : whether one multiplier for each entry may give a lower bound than these
+    """
+
+    nodes: Ints
+    sides: Values
+    splits: bool = True
+
+    @abstractmethod
+    def maximize(self, scores: Values) -> tuple[float, Bools]:
+        """An upper bound of the maximum for ``scores`` (entries,), and the labels of the best entries."""
+
+    @abstractmethod
+    def max_marginals(self, scores: Values) -> Values:
+        """``M[e, v] = max over y with y_e = v``, (entries, 2)."""
+
+
+@final
+class _RegionFactor(Factor):
+    """Functions of counts, each of which has one multiplier first."""
+
+    def __init__(self, term: RegionCounts) -> None:
+        self.nodes, self._term = term.members, term
+        owners = np.repeat(np.arange(len(term.owners)), np.diff(term.starts))
+        self.sides = (owners[:, None] == np.arange(len(term.owners))).astype(np.float64)
+        # Fractional labels whose sum is between two allowed numbers next to each other mix labelings with such numbers,
+        # so a mere range of numbers has the same bound with one multiplier as with many.
+        allowed = term.tables > -np.inf
+        begins = allowed & ~np.concatenate(([False], allowed[:-1]))
+        begins[term.table_starts[:-1]] = allowed[term.table_starts[:-1]]
+        self.splits = bool((term.tables[allowed] != 0).any() or begins.sum() > len(term.owners))
+
+    def maximize(self, scores: Values) -> tuple[float, Bools]:
+        labels = np.zeros(len(scores), dtype=bool)
+        return float(best_counts(scores, self._term.starts, self._term.tables, labels).sum()), labels
+
+    def max_marginals(self, scores: Values) -> Values:
+        return region_marginals(scores, self._term.starts, self._term.tables)
+
+
+@final
+class _PathFactor(Factor):
+    """All paths of a set; each has entries of its own, so they are maximized side by side."""
+
+    def __init__(self, term: PathOrders) -> None:
+        self.nodes, self._term = term.members, term
+        self.sides = np.zeros((len(term.members), 0))
+
+    def maximize(self, scores: Values) -> tuple[float, Bools]:
+        labels = np.zeros(len(scores), dtype=bool)
+        return float(path_maxima(scores, self._term.starts, self._term.costs, labels).sum()), labels
+
+    def max_marginals(self, scores: Values) -> Values:
+        return path_marginals(scores, self._term.starts, self._term.costs)
+
+
+@final
+class _CountFactor(Factor):
+    """A function of counts of the decisions with known labels, which are its entries."""
+
+    def __init__(self, batch: Sets | Graphs, term: Counts, source: object) -> None:
+        self.nodes = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
+        sets = Sets(batch.truth[self.nodes], np.array([0, len(self.nodes)]))
+        self._truth = sets.truth.astype(np.float64)
+        self._maximizer = CountSearch().prepare(Structure(sets, (term,), source))
+        self.sides = np.column_stack([sets.truth, ~sets.truth]).astype(np.float64)
+
+    def maximize(self, scores: Values) -> tuple[float, Bools]:
+        found = self._maximizer.maximize(scores)
+        return float(found.bounds[0] + scores @ self._truth), found.labels
+
+    def max_marginals(self, scores: Values) -> Values:
+        return self._maximizer.max_marginals(scores, np.array([scores @ self._truth]))
+
+
+class Factored:
+    """One set as a network with the modular part of the loss, and the factors of all other terms.
+
+    Attributes
+    ----------
+    network : maximizes the scores and the modular part
+    factors : one for each other term
+    nodes : (entries,) the decision of each entry of all factors
+    spans : the entries of each factor, as slices
+    sides : those of all factors, (entries, all g)
+    last : what a search has left for the next one: multipliers of sides and of entries, and labels
+    """
+
+    def __init__(self, structure: Structure) -> None:
+        batch = structure.batch
+        assert isinstance(batch, Sets | Graphs)
+        costs, rest = structure.split()
+        modular = Structure(batch, () if costs is None else (Mistakes(costs),), structure.source)
+        self.structure, self.batch = structure, batch
+        self.network = network_for(batch).prepare(modular)
+        self.factors = [_factor(batch, term, structure.source) for term in rest.terms]
+        self.nodes = np.concatenate([np.zeros(0, np.int64), *(factor.nodes for factor in self.factors)])
+        ends = np.cumsum([0, *(len(factor.nodes) for factor in self.factors)])
+        self.spans = [slice(a, b) for a, b in pairwise(ends)]
+        self.sides = np.zeros((len(self.nodes), sum(factor.sides.shape[1] for factor in self.factors)))
+        column = 0
+        for factor, span in zip(self.factors, self.spans, strict=True):
+            self.sides[span, column : column + factor.sides.shape[1]] = factor.sides
+            column += factor.sides.shape[1]
+        self.last: tuple[Values, Values | None, Bools] | None = None
+        assert batch.unary is not None
+        self.places: Ints = batch.unary[:, 1]
+        self._at_target = batch.target[self.places][self.nodes]
+
+    def moved(self, scores: Values, multipliers: Values) -> Values:
+        """The scores of the network, to which the multipliers of all entries are added."""
+        out = scores.copy()
+        np.add.at(out, self.places[self.nodes], multipliers)
+        return out
+
+    def bound(self, scores: Values, multipliers: Values) -> tuple[float, Bools, Bools]:
+        """An upper bound for any multipliers, the labels of the network, and those of all entries.
+
+        ``max_y [<s, phi(y)> + <m, y>] + sum_f max_y [f(y) - <m_f, y>]``, relative to the target.
+        """
+        network = self.network.maximize(self.moved(scores, multipliers))
+        total = float(network.bounds[0] + multipliers @ self._at_target)
+        labels = np.zeros(len(self.nodes), dtype=bool)
+        for factor, span in zip(self.factors, self.spans, strict=True):
+            above, labels[span] = factor.maximize(-multipliers[span])
+            total += above
+        return total, network.labels, labels
+
+    def candidates(self, network: Bools, entries: Bools) -> list[Bools]:
+        """Labelings to be valued: that of the network, and those in which each factor has the labels that it wants."""
+        found = [network]
+        for factor, span in zip(self.factors, self.spans, strict=True):
+            if len(factor.nodes):
+                one = network.copy()
+                one[factor.nodes] = entries[span]
+                found.append(one)
+        return found
+
+    def value(self, scores: Values, labels: Bools) -> float:
+        """The value of a labeling relative to the target."""
+        return float(self.structure.values(labels)[0] + self.batch.won(scores, labels)[0])
+
+
+def network_for(batch: Sets | Graphs) -> Inference:
+    """The exact method for modular losses of a batch."""
+    return MaxFlow() if isinstance(batch, Graphs) else Modular()
+
+
+def _factor(batch: Sets | Graphs, term: Term, source: object) -> Factor:
+    term = term.twin if isinstance(term, LargestOf) and term.twin is not None else term
+    if isinstance(term, RegionCounts):
+        return _RegionFactor(term)
+    if isinstance(term, PathOrders):
+        return _PathFactor(term)
+    assert isinstance(term, Counts)
+    return _CountFactor(batch, term, source)
+
+
+def unfit_for_factors(method: Inference, structure: Structure, slack: bool) -> str | None:
+    """Returns why a method that maximizes factors refuses a structure, as a sentence; None if it fits."""
+    name, batch = type(method).__name__, structure.batch
+    if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
+        kind = type(batch).__name__
+        return (
+            f"{name} refuses {kind}: it knows whole sets of binary decisions and Graphs. Use an inference for {kind}."
+        )
+    if slack:
+        return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
+    for term in structure.split()[1].terms:
+        twin = term.twin if isinstance(term, LargestOf) else term
+        counts = isinstance(twin, Counts) and twin.areas is None and twin.predicted is None
+        if not counts and not isinstance(twin, RegionCounts | PathOrders):
+            return f"{name} refuses {structure!r}: not all its terms are counts, boxes or paths. Use Auto()."
+        if counts:
+            known = np.arange(batch.total) if batch.known is None else np.flatnonzero(batch.known)
+            if (np.bincount(batch.owners[known], minlength=len(batch)) == 0).any():
+                return f"{name} refuses {structure!r}: a set has no known label to count. Leave it out."
+    return None
+
+
+EQUAL = 1e-12
+"""Messages that differ by this share are equal but for rounding."""
+
+
+@final
+@dataclass(frozen=True)
+class HighOrderMessages(Inference):
+    """``max_y sum_f l_f(y) + <s, phi(y)>`` by messages between a network and the factors l_f of the loss (HOL 5.2).
+
+    The network tells each factor how much more it has, at best, where an entry is 1 rather than 0, less what that
+    factor told it: differences of max-marginals, by dynamic cuts (COMPOSE). Each factor answers likewise from its own
+    max-marginals (HOL Eq. 4), and its message ``m_f`` moves by a share of the way to that answer. A single factor of
+    independent decisions is exact at once.
+
+    For any numbers m ``max_y [<s, phi(y)> + sum_f <m_f, y>] + sum_f max_y [l_f(y) - <m_f, y>]`` is an upper bound, and
+    the labelings of these maxima are candidates: in each round for the messages of the factors, and for those of the
+    network with the opposite sign. They do not descend on the bound, so the lowest one of all rounds is returned;
+    :class:`setwise.inference.FactorDecomposition` lowers the same bound.
+
+    Parameters
+    ----------
+    damping : the share of the way to the answer that a message goes, in (0, 1]. HOL names .95, but not whether it is
+        the share of the new message, as here, or of the old one
+    max_iter : the largest number of rounds
+
+    Raises
+    ------
+    TypeError : for a ``damping`` that is no number, and a ``max_iter`` that is no whole number
+    ValueError : for a ``damping`` outside of (0, 1], and a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for losses with other terms than counts, boxes and paths, for boxes that forbid
+        numbers, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import Graphs
+    >>> from setwise.inference import HighOrderMessages
+    >>> from setwise.losses import Jaccard
+    >>> image = Graphs.images([np.array([[True, True, False, False]])])
+    >>> scores = [2.0, 0.5, 0.0, -2.0] + [0.25] * 3  # of four pixels, then of three edges
+    >>> maximizer = HighOrderMessages().prepare(Jaccard().structure(image))
+    >>> found = maximizer.maximize(scores)
+    >>> print(found.labels, found.values.round(4))  # one false positive: 1/3, where the score does not change
+    [ True  True  True False] [0.3333]
+    """
+
+    damping: float = 0.95
+    max_iter: int = 50
+
+    name: ClassVar[str] = "high_order_messages"
+    about: ClassVar[str] = "cuts and several loss factors send each other messages"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_number(self.damping, "damping", low=0.0, high=1.0, open_low=True)
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit_for_factors(self, structure, slack)
+        if why is not None:
+            return why
+        for term in structure.terms:
+            twin = term.twin if isinstance(term, LargestOf) else term
+            if isinstance(twin, RegionCounts) and not (twin.tables > -np.inf).all():
+                return f"HighOrderMessages refuses {structure!r}: it forbids numbers. Use FactorDecomposition."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        def bound(parts: Structure) -> Maximizer:
+            return SetBySet(self, parts, [Factored(one) for one in each_set(parts)], self._search)
+
+        return each_component(structure, bound)
+
+    def _search(self, one: Factored, scores: Values, tol: float) -> "_Best":
+        """The best labels of one set, and the lowest bound, of some rounds of messages."""
+        best = _Best(one, scores)
+        messages = np.zeros(len(one.nodes))
+        for _ in range(self.max_iter + 1):
+            best.see(messages)
+            if best.closed(tol):
+                break
+            # What no labeling of the network allows is as far off as all scores together.
+            most = 4.0 * (1.0 + np.abs(scores).sum() + np.abs(messages).sum())
+            told = _told(one, scores, messages, most)
+            best.see(-told)
+            answers = _answers(one, told, most)
+            size = max(np.abs(scores).max(initial=0.0), np.abs(answers).max(initial=0.0))
+            if best.closed(tol) or np.abs(answers - messages).max(initial=0.0) <= EQUAL * size:
+                break
+            messages = messages + self.damping * (answers - messages)
+        return best
+
+
+@final
+class _Best:
+    """The best labels of one set among those that were seen, their value, and the lowest bound."""
+
+    def __init__(self, one: Factored, scores: Values) -> None:
+        self._one, self._scores = one, scores
+        self.labels: Bools = one.batch.truth
+        self.value, self.bound = one.value(scores, self.labels), np.inf
+
+    def see(self, multipliers: Values) -> None:
+        """Take the bound for these multipliers, and value the labelings of its maxima."""
+        above, *found = self._one.bound(self._scores, multipliers)
+        self.bound = min(self.bound, above)
+        for candidate in self._one.candidates(*found):
+            value = self._one.value(self._scores, candidate)
+            if value > self.value:
+                self.value, self.labels = value, candidate
+
+    def closed(self, tol: float) -> bool:
+        """Whether value and bound differ by no more than ``tol`` and rounding."""
+        return self.bound - self.value <= max(tol, rounding_next_to(self.value, self._scores, self._one.batch))
+
+
+def _told(one: Factored, scores: Values, messages: Values, most: float) -> Values:
+    """What the network tells the factors whose messages it has, (entries,)."""
+    both = one.network.max_marginals(one.moved(scores, messages))
+    return np.asarray(np.clip((both[:, 1] - both[:, 0])[one.nodes] - messages, -most, most))
+
+
+def _answers(one: Factored, told: Values, most: float) -> Values:
+    """What the factors answer, (entries,)."""
+    out = np.zeros(len(one.nodes))
+    for factor, span in zip(one.factors, one.spans, strict=True):
+        both = factor.max_marginals(told[span])
+        out[span] = np.clip(both[:, 1] - both[:, 0] - told[span], -most, most)
+    return out
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """The network of one set with given scores, in which labels of boxes and of paths change one by one.
+
+    ``boxes`` are the members of the boxes that forbid some numbers, and the numbers that they allow.
+    """
+
+    boxes: list[tuple[Ints, Ints]]
+    paths: list[PathOrders]
+    scores: Values
+    edges: Ints
+    pairs: Values
+    network: Arcs
+    weights: Values
+
+    @classmethod
+    def of(cls, structure: Structure, scores: Values) -> "Repair":
+        batch = structure.batch
+        assert isinstance(batch, Sets | Graphs)
+        edges = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
+        pairs = scores[batch.edge_places] if isinstance(batch, Graphs) else np.zeros(0)
+        assert batch.unary is not None
+        network, places = arcs(edges, batch.total)
+        weights = np.zeros(2 * len(edges))
+        weights[places] = pairs[:, None]
+        boxes, paths = [], [term for term in structure.terms if isinstance(term, PathOrders)]
+        for term in (term for term in structure.terms if isinstance(term, RegionCounts)):
+            for b, table in enumerate(np.split(term.tables, term.table_starts[1:-1])):
+                allowed = np.flatnonzero(table > -np.inf)
+                if 0 < len(allowed) < len(table):
+                    boxes.append((term.members[term.starts[b] : term.starts[b + 1]], allowed))
+        return cls(boxes, paths, scores[batch.unary[:, 1]].astype(np.float64), edges, pairs, network, weights)
+
+    def candidates(self, labels: Bools) -> list[Bools]:
+        """The labeling, moved to the next allowed numbers below and above if boxes forbid some, and climbed."""
+        found = [self._moved(labels, up) for up in (False, True)] if self.boxes else [labels]
+        return [*found, *(self._climbed(one, term) for one in found for term in self.paths)]
+
+    def _climbed(self, labels: Bools, term: PathOrders) -> Bools:
+        out = labels.copy()
+        gains = flip_gains(self.scores, self.edges, self.pairs, out)
+        network, costs = self.network, term.costs
+        climb_paths(gains, network.first, network.heads, self.weights, term.members, term.starts, costs, out)
+        return out
+
+    def _moved(self, labels: Bools, up: bool) -> Bools:
+        out = labels.copy()
+        gains = flip_gains(self.scores, self.edges, self.pairs, out)
+        for members, allowed in self.boxes:
+            count = int(out[members].sum())
+            at = int(np.searchsorted(allowed, count, side="left" if up else "right")) - (not up)
+            target = int(allowed[min(max(at, 0), len(allowed) - 1)])
+            move_count(gains, self.network.first, self.network.heads, self.weights, members, target, out)
+        return out
+
 
 HOPELESS = 0.02
 """The search ends too where the bound can fall by no more than this share of its distance from the best value."""

@@ -1,17 +1,96 @@
-"""Greedy inference: add the best mistake as long as it pays (Nemhauser, Wolsey, Fisher 1978; LH 6.1 and 6.4)."""
+"""Greedy inference: add the best mistake as long as it pays (Nemhauser, Wolsey, Fisher 1978; LH 6.1 and 6.4).
+
+It finds labelings. What no labeling exceeds is bounded from above by the terms of the loss.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from setwise.core.batch import Orders, Sets
 from setwise.core.checks import Bools, Floats, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.inference.binary import Reduced, unfit
-from setwise.inference.upper_bounds import upper_bounds
-from setwise.kernels.segments import segment_argmax, segment_sums
+from setwise.core.terms import Trait
+from setwise.inference.independent_decisions import Reduced, unfit
+from setwise.kernels.segments import least_of_caps, segment_argmax, segment_sums
+
+
+def upper_bounds(structure: Structure, margins: Values, slack: bool, mistakes: Bools) -> Values:
+    """Returns upper bounds on ``max_A l(A) - m(A)`` or ``max_A l(A) (1 - m(A))``, (n,); inf without a known trait.
+
+    Margin rescaling: where ``l(A) <= h(A)`` for a modular h, ``max_A h(A) - m(A)`` splits over the decisions.
+    Increasing losses give the constant ``h = l(V)``; submodular ones also give two modular bounds for each of the
+    empty, the full and the given set X: ``h(A) = l(X) - sum_(j in X - A) l(j | V - j) + sum_(j in A - X) l(j | X)`` and
+    ``h(A) = l(X) - sum_(j in X - A) l(j | X - j) + sum_(j in A - X) l(j | none)`` (Nemhauser, Wolsey, Fisher 1978).
+
+    Slack rescaling: ``x y <= ((t x + y / t) / 2)^2`` for x, y >= 0 and any t > 0, with x the loss and y the factor. The
+    bracket is largest at the maximum of ``t^2 l(A) - m(A)``, a problem of margin rescaling that is bounded as above.
+    The least of the bounds for a few t is returned.
+    """
+    offsets = structure.batch.offsets
+    promised = structure.traits & {Trait.INCREASING, Trait.SUBMODULAR}
+    if not promised:
+        return np.full(len(structure.batch), np.inf)
+    bases, gains = map(np.stack, zip(*_modular_caps(structure, mistakes), strict=True))
+    if not slack:
+        return np.asarray(least_of_caps(bases, gains, margins, np.ones(len(structure.batch)), offsets))
+    # Try t^2 around the quotient of the largest factor and the largest loss, where the two sides would balance.
+    largest_loss = bases[0] + segment_sums(np.maximum(gains[0], 0.0), offsets)
+    largest_factor = 1.0 + segment_sums(np.maximum(-margins, 0.0), offsets)
+    balance = largest_factor / np.where(largest_loss > 0, largest_loss, 1.0)
+    best = largest_loss * largest_factor
+    for ratio in np.geomspace(1 / 64, 64, 25):
+        weight = balance * ratio
+        bound = least_of_caps(bases, gains, margins, weight, offsets)
+        with np.errstate(over="ignore"):
+            best = np.minimum(best, np.maximum(bound + 1.0, 0.0) ** 2 / (4.0 * weight))
+    return np.asarray(np.maximum(best, structure.at_empty()))
+
+
+def _modular_caps(structure: Structure, mistakes: Bools) -> list[tuple[Values, Values]]:
+    """Returns pairs (base (n,), gain (total,)) with ``l(A) <= base + gain(A)`` for all A."""
+    sets = structure.batch
+    assert isinstance(sets, Sets)
+    truth, everything = sets.truth, np.ones(sets.total, dtype=bool)
+    caps = []
+    if Trait.INCREASING in structure.traits:
+        caps.append((structure.values(everything ^ truth), np.zeros(sets.total)))
+    if Trait.SUBMODULAR in structure.traits:
+        first_gains = structure.marginals(truth)
+        last_gains = _last_gains(structure, everything)
+        for at in (~everything, everything, mistakes):
+            value, gains = structure.values(at ^ truth), structure.marginals(at ^ truth)
+            # The first bound of the docstring above: l(j | V - j) inside X, l(j | X) outside.
+            caps.append(_cap(value, np.where(at, last_gains, gains), at, sets))
+            # The second: l(j | X - j) inside X, l(j | none) outside.
+            lost_gains = _last_gains(structure, at) if at is mistakes else np.where(at, last_gains, 0.0)
+            caps.append(_cap(value, np.where(at, lost_gains, first_gains), at, sets))
+    return caps
+
+
+def _cap(value: Values, gain: Values, at: Bools, sets: Sets) -> tuple[Values, Values]:
+    """Returns ``value - sum_(j in at - A) gain_j + sum_(j in A - at) gain_j`` in the form base plus gain(A)."""
+    return value - segment_sums(np.where(at, gain, 0.0), sets.offsets), gain
+
+
+def _last_gains(structure: Structure, at: Bools) -> Values:
+    """Returns ``l(at) - l(at - j)`` for j in ``at``, else 0, (total,): the gain of j where it enters last."""
+    sets = structure.batch
+    assert isinstance(sets, Sets)
+    out = np.zeros(sets.total)
+    values = structure.values(at ^ sets.truth)
+    members = Orders.of_mistakes(sets, at)
+    # Each round takes the next member out of every set that still has one.
+    for place in range(int(members.sizes.max(initial=0))):
+        sets_left = np.flatnonzero(members.sizes > place)
+        items = members.items[members.offsets[sets_left] + place]
+        without = at.copy()
+        without[items] = False
+        out[items] = (values - structure.values(without ^ sets.truth))[sets_left]
+    return out
 
 
 @final
@@ -19,7 +98,7 @@ from setwise.kernels.segments import segment_argmax, segment_sums
 class Greedy(Inference):
     """Adds to A the decision that raises the objective most, until none does. Approximate, O(p^2), for any loss.
 
-    The bound comes from the traits of the loss (:func:`setwise.inference.upper_bounds.upper_bounds`): it is finite for
+    The bound comes from the traits of the loss (:func:`setwise.inference.greedy.upper_bounds`): it is finite for
     losses that are submodular or increasing and infinite for others. Where it meets the value, the answer is exact.
 
     Source: the greedy search of LH 6.1; the bound is own.

@@ -1,14 +1,120 @@
-"""What the searches by messages share: messages and labels are kept between calls, and parts give theirs back."""
+"""Messages on networks: exact on forests, with a falling bound by tree-reweighting, or a heuristic on cycles.
+
+Costs of labels move into the scores of nodes. Messages and labels are kept between calls.
+"""
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setwise.core.batch import segments
-from setwise.core.checks import Floats, Ints, Values
-from setwise.core.inference import Inference, Maximizer, Solutions
-from setwise.core.structure import Structure
-from setwise.inference.pairwise import Pairwise
+from setwise.core.checks import Floats, Ints, Values, as_count, as_number
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.networks import Graphs, Network
+from setwise.core.structure import LabelCosts, Structure
+from setwise.core.terms import Mistakes
+from setwise.inference.components import each_component
+from setwise.kernels.messages import Links, best_labels, forest_order, propagated, reweighted, tree_marginals
+from setwise.kernels.networks import arcs
+from setwise.kernels.segments import segment_sums
+
+
+def unfit_for_networks(method: Inference, structure: Structure, slack: bool) -> str | None:
+    """Returns why a method for sums of costs on networks refuses a structure, as a sentence; None if it fits."""
+    name, kind = type(method).__name__, type(structure.batch).__name__
+    if not isinstance(structure.batch, Network):
+        return f"{name} refuses {kind}: it knows Graphs and ClassGraphs. Use an inference made for {kind}, as Auto()."
+    if slack:
+        return f"{name} refuses slack rescaling: the product does not split. Use margin rescaling."
+    if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
+        return f"{name} refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Hamming()."
+    return None
+
+
+def network_tables(batch: Network, scores: Floats) -> tuple[Values, Values]:
+    """Returns the scores of the labels of nodes, (total, k), and those of edges, (m, 1) or (m, k * k), as float64."""
+    nodes, pairs = scores[batch.node_columns].astype(np.float64), scores[batch.edge_columns].astype(np.float64)
+    if nodes.shape[1] < batch.n_labels:
+        # Label 0 of two has no score of its own.
+        nodes = np.column_stack([np.zeros(batch.total), nodes])
+    return np.ascontiguousarray(nodes), np.ascontiguousarray(pairs)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pairwise:
+    """The problem ``max_y sum_i f_i(y_i) + sum_e f_e(y_a, y_b)`` of a sum of costs and the scores of a network.
+
+    Parameters
+    ----------
+    batch : the network
+    costs : (total, k) costs of the labels; -inf forbids one
+    links : its arcs
+    """
+
+    batch: Network
+    costs: Values
+    links: Links
+
+    @classmethod
+    def of(cls, structure: Structure) -> "Pairwise":
+        """The problem of a structure that :func:`unfit_for_networks` does not refuse."""
+        batch = structure.batch
+        assert isinstance(batch, Network)
+        network, places = arcs(batch.edges, batch.total)
+        numbers = np.empty(2 * len(batch.edges), dtype=np.int64)
+        numbers[places] = 2 * np.arange(len(batch.edges))[:, None] + np.arange(2)
+        links = Links(batch.edges, network.first, numbers, batch.offsets, batch.edge_offsets)
+        return cls(batch, label_costs(structure), links)
+
+    def tables(self, scores: Floats) -> tuple[Values, Values]:
+        """The functions f_i, (total, k), and f_e: (m, 1) where only equal labels win, else (m, k * k)."""
+        nodes, pairs = network_tables(self.batch, scores)
+        forbidden = self.costs == -np.inf
+        if forbidden.any():
+            nodes = np.where(forbidden, nodes - self._force(nodes, pairs)[:, None], nodes + self.costs)
+        else:
+            nodes += self.costs
+        return nodes, pairs
+
+    def labels(self, found: Ints) -> NDArray[Any]:
+        """Labels in the code of the batch."""
+        return found == 1 if isinstance(self.batch, Graphs) else found
+
+    def first_labels(self) -> Ints:
+        """The true labels, and 0 where they are not known: the first candidate."""
+        return np.maximum(self.batch.labels.astype(np.int64), 0)
+
+    def _force(self, nodes: Values, pairs: Values) -> Values:
+        """More than any change of a node's label can win, (total,)."""
+        costs = np.where(self.costs == -np.inf, 0.0, self.costs)
+        most = 2.0 * np.abs(nodes).max(axis=1) + 2.0 * np.abs(costs).max(axis=1)
+        each = 2.0 * np.abs(pairs).max(axis=1, initial=0.0)
+        for ends in self.batch.edges.T:
+            most += np.bincount(ends, each, len(most))
+        return stronger(most)
+
+
+def stronger(most: Values) -> Values:
+    """Numbers above the given ones, which are 0 or more. They are of the same size, so that they add no rounding."""
+    return np.maximum(1.5 * most, np.nextafter(0.0, 1.0))
+
+
+def label_costs(structure: Structure) -> Values:
+    """The costs of all labels by a sum of costs, (total, k); -inf forbids one, and unknown labels cost nothing."""
+    batch = structure.batch
+    found = np.zeros((batch.total, batch.n_labels))
+    for term in structure.terms:
+        if isinstance(term, LabelCosts):
+            found = found + term.costs
+        elif isinstance(term, Mistakes):
+            wrong = batch.labels[:, None] != np.arange(batch.n_labels)
+            wrong &= (batch.labels >= 0)[:, None]
+            found = found + np.where(wrong, term.costs[:, None], 0.0)
+    return found
 
 
 class MessagePassing(Maximizer):
@@ -42,3 +148,204 @@ class MessagePassing(Maximizer):
             whole.found[at], whole.messages[edges] = self.found, self.messages
         labels = self.problem.labels(self.found.copy())
         return self.solved(scores, labels, bounds - batch.at_target(scores))
+
+
+STILL = 1e-9
+"""A set ends once no message changes by more than this share of the mean size of its scores."""
+
+SWEEPS = 20
+"""So many sweeps at most lower the bound."""
+
+
+@final
+@dataclass(frozen=True)
+class BeliefPropagation(Inference):
+    """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)``, a heuristic on any network, for modular losses l.
+
+    Each node tells its neighbors in turn what each of their labels may win, given what it has heard from the others
+    (max-product, Pearl 1988), forward and back along the order of the nodes. A new message is ``(1 - damping)`` times
+    what follows from the others plus ``damping`` times the old one. On trees this is exact; with cycles the messages
+    need not settle, and the labels are the best ones seen. Labels are decided one after another in each sweep, and
+    improved node by node. Any messages give a bound, for what they add to nodes they take from edges; a few sweeps of
+    :class:`setwise.inference.TreeReweighted` that begin with them lower it.
+
+    Parameters
+    ----------
+    max_iter : the largest number of sweeps forward and back for a set
+    damping : in [0, 1)
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number, and a ``damping`` that is no number
+    ValueError : for a ``max_iter`` below 1, and a ``damping`` outside of [0, 1)
+    Refusal : from :meth:`prepare`, for batches other than networks, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import Graphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import BeliefPropagation
+    >>> chain = Graphs(np.array([False, False, False]), np.array([0, 3]), np.array([[0, 1], [1, 2]]))
+    >>> found = BeliefPropagation().prepare(Structure(chain)).maximize([2.0, -1.0, 2.0, 1.0, 1.0])
+    >>> print(found.labels, found.values)  # 2 - 1 + 2, and both edges hold in the target as well
+    [ True  True  True] [3.]
+    """
+
+    max_iter: int = 100
+    damping: float = 0.5
+
+    name: ClassVar[str] = "belief_propagation"
+    about: ClassVar[str] = "damped messages between neighbors"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.max_iter, "max_iter")
+        as_number(self.damping, "damping", low=0.0, high=1.0, open_high=True)
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        return unfit_for_networks(self, structure, slack)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return each_component(structure, lambda parts: _BeliefPropagation(self, parts))
+
+
+@final
+class _BeliefPropagation(MessagePassing):
+    def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
+        assert isinstance(self.method, BeliefPropagation)
+        most, damping, links = self.method.max_iter, float(self.method.damping), self.problem.links
+        size = segment_sums(np.abs(nodes).mean(axis=1), links.offsets) / np.diff(links.offsets)
+        propagated(nodes, pairs, links, self.messages, damping, STILL * size, most, self.found)
+        # The messages go on without damping, and the labels with them, since only the bound is wanted.
+        copy, labels = self.messages.copy(), self.found.copy()
+        reweighted(nodes, pairs, links, copy, tol, SWEEPS, labels, bounds)
+
+
+@final
+@dataclass(frozen=True)
+class TreeReweighted(Inference):
+    """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)`` with a bound, on any network, for modular losses l.
+
+    TRW-S (Kolmogorov 2006): the edges are divided into chains along the order of the nodes, and each node shares its
+    score among its chains. The sum of the maxima of the chains is an upper bound, and no sweep of messages along the
+    order raises it. Labels are decided one after another in each sweep; the best ones are improved node by node.
+
+    The bound is computed from the last messages with what rounding may have lost. Where it does not fall to the value,
+    the solution is not exact. On trees both meet, but :class:`setwise.inference.TreeMaxProduct` is faster there. A
+    sweep costs O(m k) where edges are won by equal labels, and O(m k^2) where they have tables. Scores may have any
+    sign. Labels that are not known cost nothing. Messages are kept between calls of a maximizer.
+
+    Parameters
+    ----------
+    max_iter : the largest number of sweeps forward and back for a set; it ends sooner once the gap is at most ``tol``,
+        or once the bound hardly falls
+
+    Raises
+    ------
+    TypeError : for a ``max_iter`` that is no whole number
+    ValueError : for one below 1
+    Refusal : from :meth:`prepare`, for batches other than networks, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import TreeReweighted
+    >>> cycle = ClassGraphs(np.array([1, 1, 1]), np.array([0, 3]), np.array([[0, 1], [1, 2], [0, 2]]), k=2)
+    >>> found = TreeReweighted().prepare(Structure(cycle)).maximize([3.0, 0.0, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> print(found.labels, found.values.round(6))  # all 0 score 6.5, all 1, the truth, 4
+    [0 0 0] [2.5]
+    """
+
+    max_iter: int = 200
+
+    name: ClassVar[str] = "tree_reweighted"
+    about: ClassVar[str] = "messages along chains, whose bound falls"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        return unfit_for_networks(self, structure, slack)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return each_component(structure, lambda parts: _TreeReweighted(self, parts))
+
+
+@final
+class _TreeReweighted(MessagePassing):
+    def search(self, nodes: Values, pairs: Values, tol: Values, bounds: Values) -> None:
+        assert isinstance(self.method, TreeReweighted)
+        reweighted(nodes, pairs, self.problem.links, self.messages, tol, self.method.max_iter, self.found, bounds)
+
+
+@final
+@dataclass(frozen=True)
+class TreeMaxProduct(Inference):
+    """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)`` on chains and trees, for modular losses l.
+
+    Exact, by messages from the leaves to a root of each tree and back: O(p k) where edges are won by equal labels, and
+    O(p k^2) where they have tables. Scores may have any sign. Labels that are not known cost nothing. Max-marginals of
+    all nodes cost as much again. Graphs with a cycle are refused.
+
+    Source: max-product on trees (Pearl 1988).
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for graphs with a cycle, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import TreeMaxProduct
+    >>> pair = ClassGraphs(np.array([0, 0]), np.array([0, 2]), np.array([[0, 1]]), k=2, tables=True)
+    >>> nodes, table = [1.0, 0.0, 1.0, 0.0], [-3.0, 0.0, 0.5, -3.0]  # of (0, 0), (0, 1), (1, 0), (1, 1)
+    >>> found = TreeMaxProduct().prepare(Structure(pair)).maximize(nodes + table)
+    >>> print(found.labels, found.values)  # the truth (0, 0) scores -1, and (1, 0) scores 1.5
+    [1 0] [2.5]
+    """
+
+    name: ClassVar[str] = "tree_max_product"
+    about: ClassVar[str] = "messages on chains and trees"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit_for_networks(self, structure, slack)
+        if why is not None:
+            return why
+        assert isinstance(structure.batch, Network)
+        if not structure.batch.forest.all():
+            return "TreeMaxProduct refuses graphs with a cycle. Use TreeReweighted, which bounds the maximum there."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _TreeMaxProduct(self, structure)
+
+
+@final
+class _TreeMaxProduct(Maximizer):
+    def __init__(self, method: TreeMaxProduct, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._problem = Pairwise.of(structure)
+        links = self._problem.links
+        self._order, self._parents = forest_order(links.edges, links.first, links.arcs)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        return self.solved(scores, self._problem.labels(self._best(scores)[0]))
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        found, batch, problem = self.maximize(scores), self.structure.batch, self._problem
+        best = found.values + as_base_values(base, len(batch))
+        _, pairs, up = self._best(np.asarray(scores))
+        tree_marginals(pairs, problem.links.edges, self._order, self._parents, up)
+        # What a label loses in its tree, it loses in the set.
+        lost = up - up.max(axis=1, keepdims=True)
+        return np.where(problem.costs == -np.inf, -np.inf, best[batch.owners][:, None] + lost)
+
+    def _best(self, scores: Floats) -> tuple[Ints, Values, Values]:
+        """The best labels, the tables of edges, and the messages to the roots."""
+        nodes, pairs = self._problem.tables(scores)
+        up, labels = np.empty_like(nodes), np.empty(len(nodes), dtype=np.int64)
+        best_labels(nodes, pairs, self._problem.links.edges, self._order, self._parents, up, labels)
+        return labels, pairs, up

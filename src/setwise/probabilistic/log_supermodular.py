@@ -12,7 +12,7 @@ from setwise.core.checks import Bools, Ints, Values, as_array, as_kind, as_numbe
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.inference.wires import wirings
+from setwise.inference.max_flow import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.kernels.networks import Arcs, Lattice
 from setwise.probabilistic.base_function import BaseFunction

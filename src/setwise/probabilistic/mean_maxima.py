@@ -15,8 +15,7 @@ from setwise.core.networks import Graphs
 from setwise.core.pages import LIKELIHOOD
 from setwise.core.structure import Structure
 from setwise.inference.auto import Auto
-from setwise.inference.max_flow import MaxFlow, attracting
-from setwise.inference.wires import Wires, wirings
+from setwise.inference.max_flow import MaxFlow, Wires, attracting, wirings
 from setwise.kernels.max_flow import new_forest
 from setwise.kernels.sampling import perturbed_cuts
 from setwise.kernels.threads import map_units

@@ -11,9 +11,9 @@ import numpy as np
 from setwise.core.checks import Bools, Ints, Values
 from setwise.core.networks import Graphs
 from setwise.core.structure import Structure
+from setwise.inference.cuts import flips
 from setwise.inference.max_flow import MaxFlow
 from setwise.inference.min_norm_point import least_norm, min_norm_point
-from setwise.inference.nested_cuts import flips
 
 Gains = Callable[[Ints], Values]
 

@@ -9,7 +9,7 @@ from setwise.core.checks import Bools, Ints, Values, as_count, as_kind
 from setwise.core.exceptions import Refusal
 from setwise.core.networks import Graphs
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.inference.wires import wirings
+from setwise.inference.max_flow import wirings
 from setwise.kernels.networks import Lattice
 from setwise.kernels.sampling import MOST, continued, couple, couple_by_table, thresholds
 from setwise.kernels.threads import map_units

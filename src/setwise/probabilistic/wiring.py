@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from setwise.core.checks import Values
-from setwise.inference.wires import wirings
+from setwise.inference.max_flow import wirings
 from setwise.kernels.max_flow import arcs_of
 from setwise.probabilistic.base_function import BaseFunction
 from setwise.probabilistic.functions import Cut, Modular, joined

@@ -11,7 +11,7 @@ from setwise.core.pages import PLACES_REFUSE
 from setwise.core.structure import Structure
 from setwise.core.surrogate import Difference, Evaluator, PiecedEvaluator, Surrogate
 from setwise.inference.auto import Auto
-from setwise.inference.kept import Kept
+from setwise.inference.reductions import Kept
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Support
 from setwise.surrogates.in_pieces.binding import bound_of_counts

@@ -14,7 +14,7 @@ from setwise.core.structure import Structure
 from setwise.core.surrogate import Evaluator, Surrogate
 from setwise.core.terms import Largest, OneMistake
 from setwise.inference.auto import Auto
-from setwise.inference.by_largest import ByLargest
+from setwise.inference.independent_decisions import ByLargest
 from setwise.losses import as_loss
 from setwise.surrogates.evaluators import Slack, Support
 

@@ -12,7 +12,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from setwise.core.checks import Values
 from setwise.core.networks import Graphs
-from setwise.inference.nested_cuts import flips
+from setwise.inference.cuts import flips
 from setwise.torch import (
     GridCriterion,
     LogSupermodularLoss,

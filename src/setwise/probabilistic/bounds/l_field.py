@@ -7,7 +7,7 @@ import numpy as np
 from setwise.core.checks import Values, as_kind, as_point
 from setwise.core.exceptions import Refusal
 from setwise.core.pages import DISTRIBUTIONS
-from setwise.inference.nested_cuts import nested
+from setwise.inference.cuts import nested
 from setwise.probabilistic.bounds.log_partition import LogPartition, certain, sigmoid
 from setwise.probabilistic.log_supermodular import LogSupermodular
 from setwise.probabilistic.minimizers import least_norm_of

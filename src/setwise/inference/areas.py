@@ -11,7 +11,7 @@ from setwise.core.checks import Bools, Floats, Ints, Values
 from setwise.core.counts import Counts
 from setwise.core.inference import Inference, Maximizer, Solutions
 from setwise.core.structure import Structure
-from setwise.inference.binary import Reduced, unfit
+from setwise.inference.independent_decisions import Reduced, unfit
 
 
 @final

@@ -1,0 +1,440 @@
+"""Methods made of minimum cuts: the second best labeling, the cuts of all biases, moves, and labels that fall.
+
+The zero-one loss needs the second best labeling where the best one is the truth. Over all biases each node turns
+positive at one, and stays so. Moves of alpha-expansion let any nodes change to one label. Labels that must not rise
+along given arcs are completed by one cut.
+"""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from setwise.core.attributes import cached_property
+from setwise.core.batch import Sets
+from setwise.core.checks import Bools, Floats, Ints, Values, as_count, as_kind, as_scores
+from setwise.core.counts import Counts
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.networks import ClassGraphs, Graphs
+from setwise.core.structure import Structure
+from setwise.core.terms import Mistakes, Precedence, Trait
+from setwise.inference.components import each_component
+from setwise.inference.max_flow import BLOCK, MaxFlow, Wires, attracting, block_ends, unfit_for_graphs, wirings
+from setwise.inference.message_passing import Pairwise, TreeReweighted, stronger, unfit_for_networks
+from setwise.kernels.cuts import accept, cut, cut_bounds, cut_losses, nest, propose, read_labels
+from setwise.kernels.max_flow import Forest, new_forest
+from setwise.kernels.networks import Arcs, arcs
+from setwise.kernels.segments import count_true, segment_sums
+from setwise.kernels.threads import map_units
+
+
+@final
+@dataclass(frozen=True)
+class SecondBest(Inference):
+    """``max_y c [y is not the truth] + l(y) + <s, phi(y)>`` on networks whose edges have scores of 0 or above.
+
+    This is the constant margin (HOL Eq. 1), the zero-one loss times c, with a sum l of costs of single mistakes if
+    there is one. The labeling of greatest ``l(y) + <s, phi(y)>`` is a minimum cut. It is the answer unless it is the
+    truth. Then the best rival has some label wrong, so it is the best of all max-marginals of single wrong labels. They
+    come from one further cut for each node, and each cut begins with the last one. Exact. Labels that are not known are
+    no mistakes.
+
+    Raises
+    ------
+    ValueError : from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for batches other than ``Graphs``, losses that are not the zero-one loss with costs
+        of mistakes, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import Graphs
+    >>> from setwise.inference import SecondBest
+    >>> from setwise.losses import ZeroOne
+    >>> image = Graphs.images([np.array([[True, True, False]])])
+    >>> found = SecondBest().prepare(ZeroOne().structure(image)).maximize([2.0, 0.75, -2.0, 0.5, 0.5])
+    >>> print(found.labels, found.values)  # the truth scores 3.25, its best rival 2.5 and wins 1 for being wrong
+    [ True False False] [0.25]
+    """
+
+    name: ClassVar[str] = "second_best"
+    about: ClassVar[str] = "the best labeling of a network that is not the true one"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit_for_graphs(self, structure, slack)
+        if why is not None:
+            return why
+        if margins(structure) is None:
+            return f"SecondBest refuses {structure!r}: not all labelings with a mistake cost the same. Use Auto()."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _SecondBest(self, structure)
+
+
+def margins(structure: Structure) -> Values | None:
+    """What the first mistake of each set costs, (n,), where no further one costs more; None for other losses."""
+    terms = structure.split()[1].terms
+    if len(terms) != 1 or not isinstance(terms[0], Counts):
+        return None
+    counts = terms[0]
+    kinds = {Trait.INCREASING, Trait.SUBMODULAR, Trait.CARDINALITY}
+    if not kinds <= counts.traits or counts.predicted is not None or counts.areas is not None:
+        return None
+    # The gains of a submodular function of the number of mistakes fall, so if the second is 0, all others are.
+    P, N, none = counts.P, counts.N, np.zeros(len(counts.P))
+    first = np.where(P > 0, counts.of(np.minimum(P, 1.0), none), counts.of(none, np.minimum(N, 1.0)))
+    fn = np.minimum(P, 2.0)
+    second = counts.of(fn, np.minimum(N, 2.0 - fn))
+    return first - counts.origin if (second <= first).all() else None
+
+
+@final
+class _SecondBest(Maximizer):
+    def __init__(self, method: SecondBest, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        costs = structure.split()[0]
+        modular = () if costs is None else (Mistakes(costs),)
+        self._cut = MaxFlow().prepare(Structure(structure.batch, modular))
+        margin = margins(structure)
+        assert margin is not None
+        self._margins, self._rest = margin, structure.split()[1]
+        self._units: dict[int, Maximizer] = {}
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch, found = self.structure.batch, self._cut.solve(scores, tol)
+        right = count_true(batch.mistakes(found.labels), batch.offsets) == 0
+        labels, bounds = found.labels.copy(), found.bounds + self._rest.values(found.labels)
+        for i in np.flatnonzero(right):
+            part = np.array([i])
+            if i not in self._units:
+                self._units[int(i)] = self._cut.take(part)
+            own = scores[batch.score_offsets[i] : batch.score_offsets[i + 1]]
+            rival = _rival(self._units[int(i)], own)
+            if rival is None:
+                continue
+            bounds[i] = max(bounds[i], float(rival.bounds[0] + self._margins[i]))
+            if rival.values[0] + self._margins[i] > found.values[i]:
+                labels[batch.decisions(part)] = rival.labels
+        return self.solved(scores, labels, bounds)
+
+
+def _rival(cut: Maximizer, scores: Floats) -> Solutions | None:
+    """The best labeling of one set with a mistake; None where none is allowed."""
+    batch = cut.structure.batch
+    other = np.where(batch.truth, 0, 1)
+    wrong = cut.max_marginals(scores)[np.arange(batch.total), other]
+    wrong = wrong if batch.known is None else np.where(batch.known, wrong, -np.inf)
+    node = int(wrong.argmax())
+    if wrong[node] == -np.inf:
+        return None
+    forced = np.full(batch.total, -1)
+    forced[node] = other[node]
+    return cut.best(scores, forced)
+
+
+class Nested(NamedTuple):
+    """The cuts for all biases and their flow.
+
+    Attributes
+    ----------
+    turned : (total,) the bias at which each node turns
+    point : (total,) what a flow within the scores of edges carries out of each node, less its score; it is ``turned``
+        but for rounding, and a point of the base polytope whatever was rounded, but for the sums at each node
+    """
+
+    turned: Values
+    point: Values
+
+
+def flips(graphs: Graphs, scores: ArrayLike) -> Values:
+    """``t_i``, (total,): node i is positive in the best labeling with the bias b on all nodes exactly where b > t_i.
+
+    The labelings of greatest score are nested: a larger bias takes no label back (Gallo, Grigoriadis and Tarjan 1989).
+    Of several best labelings the one with the fewest positives counts. So ``-t`` are scores of independent decisions
+    whose thresholds are the biases of the network, and the best of all biases for a loss is a best threshold.
+
+    All nodes of a set turn at once at the bias ``-(sum of scores) / (number of nodes)``, or a cut there parts those
+    that turn before from those that turn after; both parts are networks of their own, in which the flow goes on. The
+    sets of a level are cut together, so the cost is at most that of one cut for each level of the partition.
+
+    Parameters
+    ----------
+    graphs : networks of two labels; their labels are not read
+    scores : (n_scores,) finite, those of edges 0 or above
+    """
+    return nested(graphs, scores).turned
+
+
+def nested(graphs: Graphs, scores: ArrayLike) -> Nested:
+    """:func:`flips` with the flow that proves it."""
+    as_kind(graphs, "graphs", Graphs, "Graphs(labels, offsets, edges)")
+    given = as_scores(scores, graphs.n_scores)
+    nodes, edges = given[graphs.node_places].astype(np.float64), attracting(given, given[graphs.edge_places])
+    found = Nested(np.empty(graphs.total), np.empty(graphs.total))
+
+    def cut(wires: Wires) -> None:
+        own = slice(wires.first, wires.last)
+        forest = new_forest(wires.network, wires.last - wires.first)
+        capacities = np.zeros(len(forest.capacities))
+        wires.place(edges[wires.edges], capacities)
+        part = graphs.owners[own] - graphs.owners[wires.first]
+        nest(wires.network, forest, capacities, nodes[own], part, found.turned[own], found.point[own])
+
+    map_units(cut, wirings(graphs, BLOCK))
+    return found
+
+
+MOVED_TOGETHER = 20_000
+"""Graphs are cut together until they have so many nodes; threads share these blocks."""
+
+
+@final
+@dataclass(frozen=True)
+class AlphaExpansion(Inference):
+    """``max_y l(y) + sum_i s_i(y_i) + sum_e s_e(y_a, y_b)`` on ``ClassGraphs``, for modular losses l, by a heuristic.
+
+    Each label in turn is offered to all nodes, and a minimum cut finds the best set of nodes that take it, until no
+    label wins anything (Boykov, Veksler and Zabih 2001). Where edges won by equal labels have scores of 0 or above, the
+    labeling loses at most twice what the best one loses on edges: with ``E(y) = sum_i max s_i - s_i(y_i) + sum_e s_e
+    [y_a != y_b]``, ``E(y) <= 2 min E``. For two labels it is then the best one. Tables are moved by exact cuts where
+    ``t(u, v) + t(w, w) >= t(w, v) + t(u, w)``, and else by cuts that never promise more than the labels win (Rother et
+    al. 2005).
+
+    It gives no bound of its own.
+
+    Parameters
+    ----------
+    bound : the inference whose bound is returned, and whose labeling where it is better. None takes the sum of the
+        largest scores of all nodes and edges, which is cheap and far from the value
+    max_iter : the most rounds over all labels, each of which costs k cuts
+
+    Raises
+    ------
+    TypeError : for a ``bound`` that is no inference, and a ``max_iter`` that is no whole number
+    ValueError : for a ``max_iter`` below 1
+    Refusal : from :meth:`prepare`, for batches other than ``ClassGraphs``, losses that are not modular, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.networks import ClassGraphs
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import AlphaExpansion
+    >>> chain = ClassGraphs(np.array([0, 1, 2]), np.array([0, 3]), np.array([[0, 1], [1, 2]]), k=3)
+    >>> nodes, edges = [2.0, 0.0, 0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0], [1.0, 1.0]
+    >>> found = AlphaExpansion().prepare(Structure(chain)).maximize(nodes + edges)
+    >>> print(found.labels, found.values, found.exact)  # 2 + 2 and two edges, the truth has 2 + 1
+    [0 0 0] [3.] [ True]
+    """
+
+    bound: Inference | None = field(default_factory=lambda: TreeReweighted(50))
+    max_iter: int = 20
+
+    name: ClassVar[str] = "alpha_expansion"
+    about: ClassVar[str] = "cuts that let any nodes change to one label"
+    approximate: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.bound is not None:
+            as_kind(self.bound, "bound", Inference, "TreeReweighted()")
+        as_count(self.max_iter, "max_iter")
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        kind = type(structure.batch).__name__
+        if not isinstance(structure.batch, ClassGraphs):
+            return f"AlphaExpansion refuses {kind}: it knows ClassGraphs. Use an inference made for {kind}, as Auto()."
+        why = unfit_for_networks(self, structure, slack)
+        return self.bound.refuses(structure) if why is None and self.bound is not None else why
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return each_component(structure, lambda parts: _AlphaExpansion(self, parts))
+
+
+@final
+class _AlphaExpansion(Maximizer):
+    def __init__(self, method: AlphaExpansion, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._rounds, batch = method.max_iter, structure.batch
+        assert isinstance(batch, ClassGraphs)
+        self._problem = Pairwise.of(structure)
+        self._other = None if method.bound is None else method.bound.prepare(structure)
+        ends = block_ends(batch.edges, batch.total, MOVED_TOGETHER)
+        self._blocks = [_Block(batch.edges, first, last) for first, last in pairwise(ends)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch = self._problem.batch
+        nodes, pairs = self._problem.tables(scores)
+        labels = nodes.argmax(axis=1).astype(np.int64)
+        map_units(lambda block: block.expand(nodes, pairs, labels, self._rounds), self._blocks)
+        if self._other is None:
+            # No labeling wins more than each node and each edge by itself.
+            most = segment_sums(nodes.max(axis=1), batch.offsets)
+            edges = pairs.max(axis=1, initial=0.0 if pairs.shape[1] == 1 else -np.inf)
+            most += segment_sums(edges, batch.edge_offsets)
+            return self.solved(scores, labels, most - batch.at_target(scores))
+        found, other = self.solved(scores, labels), self._other.solve(scores, tol)
+        better = (other.values > found.values)[batch.owners]
+        return self.solved(scores, np.where(better, other.labels, labels), other.bounds)
+
+
+@final
+class _Block:
+    """Some nodes, which no edge leaves, with their network."""
+
+    def __init__(self, edges: Ints, first: int, last: int) -> None:
+        self._nodes = slice(first, last)
+        self._edges = np.flatnonzero((edges[:, 0] >= first) & (edges[:, 0] < last))
+        self._ends = edges[self._edges] - first
+        self._network, self._places = arcs(self._ends, last - first)
+
+    def expand(self, nodes: Values, pairs: Values, labels: Ints, rounds: int) -> None:
+        """Offer each label in turn until none wins anything."""
+        nodes, pairs, labels = nodes[self._nodes], pairs[self._edges], labels[self._nodes]
+        network, ends, places = self._network, self._ends, self._places
+        forest = new_forest(network, len(labels))
+        scores, moved = np.empty(len(labels)), np.empty(len(labels), dtype=bool)
+        capacities, k, failed = np.empty(len(forest.capacities)), nodes.shape[1], 0
+        for step in range(rounds * k):
+            alpha = step % k
+            propose(ends, places, nodes, pairs, labels, alpha, capacities, scores)
+            cut(network, forest, capacities, scores)
+            read_labels(network, forest, moved)
+            won = accept(ends, nodes, pairs, labels, alpha, moved)
+            failed = 0 if won > 0.0 else failed + 1
+            if failed == k:
+                break
+
+
+ROUNDING = 1e-12
+"""Scores of edges below 0 by this share of the largest score are taken for 0, as in :class:`MaxFlow`."""
+
+
+@final
+@dataclass(frozen=True)
+class OneWayCut(Inference):
+    """``max_y l(y) + sum_i s_i y_i + sum_e s_e [y_a = y_b]`` under ``y_a >= y_b`` for given pairs, l modular, s_e >= 0.
+
+    Exact: a minimum cut in which each pair has an arc from b to a that no cut can afford. It takes independent
+    decisions too, which have no edges. The labels are the smallest set of positives among all that are best.
+
+    Source: own, for completions under the loss of HOL Eq. 8.
+
+    Raises
+    ------
+    ValueError : from its maximizers, for scores of edges below 0
+    Refusal : from :meth:`prepare`, for losses that order no labels or are more than that and costs, slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.terms import Precedence
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.core.structure import Structure
+    >>> from setwise.inference import OneWayCut
+    >>> first_before_second = Structure(Sets.single([0, 0]), (Precedence(np.array([[0, 1]])),))
+    >>> found = OneWayCut().prepare(first_before_second).maximize([-1.0, 2.0])
+    >>> print(found.labels, found.values)  # the second can be positive only with the first: -1 + 2
+    [ True  True] [1.]
+    """
+
+    name: ClassVar[str] = "one_way_cut"
+    about: ClassVar[str] = "minimum cuts under an order of labels"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        batch, kind = structure.batch, type(structure.batch).__name__
+        if not isinstance(batch, Sets | Graphs) or (isinstance(batch, Sets) and batch.totals is not None):
+            return f"OneWayCut refuses {kind}: it knows whole sets of binary decisions and Graphs. Use Auto()."
+        if slack:
+            return "OneWayCut refuses slack rescaling: the product does not split. Use margin rescaling."
+        if not all(isinstance(term, Mistakes | Precedence) for term in structure.terms):
+            return f"OneWayCut refuses {structure!r}: it is no sum of costs and orders of labels. Use Auto()."
+        if not any(isinstance(term, Precedence) for term in structure.terms):
+            return f"OneWayCut refuses {structure!r}: it orders no labels. Use Auto()."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _OneWayCut(self, structure)
+
+
+@final
+class _OneWayCut(Maximizer):
+    def __init__(self, method: Inference, structure: Structure) -> None:
+        batch = structure.batch
+        assert isinstance(batch, Sets | Graphs)
+        self.method, self.structure, self.slack, self._batch = method, structure, False, batch
+        costs, rest = structure.split()
+        costs = np.zeros(batch.total) if costs is None else costs
+        costs = costs if batch.known is None else np.where(batch.known, costs, 0.0)
+        # Mistakes that cost -inf are not made: such decisions are forced.
+        self._forced: Bools = costs == -np.inf
+        costs = np.where(self._forced, 0.0, costs)
+        self._shift = np.where(batch.truth, -costs, costs)
+        self._missed = segment_sums(np.where(batch.truth, costs, 0.0), batch.offsets)
+        self._pairs: Ints = np.vstack([term.pairs for term in rest.terms if isinstance(term, Precedence)])
+        self._edges: Ints = batch.edges if isinstance(batch, Graphs) else np.zeros((0, 2), np.int64)
+        assert batch.unary is not None
+        self._nodes: Ints = batch.unary[:, 1]
+        self._edge_places: Ints = batch.edge_places if isinstance(batch, Graphs) else np.zeros(0, np.int64)
+
+    @cached_property
+    def _network(self) -> tuple[Arcs, Ints, Forest]:
+        network, places = arcs(np.vstack([self._edges, self._pairs]), self._batch.total)
+        return network, places, new_forest(network, self._batch.total)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        batch = self._batch
+        nodes, capacities, extra = self._problem(scores)
+        network, _, forest = self._network
+        cut(network, forest, capacities, nodes)
+        labels, bounds = np.zeros(batch.total, dtype=bool), np.zeros(len(batch))
+        read_labels(network, forest, labels)
+        cut_bounds(network, forest, capacities, nodes, batch.offsets, bounds)
+        # Cuts count from the labels that are all 0.
+        bounds += self._missed + batch.won(scores, np.zeros(batch.total, dtype=bool)) - extra
+        return self.solved(scores, labels, bounds + self._given(scores))
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        found, batch = self.maximize(scores), self._batch
+        # Where scores of edges were taken for 0 these are bounds.
+        best = (found.values + as_base_values(base, len(batch)) + self._given(np.asarray(scores)))[batch.owners]
+        nodes, capacities, _ = self._problem(np.asarray(scores))
+        network, _, forest = self._network
+        lost = np.zeros(batch.total)
+        cut_losses(network, forest, capacities, nodes, found.labels, lost)
+        # What costs as much as an arc that no cut affords is not allowed.
+        never = self._forced | (lost >= 0.5 * capacities.max()) if len(self._pairs) else self._forced
+        other = np.where(never, -np.inf, best - np.maximum(lost, 0.0))
+        return np.where(found.labels[:, None] == [False, True], best[:, None], other[:, None])
+
+    def _given(self, scores: Floats) -> Values:
+        """What edges whose scores were taken for 0 can win where their ends differ, (n,)."""
+        given = np.maximum(-scores[self._edge_places].astype(np.float64), 0.0)
+        return np.asarray(np.bincount(self._batch.owners[self._edges[:, 0]], given, len(self._batch)), dtype=np.float64)
+
+    def _problem(self, scores: Floats) -> tuple[Values, Values, Values]:
+        """The scores of the nodes, (total,), all capacities, and what forced nodes add to each set, (n,)."""
+        batch, (_, places, _) = self._batch, self._network
+        own = scores[self._nodes].astype(np.float64) + self._shift
+        edges = scores[self._edge_places].astype(np.float64)
+        least = edges.min() if edges.size else 0.0
+        if least < -ROUNDING * np.abs(scores).max(initial=0.0):
+            raise ValueError(
+                f"OneWayCut needs scores of edges from 0 on; got {least:.4g}. Bound the weights of edges by 0."
+            )
+        capacities = np.zeros(2 * len(places))
+        m = len(self._edges)
+        capacities[places[:m]] = np.maximum(edges, 0.0)[:, None]
+        # A broken order costs four times what labels can gain, so that it is told from a loss without one.
+        dear = 4.0 * float(stronger(np.abs(own).sum() + 2.0 * capacities.sum()))
+        capacities[places[m:, 1]] = dear
+        if not self._forced.any():
+            return own, capacities, np.zeros(len(batch))
+        force = np.abs(own)
+        for ends in self._edges.T:
+            force += np.bincount(ends, np.abs(edges), batch.total)
+        for ends in self._pairs.T:
+            force += np.bincount(ends, minlength=batch.total) * dear
+        force = stronger(force)
+        moved = np.where(self._forced, np.where(batch.truth, force, -force), own)
+        extra = np.where(self._forced & batch.truth, moved - own, 0.0)
+        return moved, capacities, segment_sums(extra, batch.offsets)

@@ -1,0 +1,363 @@
+"""Independent binary decisions: modular losses, the number of mistakes, the largest cost, and regions.
+
+The modular part of a loss moves into the scores. Then the best label of each decision does not depend on the others,
+the best k mistakes are those of least margin, the worst mistake is tried in turn, and each region is sorted by itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setwise.core.batch import Classes, Sets, segments
+from setwise.core.checks import Bools, Floats, Ints, Values, as_scores
+from setwise.core.counts import Counts
+from setwise.core.inference import Inference, Maximizer, Solutions, as_base_values
+from setwise.core.structure import LabelCosts, Structure
+from setwise.core.terms import Largest, Mistakes, OneMistake, RegionCounts, Trait
+from setwise.kernels.segments import segment_sums
+from setwise.kernels.set_functions import best_counts, best_largest, best_prefix, region_marginals
+from setwise.kernels.sorting import sort_falling
+
+FORBIDDEN = 1e200
+"""The cost in score of a forbidden mistake, which is more than all else can win."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The problem ``max_A r(A) - m(A)`` in place of ``max_A l(A) - m(A)``: costs of single mistakes become scores.
+
+    A is the set of mistakes, and ``m(A) = sum_(i in A) s_i (2 y_i - 1)`` is the score that they lose. Where the modular
+    part of l makes mistake i cost c, the margin of i becomes ``m_i - c``, and r is the remainder of l. Under slack
+    rescaling nothing can move, for the score multiplies the loss.
+
+    Parameters
+    ----------
+    sets : the true labels
+    rest : r, the structure without its modular part
+    shift : (total,) numbers that are added to the scores; None adds nothing
+    """
+
+    sets: Sets
+    rest: Structure
+    shift: Values | None
+
+    @classmethod
+    def of(cls, structure: Structure, slack: bool) -> "Reduced":
+        """Splits a structure into its modular part, which becomes the shift, and the remainder."""
+        sets = structure.batch
+        assert isinstance(sets, Sets)
+        costs, rest = (None, structure) if slack else structure.split()
+        if costs is None:
+            return cls(sets, rest, None)
+        # Scores stay finite: a cost of -inf forbids the mistake, and a huge one does the same.
+        costs = np.maximum(costs, -FORBIDDEN)
+        # A mistake on a positive takes its score away, so its cost is taken off the score.
+        shift = np.where(sets.truth, -costs, costs)
+        return cls(sets, rest, shift if sets.known is None else np.where(sets.known, shift, 0.0))
+
+    def scores(self, scores: Floats) -> Floats:
+        """Returns the scores plus the shift."""
+        return scores if self.shift is None else scores + self.shift
+
+    def margins(self, scores: Floats) -> Values:
+        """Returns the margins ``s_i (2 y_i - 1)`` of the shifted scores, (total,) float64."""
+        moved = self.scores(scores)
+        return np.where(self.sets.truth, moved, -moved).astype(np.float64)
+
+    def target_shift(self, scores: Floats) -> Values | float:
+        """Returns ``<s, truth - target>`` of each set, to be added to values that are counted from the true labels."""
+        shift = self.sets.target_shift
+        return 0.0 if shift is None else segment_sums(shift * scores, self.sets.offsets)
+
+    def labels(self, mistakes: Bools) -> Bools:
+        """Returns the labeling that makes these mistakes."""
+        return mistakes ^ self.sets.truth
+
+
+def unfit(method: Inference, structure: Structure, slack: bool, unknown: bool = False) -> str | None:
+    """Returns why a method for independent binary decisions refuses a batch, as a sentence; None if it fits.
+
+    With ``unknown`` the method takes batches with labels that are not known.
+    """
+    name, batch = type(method).__name__, structure.batch
+    if not isinstance(batch, Sets):
+        kind = type(batch).__name__
+        return f"{name} refuses {kind}: it knows independent binary decisions. Use an inference made for {kind}."
+    if batch.totals is not None:
+        return f"{name} refuses pieces of sets: their labelings are evaluated together. Use the whole sets."
+    if batch.known is not None and not unknown:
+        return f"{name} refuses labels that are not known. Use Auto or Enumeration."
+    if slack and batch.compared is not None:
+        return f"{name} refuses slack rescaling of {structure!r}: the truth is none of the labelings it takes."
+    return None
+
+
+@final
+@dataclass(frozen=True)
+class Modular(Inference):
+    """``max_y sum_i c_i(y_i) + s_i(y_i)``: each decision takes the label of its own greatest cost plus score.
+
+    Exact, O(p k) for k labels. Labels that are not known cost nothing, so their decisions follow the scores.
+
+    Source: this library; a sum is maximized term by term.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are no sum of one cost for each decision, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.inference import Modular
+    >>> from setwise.losses import Hamming
+    >>> found = Modular().prepare(Hamming().structure(Sets.single([1, 0, 0]))).maximize([0.5, 0.5, -2.0])
+    >>> print(found.labels, found.values)  # margin errors above 0 add up: (1 - 0.5) + (1 + 0.5)
+    [False  True False] [2.]
+    """
+
+    name: ClassVar[str] = "modular"
+    about: ClassVar[str] = "every decision on its own, O(p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        if slack:
+            return "Modular refuses slack rescaling: the product does not split. Use ByCardinality or Enumeration."
+        if not all(isinstance(term, Mistakes | LabelCosts) for term in structure.terms):
+            return f"Modular refuses {structure!r}: the loss is not a sum of one cost per mistake. Use Greedy."
+        return None if isinstance(structure.batch, Classes) else unfit(self, structure, slack, unknown=True)
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        if not isinstance(structure.batch, Classes):
+            return _Modular(self, structure, Reduced.of(structure, slack).shift)
+        costs = [term.costs for term in structure.terms if isinstance(term, LabelCosts)]
+        return _Modular(self, structure, reduce(np.add, costs).ravel() if costs else None)
+
+
+@final
+class _Modular(Maximizer):
+    """Adds the costs ``shift`` (n_scores,) to the scores and decides by them; None adds nothing."""
+
+    def __init__(self, method: Inference, structure: Structure, shift: Values | None) -> None:
+        assert isinstance(structure.batch, Sets | Classes)
+        self.method, self.structure, self.slack, self._shift = method, structure, False, shift
+        self._decide: Callable[[Floats], NDArray[Any]] = structure.batch.decide
+
+    def take(self, parts: Ints) -> Maximizer:
+        places = segments(parts, self.structure.batch.score_offsets)
+        shift = None if self._shift is None else self._shift[places]
+        return _Modular(self.method, self.structure.take(parts), shift)
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        moved = scores if self._shift is None else scores + self._shift
+        return self.solved(scores, self._decide(moved))
+
+    def max_marginals(self, scores: Any, base: Values | float = 0.0) -> Values:
+        found, batch = self.maximize(scores), self.structure.batch
+        base = as_base_values(base, len(batch))
+        moved = np.asarray(scores, dtype=np.float64) + (0.0 if self._shift is None else self._shift)
+        # With another label at one decision, the best labeling loses the difference of two scores, and nothing else.
+        each = moved.reshape(batch.total, -1) if isinstance(batch, Classes) else np.stack([0 * moved, moved], axis=1)
+        return np.asarray((found.values + base)[batch.owners, None] + each - each.max(axis=1, keepdims=True))
+
+
+@final
+@dataclass(frozen=True)
+class ByCardinality(Inference):
+    """``max_k g(k) - S(k)``, or with slack ``max_k g(k) (1 - S(k))``, S(k) the sum of the k smallest margins.
+
+    ``g(k)`` is the loss of k mistakes. Exact, O(p log p).
+
+    Source: this library; ``S`` needs a sort alone, since the k cheapest mistakes are the best k.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that depend on more than the number of mistakes
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.inference import ByCardinality
+    >>> from setwise.losses import ZeroOne
+    >>> found = ByCardinality().prepare(ZeroOne().structure(Sets.single([1, 0, 0]))).maximize([2.0, -0.25, -3.0])
+    >>> print(found.labels, found.values)  # the cheapest single mistake: 1 - 0.25
+    [ True  True False] [0.75]
+    """
+
+    name: ClassVar[str] = "by_cardinality"
+    about: ClassVar[str] = "a sort and one pass over the number of mistakes, O(p log p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        counts = (structure if slack else structure.split()[1]).counts
+        if counts is None or Trait.CARDINALITY not in counts.traits or counts.areas is not None:
+            reason = "it depends on more than the number of mistakes"
+            return f"ByCardinality refuses {structure!r}: {reason}. Use Enumeration or Greedy."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByCardinality(self, structure, slack)
+
+
+@final
+class _ByCardinality(Maximizer):
+    def __init__(self, method: ByCardinality, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, slack)
+        counts, sets = self._reduced.rest.counts, self._reduced.sets
+        assert isinstance(counts, Counts)
+        # The loss depends on the number of mistakes alone, so it is tabled along any order: here positives come first.
+        fn = np.minimum(sets.places + 1, np.repeat(sets.positives, sets.sizes)).astype(np.float64)
+        self._values, self._none = counts.of(fn, sets.places + 1 - fn, sets.owners), counts.origin
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, mistakes = self._reduced.sets, np.zeros(len(scores), dtype=bool)
+        # What mistakes win in score is minus their margins, so the smallest margins come first.
+        items, _, falling, starts = sort_falling(-self._reduced.margins(scores), sets.truth, sets.offsets)
+        best_prefix(self._values, self._none, falling, items, starts, self.slack, mistakes)
+        return self.solved(scores, self._reduced.labels(mistakes))
+
+
+@final
+@dataclass(frozen=True)
+class ByLargest(Inference):
+    """``max_A max_(i in A) c_i + sum_(i in A) g_i``, or with slack ``(max c) (1 + sum g)``, g the gains in score.
+
+    Exact, O(p log p) once and O(p) a call. With the labelings of one mistake at most it is the search of MLSP
+    (Eq. 6 and 7).
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are more than the cost of the worst mistake
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.inference import ByLargest
+    >>> from setwise.losses import MaxLoss
+    >>> structure = MaxLoss([1.0, 2.0, 3.0]).structure(Sets.single([1, 0, 0]))
+    >>> found = ByLargest().prepare(structure).maximize([2.0, -0.5, -3.0])
+    >>> print(found.labels, found.values)  # the second label: 2 - 0.5
+    [ True  True False] [1.5]
+    """
+
+    name: ClassVar[str] = "by_largest"
+    about: ClassVar[str] = "a sort of the costs and one pass over the worst mistake, O(p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack)
+        if why is not None:
+            return why
+        rest = structure if slack else structure.split()[1]
+        largest = [term for term in rest.terms if isinstance(term, Largest)]
+        others = [term for term in rest.terms if not isinstance(term, Largest | OneMistake)]
+        if len(largest) != 1 or others:
+            return f"ByLargest refuses {structure!r}: it is more than the cost of the worst mistake. Use Enumeration."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByLargest(self, structure, slack)
+
+
+@final
+class _ByLargest(Maximizer):
+    def __init__(self, method: ByLargest, structure: Structure, slack: bool) -> None:
+        self.method, self.structure, self.slack = method, structure, slack
+        self._reduced = Reduced.of(structure, slack)
+        terms, sets = self._reduced.rest.terms, self._reduced.sets
+        self._single = any(isinstance(term, OneMistake) for term in terms)
+        self._costs: Values = next(term.costs for term in terms if isinstance(term, Largest))
+        self._order = np.lexsort((self._costs, sets.owners))
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        sets, gains = self._reduced.sets, -self._reduced.margins(scores)
+        mistakes = best_largest(self._costs, gains, self._order, sets.offsets, self.slack, self._single)
+        return self.solved(scores, self._reduced.labels(mistakes))
+
+
+@final
+@dataclass(frozen=True)
+class ByRegions(Inference):
+    """``max_y sum_b f_b(c_b(y)) + <s, y>`` for any functions f_b of the number of positives in regions, O(p log p).
+
+    Exact: for each number the decisions of largest score are best. Decisions in no region follow their score, with the
+    cost of a mistake.
+
+    Source: own, for losses as HOL Eq. 7 and their completions.
+
+    Raises
+    ------
+    Refusal : from :meth:`prepare`, for losses that are no sum of functions of the counts of regions, regions that share
+        decisions, and slack rescaling
+
+    Examples
+    --------
+    >>> from setwise.core.batch import Sets
+    >>> from setwise.inference import ByRegions
+    >>> from setwise.losses import BoxFullness
+    >>> batch = Sets(np.array([-1, -1, 0], dtype=np.int8), offsets=np.array([0, 3]))  # a box of two decisions
+    >>> least = BoxFullness(0.5).structure(batch).zero()  # one of them is positive
+    >>> found = ByRegions().prepare(least).maximize([1.0, 0.5, -2.0])
+    >>> print(found.labels)  # the one of larger score
+    [ True False False]
+    """
+
+    name: ClassVar[str] = "by_regions"
+    about: ClassVar[str] = "a sort inside each box, O(p log p)"
+
+    def refuses(self, structure: Structure, slack: bool = False) -> str | None:
+        why = unfit(self, structure, slack, unknown=True)
+        if why is not None:
+            return why
+        if slack:
+            return "ByRegions refuses slack rescaling: the product does not split. Use margin rescaling."
+        regions = structure.split()[1].terms
+        if not regions or not all(isinstance(term, RegionCounts) for term in regions):
+            return f"ByRegions refuses {structure!r}: it is no sum of functions of counts in regions. Use Auto()."
+        members = np.concatenate([term.members for term in regions if isinstance(term, RegionCounts)])
+        if len(np.unique(members)) < len(members):
+            return f"ByRegions refuses {structure!r}: its regions share decisions. Use FactorDecomposition."
+        return None
+
+    def bind(self, structure: Structure, slack: bool) -> Maximizer:
+        return _ByRegions(self, structure)
+
+
+@final
+class _ByRegions(Maximizer):
+    def __init__(self, method: Inference, structure: Structure) -> None:
+        self.method, self.structure, self.slack = method, structure, False
+        self._reduced = Reduced.of(structure, False)
+        self._terms = [term for term in structure.terms if isinstance(term, RegionCounts)]
+
+    def solve(self, scores: Floats, tol: Values) -> Solutions:
+        moved = self._reduced.scores(scores).astype(np.float64)
+        labels = moved > 0
+        for term in self._terms:
+            chosen = np.zeros(len(term.members), dtype=bool)
+            best_counts(moved[term.members], term.starts, term.tables, chosen)
+            labels[term.members] = chosen
+        return self.solved(scores, labels)
+
+    def max_marginals(self, scores: object, base: Values | float = 0.0) -> Values:
+        batch = self.structure.batch
+        s = as_scores(scores, batch.n_scores)  # type: ignore[arg-type]
+        found, moved = self.maximize(s), self._reduced.scores(s).astype(np.float64)
+        best = (found.values + as_base_values(base, len(batch)))[batch.owners, None]
+        each = np.column_stack([np.zeros(batch.total), moved])
+        out = each - each.max(axis=1, keepdims=True)
+        # The scores of forbidden mistakes are finite, so these are told by their costs.
+        costs = self.structure.split()[0]
+        if costs is not None:
+            never = (costs == -np.inf) & (batch.labels >= 0)
+            out[never, np.where(batch.truth[never], 0, 1)] = -np.inf
+        for term in self._terms:
+            mine = region_marginals(moved[term.members], term.starts, term.tables)
+            # Both labels of an entry are compared with the best of its region, which one of them has.
+            out[term.members] = mine - mine.max(axis=1, keepdims=True)
+        return np.asarray(best + out)
